@@ -1,0 +1,158 @@
+//! The command line: what can be asked, and who answers it.
+//!
+//! Parsing only; each verb has a file of its own below this one.
+
+mod check;
+mod list;
+mod output;
+mod profiles;
+mod setup;
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+use crate::domain::time::Moment;
+use crate::domain::verdict::Set;
+use crate::exit::Exit;
+use setup::Setup;
+
+/// Shows which claims on tasks, jobs and locks are stale, expiring or orphaned, and why.
+#[derive(Debug, Parser)]
+#[command(name = "claimtop", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit codes: 0 fine, 1 expiring or unknown claims, 2 stale or orphaned claims, 3 an error."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// The config file [default: claimtop/config.toml in the user's config folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Use this profile instead of those that are detected (repeatable)
+    #[arg(long, global = true, value_name = "NAME|FILE")]
+    profile: Vec<String>,
+    /// Never write, whatever the config says
+    #[arg(long, global = true)]
+    read_only: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// Judge as if it were this instant
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = moment)]
+    now: Option<Moment>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// One look at each source: counts, reasons, and an exit code for monitoring
+    Check {
+        #[arg(value_name = "SOURCE", required = true)]
+        sources: Vec<String>,
+        /// Count everything, reading whole tables where no index helps
+        #[arg(long)]
+        exact: bool,
+    },
+    /// The claims themselves, worst first
+    List {
+        #[arg(value_name = "SOURCE", required = true)]
+        sources: Vec<String>,
+        #[command(flatten)]
+        only: Only,
+        /// Print CSV
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
+        /// Print the traces of earlier recoveries that the system itself keeps
+        #[arg(long, conflicts_with_all = ["set", "board", "holder", "kind"])]
+        history: bool,
+    },
+    /// Profiles: where a system keeps its claims
+    #[command(subcommand)]
+    Profile(ProfileVerb),
+}
+
+#[derive(Debug, Args)]
+struct Only {
+    /// Only claims in these sets: orphaned, stale, unknown, expiring, healthy
+    #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = set)]
+    set: Vec<Set>,
+    /// Only this board
+    #[arg(long, value_name = "NAME")]
+    board: Option<String>,
+    /// Only claims of this holder
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// Only claims of this kind
+    #[arg(long, value_name = "NAME")]
+    kind: Option<String>,
+    /// At most this many; 0 for all [default: 1000 in a table, all in JSON and CSV]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+enum ProfileVerb {
+    /// Every profile that can be used by name
+    List,
+    /// A profile as it is written: the best start for one of your own
+    Show { name: String },
+    /// Whether a profile is well-formed and, with SOURCE, whether it fits, column by column
+    Check { name: String, source: Option<String> },
+    /// Which profiles fit a database
+    Detect { source: String },
+}
+
+fn moment(text: &str) -> Result<Moment, String> {
+    let by_number = |text: &str| text.parse::<i64>().ok()?.checked_mul(1_000).and_then(Moment::from_micros);
+    Moment::parse(text)
+        .or_else(|| by_number(text))
+        .ok_or_else(|| "write 2026-11-15T23:40:00Z, or milliseconds since 1970".into())
+}
+
+fn set(text: &str) -> Result<Set, String> {
+    let known = Set::ALL.into_iter().find(|set| set.as_str() == text);
+    known.ok_or_else(|| "the sets are orphaned, stale, unknown, expiring and healthy".into())
+}
+
+/// Answers what `arguments` ask.
+pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and the version are answers, not errors. Nobody is left to tell if this fails.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Error } else { Exit::Fine };
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return output::complain(&format!("cannot start: {error}")),
+    };
+    let setup = match Setup::load(cli.common) {
+        Ok(setup) => setup,
+        Err(sentence) => return output::complain(&sentence),
+    };
+    runtime.block_on(async {
+        match cli.verb {
+            Verb::Check { sources, exact } => check::run(setup, &sources, exact).await,
+            Verb::List { sources, only, csv, history } => {
+                let format = match (csv, setup.json) {
+                    (true, _) => list::Format::Csv,
+                    (false, true) => list::Format::Json,
+                    (false, false) => list::Format::Table,
+                };
+                if history {
+                    list::history(setup, &sources, only.limit, format).await
+                } else {
+                    list::run(setup, &sources, only, format).await
+                }
+            }
+            Verb::Profile(verb) => profiles::run(setup, verb).await,
+        }
+    })
+}

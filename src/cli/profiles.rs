@@ -1,0 +1,103 @@
+//! `claimtop profile`: what profiles there are, what they say, and what they fit.
+
+use super::ProfileVerb;
+use super::output::{complain, print};
+use super::setup::Setup;
+use crate::exit::Exit;
+use crate::profile::format::Profile;
+use crate::report::table::{Cell, render};
+use crate::store::StoreError;
+use crate::store::sqlite::{Fit, Profiles, SqliteStore};
+
+pub async fn run(setup: Setup, verb: ProfileVerb) -> Exit {
+    match verb {
+        ProfileVerb::List => list(&setup),
+        ProfileVerb::Show { name } => show(&setup, &name),
+        ProfileVerb::Check { name, source } => check(&setup, &name, source).await,
+        ProfileVerb::Detect { source } => detect(&setup, &source).await,
+    }
+}
+
+fn list(setup: &Setup) -> Exit {
+    let mut rows = vec![["NAME", "BOARDS", "FROM", "ABOUT"].map(Cell::text).to_vec()];
+    for entry in setup.library.entries() {
+        let boards: Vec<&str> = entry.profile.boards.iter().map(|board| board.name.as_str()).collect();
+        rows.push(vec![
+            Cell::text(entry.profile.name.clone()),
+            Cell::text(boards.join(", ")),
+            Cell::text(entry.origin.describe()),
+            Cell::text(entry.profile.about.clone()),
+        ]);
+    }
+    print(&render(&rows));
+    Exit::Fine
+}
+
+fn show(setup: &Setup, name: &str) -> Exit {
+    match setup.library.find(name) {
+        Ok(entry) => {
+            print(&entry.profile.text);
+            Exit::Fine
+        }
+        Err(error) => complain(&error.to_string()),
+    }
+}
+
+async fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
+    let profile = match setup.library.find(name) {
+        Ok(entry) => entry.profile,
+        Err(error) => return complain(&error.to_string()),
+    };
+    let Some(source) = source else {
+        print(&format!("{} is well-formed; name a SOURCE to see whether it fits\n", profile.name));
+        return Exit::Fine;
+    };
+    match fits(setup, &source, vec![profile]).await {
+        Ok(fits) => report(&fits, true),
+        Err(error) => complain(&error.to_string()),
+    }
+}
+
+async fn detect(setup: &Setup, source: &str) -> Exit {
+    let profiles = setup.library.entries().iter().map(|entry| entry.profile.clone()).collect();
+    match fits(setup, source, profiles).await {
+        Ok(fits) => report(&fits, false),
+        Err(error) => complain(&error.to_string()),
+    }
+}
+
+async fn fits(setup: &Setup, word: &str, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
+    let options = setup.options(word, Profiles::Named(profiles), setup.effort(0))?;
+    SqliteStore::fits(options).await
+}
+
+/// Column by column in `detail`, else a line a profile. An error if nothing fits.
+fn report(fits: &[Fit], detail: bool) -> Exit {
+    let mut rows = Vec::new();
+    for fit in fits {
+        let verdict = if fit.missing.is_empty() || !fit.boards.is_empty() { "fits" } else { "does not fit" };
+        let boards: Vec<&str> = fit.boards.iter().map(|board| board.name.as_str()).collect();
+        let what = if fit.boards.is_empty() { fit.missing.join("; ") } else { boards.join(", ") };
+        rows.push(vec![Cell::text(fit.profile.clone()), Cell::text(verdict), Cell::text(what)]);
+    }
+    let mut text = render(&rows);
+    if detail {
+        for fit in fits {
+            for board in &fit.boards {
+                text.push_str(&format!("\nboard {}\n", board.name));
+                let columns = board.columns.iter().map(|(field, sql)| {
+                    vec![
+                        Cell::text(format!("  {field}")),
+                        Cell::text(sql.clone().unwrap_or_else(|| "(not in this database)".into())),
+                    ]
+                });
+                text.push_str(&render(&columns.collect::<Vec<_>>()));
+            }
+            for missing in &fit.missing {
+                text.push_str(&format!("\nleft out: {missing}\n"));
+            }
+        }
+    }
+    print(&text);
+    if fits.iter().any(|fit| !fit.boards.is_empty()) { Exit::Fine } else { Exit::Error }
+}

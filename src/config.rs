@@ -1,0 +1,201 @@
+//! The config file: sources by name, and thresholds.
+//!
+//! Unknown keys are errors that name their line; values are never printed, for one of them may
+//! be a secret.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+use crate::domain::time::Span;
+use crate::profile::rules::{Limits, Operator};
+use crate::store::Source;
+
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    #[error("{}: cannot be read: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{}:{line}: {what}", path.display())]
+    Invalid { path: PathBuf, line: usize, what: String },
+}
+
+/// Everything that can be set.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The worst rows of each set that a poll fetches.
+    pub row_limit: usize,
+    /// Rows that a poll reads where no index helps.
+    pub census_slice: usize,
+    /// How long to wait for another process's lock.
+    pub busy_timeout: Span,
+    /// After this long a poll is stopped.
+    pub poll_timeout: Span,
+    /// Times this far in the future are noise between clocks.
+    pub clock_noise: Span,
+    /// Thresholds where the profile has none of its own.
+    pub defaults: Limits,
+    pub source: BTreeMap<String, SourceConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            row_limit: 200,
+            census_slice: 50_000,
+            busy_timeout: Span::seconds(2),
+            poll_timeout: Span::seconds(10),
+            clock_noise: Span::seconds(2),
+            defaults: Limits {
+                lease: Some(Span::minutes(30)),
+                silent_after: Some(Span::minutes(5)),
+                orphan_after: Some(Span::minutes(10)),
+                ..Limits::default()
+            },
+            source: BTreeMap::new(),
+        }
+    }
+}
+
+/// One database, by a name of the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceConfig {
+    pub at: Location,
+    /// Names or files; empty, they are detected.
+    #[serde(default)]
+    pub profiles: Vec<String>,
+    /// Whether this source may never be written.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Where the holders' processes run; unset, no process is ever called dead.
+    pub holders_on: Option<HoldersOn>,
+    /// Thresholds for every board.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Thresholds for single boards.
+    #[serde(default)]
+    pub board: BTreeMap<String, Limits>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldersOn {
+    ThisHost,
+    HostColumn,
+    Elsewhere,
+}
+
+/// A path or URL; shown without its password.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Location(pub String);
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Source::parse(&self.0))
+    }
+}
+
+impl Config {
+    /// Reads `path`, or the user's config file if there is one, or else takes the defaults.
+    pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
+        match path {
+            Some(path) => Config::read(path),
+            None => match folder().map(|folder| folder.join("config.toml")) {
+                Some(path) if path.exists() => Config::read(&path),
+                _ => Ok(Config::default()),
+            },
+        }
+    }
+
+    fn read(path: &Path) -> Result<Config, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Unreadable { path: path.into(), why: error.to_string() })?;
+        Config::parse(&text).map_err(|(line, what)| ConfigError::Invalid { path: path.into(), line, what })
+    }
+
+    /// The config in `text`, or the line and nature of its first error.
+    pub fn parse(text: &str) -> Result<Config, (usize, String)> {
+        toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            (line, without_values(error.message()))
+        })
+    }
+
+    /// The thresholds for the source `name`.
+    pub fn operator(&self, name: Option<&str>) -> Operator {
+        let source = name.and_then(|name| self.source.get(name));
+        Operator {
+            defaults: self.defaults.clone(),
+            clock_noise: self.clock_noise,
+            source: source.map(|source| source.limits.clone()).unwrap_or_default(),
+            boards: source.map(|source| source.board.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The source that a user means by `text`: its name, or the place that it names.
+    pub fn named(&self, text: &str) -> Option<&str> {
+        if let Some((name, _)) = self.source.get_key_value(text) {
+            return Some(name);
+        }
+        let same = |source: &SourceConfig| Source::parse(&source.at.0) == Source::parse(text);
+        self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
+    }
+}
+
+/// A parser's message quotes the value it stumbled over; that may be a password.
+fn without_values(message: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in message.split('"').enumerate() {
+        out.push_str(if at % 2 == 0 { part } else { "\"…\"" });
+    }
+    out
+}
+
+/// The user's config folder for this program.
+pub fn folder() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CONFIG_HOME")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))?;
+    Some(base.join("claimtop"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_file_equals_the_defaults() {
+        let example = include_str!("../config.example.toml");
+        assert_eq!(Config::parse(example).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn the_examples_comments_are_a_valid_config_too() {
+        let example = include_str!("../config.example.toml");
+        let uncommented: String = example
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        let config = Config::parse(&uncommented).unwrap();
+        assert_eq!(config.source["prod"].board["job"].kind["run_tsa"].ttl, Some(Span::minutes(60)));
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_its_line_and_without_its_value() {
+        let (line, what) =
+            Config::parse("row_limit = 5\n\n[source.a]\nat = 'x'\npasword = 'hunter2'\n").unwrap_err();
+        assert_eq!(line, 5);
+        assert!(what.contains("pasword") && !what.contains("hunter2"), "{what}");
+        let (_, what) = Config::parse("row_limit = \"postgres://u:hunter2@h/d\"").unwrap_err();
+        assert!(!what.contains("hunter2"), "{what}");
+        let config = Config::parse("[source.a]\nat = 'postgres://u:hunter2@h/d'").unwrap();
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,13 @@
+//! What a claim is and what can be said about it: pure, total, without I/O and without a clock.
+//!
+//! Everything here takes `now` as an argument. Nothing here may know a database, a file, a
+//! terminal or the profile format; the layers above hand in what they read.
+
+pub mod claim;
+pub mod evidence;
+pub mod rules;
+pub mod snapshot;
+pub mod time;
+pub mod value;
+pub mod verdict;
+pub mod visible;

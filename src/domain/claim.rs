@@ -1,0 +1,114 @@
+//! One claim as it was read: who has what, since when, and what is known of the holder.
+
+use super::time::{Moment, Reading, Span};
+use super::value::{Key, Value};
+
+/// A row that says: this holder has this task since then.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    pub key: Key,
+    pub kind: Option<String>,
+    pub holder: Option<String>,
+    pub claimed_at: Reading,
+    pub beat_at: Reading,
+    pub lease: Lease,
+    pub registry: Registry,
+    /// The system's own rule says that nobody can be working on this.
+    pub disowned: bool,
+    pub attempts: Option<i64>,
+    pub max_attempts: Option<i64>,
+    pub error: Option<String>,
+}
+
+/// What the row itself says about its end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lease {
+    /// The row does not say; the board's rules do.
+    Unwritten,
+    /// The instant is a column.
+    Until(Reading),
+    /// `claimed_at` plus this column of seconds.
+    Timeout(Timeout),
+}
+
+/// A length of time that a row carries, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Timeout {
+    Unreadable,
+    After(Span),
+}
+
+impl Timeout {
+    /// Reads a column of seconds; anything but a number of them is unreadable.
+    pub fn read(value: &Value) -> Timeout {
+        // A century: beyond it a deadline could leave the printable range.
+        const LONGEST: f64 = 3.2e9;
+        let seconds = match value {
+            Value::Int(number) => *number as f64,
+            Value::Real(number) => *number,
+            Value::Null | Value::Text(_) | Value::Bytes(_) => return Timeout::Unreadable,
+        };
+        if (0.0..LONGEST).contains(&seconds) {
+            Timeout::After(Span::micros((seconds * 1e6) as i64))
+        } else {
+            Timeout::Unreadable
+        }
+    }
+
+    pub fn span(self) -> Option<Span> {
+        match self {
+            Timeout::After(span) => Some(span),
+            Timeout::Unreadable => None,
+        }
+    }
+}
+
+/// What the registry of holders says of this claim's holder.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Registry {
+    /// The system keeps no registry.
+    None,
+    /// It does, and the holder is not in it.
+    Missing,
+    Listed(Session),
+}
+
+/// A holder as the system registers it: a session, a worker, a process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    pub beat_at: Reading,
+    /// When the system itself gives the session up, where it keeps such an instant.
+    pub stale_at: Option<Reading>,
+    pub started_at: Reading,
+    pub pid: Value,
+    pub host: Option<String>,
+    pub process: Process,
+}
+
+/// Whether the holder's process runs: proven either way, or not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Process {
+    Alive,
+    Dead,
+    Unknown,
+}
+
+impl Process {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Process::Alive => "alive",
+            Process::Dead => "dead",
+            Process::Unknown => "unknown",
+        }
+    }
+}
+
+impl Claim {
+    /// The latest of `claimed_at` and the claim's own heartbeat.
+    ///
+    /// Never the heartbeat alone: one left behind by an earlier attempt would make a claim of
+    /// five seconds ago look dead.
+    pub fn sign_of_life(&self) -> Option<Moment> {
+        self.claimed_at.at().max(self.beat_at.at())
+    }
+}

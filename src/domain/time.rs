@@ -1,0 +1,362 @@
+//! Instants and spans of time as the databases store them.
+//!
+//! A [`Moment`] is a whole number of microseconds since 1970 in UTC, always within the years 1 to
+//! 9999, so that it can be printed and subtracted without a second thought. What lies outside
+//! that range in a database is not a time but a [`Reading::Bad`].
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+use super::value::Value;
+
+/// An instant, in microseconds since 1970-01-01 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(i64);
+
+impl Moment {
+    /// The start of the year 1.
+    pub const EARLIEST: Moment = Moment(-62_135_596_800_000_000);
+    /// The last microsecond of the year 9999.
+    pub const LATEST: Moment = Moment(253_402_300_799_999_999);
+
+    /// The moment, unless it lies outside the years 1 to 9999.
+    pub fn from_micros(micros: i64) -> Option<Moment> {
+        let moment = Moment(micros);
+        (Moment::EARLIEST..=Moment::LATEST).contains(&moment).then_some(moment)
+    }
+
+    pub fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// Rounded down to a multiple of `tick`: the time as a clock of that resolution shows it.
+    pub fn floor(self, tick: Span) -> Moment {
+        let tick = tick.0.max(1);
+        Moment((self.0.div_euclid(tick)) * tick).max(Moment::EARLIEST)
+    }
+
+    /// The moment `span` later, held inside the printable range.
+    pub fn plus(self, span: Span) -> Moment {
+        Moment(self.0.saturating_add(span.0)).clamp(Moment::EARLIEST, Moment::LATEST)
+    }
+
+    /// The moment `span` earlier, held inside the printable range.
+    pub fn minus(self, span: Span) -> Moment {
+        Moment(self.0.saturating_sub(span.0)).clamp(Moment::EARLIEST, Moment::LATEST)
+    }
+
+    /// The time from `earlier` to here; negative if `earlier` is in fact later.
+    pub fn since(self, earlier: Moment) -> Span {
+        Span(self.0 - earlier.0)
+    }
+
+    pub fn rfc3339(self) -> String {
+        DateTime::from_timestamp_micros(self.0)
+            .map_or_else(|| format!("{}us", self.0), |time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+
+    /// Reads what people and databases write: RFC 3339, or the same without a zone, taken as UTC.
+    pub fn parse(text: &str) -> Option<Moment> {
+        let text = text.trim();
+        DateTime::parse_from_rfc3339(text)
+            .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%#z"))
+            .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f%#z"))
+            .map(|time| time.timestamp_micros())
+            .or_else(|_| naive(text).map(|time| time.and_utc().timestamp_micros()))
+            .ok()
+            .and_then(Moment::from_micros)
+    }
+}
+
+fn naive(text: &str) -> Result<NaiveDateTime, chrono::ParseError> {
+    NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f")
+        .or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f"))
+        .or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M"))
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.rfc3339())
+    }
+}
+
+/// A signed length of time, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(i64);
+
+impl Span {
+    pub const ZERO: Span = Span(0);
+
+    pub const fn micros(micros: i64) -> Span {
+        Span(micros)
+    }
+
+    pub const fn millis(millis: i64) -> Span {
+        Span(millis.saturating_mul(1_000))
+    }
+
+    pub const fn seconds(seconds: i64) -> Span {
+        Span(seconds.saturating_mul(1_000_000))
+    }
+
+    pub const fn minutes(minutes: i64) -> Span {
+        Span::seconds(minutes.saturating_mul(60))
+    }
+
+    pub fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    pub fn as_millis(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
+    pub fn as_seconds_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    pub fn is_positive(self) -> bool {
+        self.0 > 0
+    }
+
+    pub fn abs(self) -> Span {
+        Span(self.0.saturating_abs())
+    }
+
+    pub fn times(self, factor: i64) -> Span {
+        Span(self.0.saturating_mul(factor))
+    }
+
+    pub fn fifth(self) -> Span {
+        Span(self.0 / 5)
+    }
+
+    /// `90s`, `30m`, `1h 30m`: the way durations are written in configs and profiles.
+    pub fn parse(text: &str) -> Result<Span, String> {
+        let duration = humantime::parse_duration(text.trim())
+            .map_err(|error| format!("{text:?} is not a duration ({error}); write 90s, 30m or 1h 30m"))?;
+        i64::try_from(duration.as_micros())
+            .map(Span)
+            .map_err(|_| format!("{text:?} is longer than any clock can count"))
+    }
+}
+
+/// Two units at most, as people say it: `850ms`, `4.2s`, `4m12s`, `2h05m`, `3d04h`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let micros = self.0.unsigned_abs();
+        let seconds = micros / 1_000_000;
+        match seconds {
+            0 => write!(f, "{sign}{}ms", micros / 1_000),
+            1..10 if micros % 1_000_000 >= 100_000 => {
+                write!(f, "{sign}{seconds}.{}s", micros % 1_000_000 / 100_000)
+            }
+            1..60 => write!(f, "{sign}{seconds}s"),
+            60..3_600 => match seconds % 60 {
+                0 => write!(f, "{sign}{}m", seconds / 60),
+                rest => write!(f, "{sign}{}m{rest:02}s", seconds / 60),
+            },
+            3_600..86_400 => match seconds % 3_600 / 60 {
+                0 => write!(f, "{sign}{}h", seconds / 3_600),
+                rest => write!(f, "{sign}{}h{rest:02}m", seconds / 3_600),
+            },
+            _ => match seconds % 86_400 / 3_600 {
+                0 => write!(f, "{sign}{}d", seconds / 86_400),
+                rest => write!(f, "{sign}{}d{rest:02}h", seconds / 86_400),
+            },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Span::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// What a cell that should hold a time really holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// The system keeps no such time, or this database lacks the column.
+    Absent,
+    Null,
+    /// A value that is no time; the text says what it is.
+    Bad(String),
+    At(Moment),
+}
+
+impl Reading {
+    pub fn at(&self) -> Option<Moment> {
+        match self {
+            Reading::At(moment) => Some(*moment),
+            Reading::Absent | Reading::Null | Reading::Bad(_) => None,
+        }
+    }
+
+    pub fn is_bad(&self) -> bool {
+        matches!(self, Reading::Bad(_))
+    }
+}
+
+/// How a system writes its times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeUnit {
+    UnixS,
+    #[default]
+    UnixMs,
+    UnixUs,
+    UnixNs,
+    /// ISO 8601 text, with a zone or in UTC.
+    TextUtc,
+    /// PostgreSQL's type; in SQLite, which has none, ISO text or a number of evident size.
+    Timestamptz,
+    /// The same without a zone, taken as UTC.
+    Timestamp,
+}
+
+impl TimeUnit {
+    /// The resolution at which the system's own clock ticks. Comparisons use `now` rounded down
+    /// to it: a lease written in whole seconds still holds throughout its last second, because
+    /// the system itself, comparing whole seconds, would say so.
+    pub fn tick(self) -> Span {
+        match self {
+            TimeUnit::UnixS | TimeUnit::TextUtc => Span::seconds(1),
+            TimeUnit::UnixMs => Span::millis(1),
+            TimeUnit::UnixUs | TimeUnit::UnixNs | TimeUnit::Timestamptz | TimeUnit::Timestamp => {
+                Span::micros(1)
+            }
+        }
+    }
+
+    /// Whether the database can compare such a column with a number, and so use an index on it.
+    pub fn is_number(self) -> bool {
+        match self {
+            TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => true,
+            TimeUnit::TextUtc | TimeUnit::Timestamptz | TimeUnit::Timestamp => false,
+        }
+    }
+
+    /// Units per second; the text units are read into microseconds.
+    pub fn per_second(self) -> i64 {
+        match self {
+            TimeUnit::UnixS => 1,
+            TimeUnit::UnixMs => 1_000,
+            TimeUnit::UnixNs => 1_000_000_000,
+            TimeUnit::UnixUs | TimeUnit::TextUtc | TimeUnit::Timestamptz | TimeUnit::Timestamp => 1_000_000,
+        }
+    }
+
+    /// Reads one cell. Total: whatever the cell holds, the answer is a [`Reading`].
+    pub fn read(self, value: &Value) -> Reading {
+        let moment = match (value, self) {
+            (Value::Null, _) => return Reading::Null,
+            (Value::Int(number), TimeUnit::Timestamptz | TimeUnit::Timestamp) => {
+                by_magnitude(*number as f64).and_then(|unit| unit.from_int(*number))
+            }
+            (Value::Real(number), TimeUnit::Timestamptz | TimeUnit::Timestamp) => {
+                by_magnitude(*number).and_then(|unit| unit.from_real(*number))
+            }
+            (Value::Int(number), unit) if unit.is_number() => unit.from_int(*number),
+            (Value::Real(number), unit) if unit.is_number() => unit.from_real(*number),
+            (Value::Text(text), unit) if !unit.is_number() => Moment::parse(text),
+            _ => None,
+        };
+        match moment {
+            Some(moment) => Reading::At(moment),
+            None => Reading::Bad(value.describe()),
+        }
+    }
+
+    fn from_int(self, number: i64) -> Option<Moment> {
+        let micros = i128::from(number) * 1_000_000;
+        let micros = micros.div_euclid(i128::from(self.per_second()));
+        i64::try_from(micros).ok().and_then(Moment::from_micros)
+    }
+
+    fn from_real(self, number: f64) -> Option<Moment> {
+        let micros = (number * (1e6 / self.per_second() as f64)).floor();
+        // Beyond this the cast below would saturate and hide the overflow.
+        (micros.abs() < 9e18).then_some(micros as i64).and_then(Moment::from_micros)
+    }
+}
+
+/// The unit of a bare number in a column that should be a timestamp: today's instants differ by
+/// three orders of magnitude from unit to unit, so the size tells. Small numbers tell nothing.
+fn by_magnitude(number: f64) -> Option<TimeUnit> {
+    match number {
+        n if (1e8..1e11).contains(&n) => Some(TimeUnit::UnixS),
+        n if (1e11..1e14).contains(&n) => Some(TimeUnit::UnixMs),
+        n if (1e14..1e17).contains(&n) => Some(TimeUnit::UnixUs),
+        n if (1e17..9e18).contains(&n) => Some(TimeUnit::UnixNs),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_every_unit() {
+        let expected = Reading::At(Moment(1_700_000_000_000_000));
+        assert_eq!(TimeUnit::UnixS.read(&Value::Int(1_700_000_000)), expected);
+        assert_eq!(TimeUnit::UnixMs.read(&Value::Int(1_700_000_000_000)), expected);
+        assert_eq!(TimeUnit::UnixUs.read(&Value::Int(1_700_000_000_000_000)), expected);
+        assert_eq!(TimeUnit::UnixNs.read(&Value::Int(1_700_000_000_000_000_000)), expected);
+        assert_eq!(TimeUnit::UnixS.read(&Value::Real(1_700_000_000.0)), expected);
+        for text in [
+            "2023-11-14 22:13:20",
+            "2023-11-14T22:13:20",
+            "2023-11-14T22:13:20Z",
+            "2023-11-14T22:13:20.000Z",
+            "2023-11-14 22:13:20+00",
+            "2023-11-15T00:13:20+02:00",
+            "2023-11-14 22:13:20.000000+00:00",
+        ] {
+            assert_eq!(TimeUnit::TextUtc.read(&Value::Text(text.into())), expected, "{text}");
+            assert_eq!(TimeUnit::Timestamptz.read(&Value::Text(text.into())), expected, "{text}");
+        }
+        for number in [1_700_000_000, 1_700_000_000_000, 1_700_000_000_000_000] {
+            assert_eq!(TimeUnit::Timestamp.read(&Value::Int(number)), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_said_and_never_panics() {
+        assert_eq!(TimeUnit::UnixMs.read(&Value::Null), Reading::Null);
+        for value in [
+            Value::Int(i64::MAX),
+            Value::Int(i64::MIN),
+            Value::Real(f64::INFINITY),
+            Value::Text("yesterday".into()),
+            Value::Bytes(vec![0xff]),
+        ] {
+            assert!(TimeUnit::UnixMs.read(&value).is_bad(), "{value:?}");
+            assert!(TimeUnit::UnixS.read(&value).is_bad(), "{value:?}");
+            assert!(TimeUnit::TextUtc.read(&value).is_bad(), "{value:?}");
+            assert!(TimeUnit::Timestamptz.read(&value).is_bad(), "{value:?}");
+        }
+        // Every 64-bit number of nanoseconds is a date between 1677 and 2262.
+        assert!(TimeUnit::UnixNs.read(&Value::Int(i64::MAX)).at().is_some());
+    }
+
+    #[test]
+    fn spans_read_and_print_as_people_write_them() {
+        for (text, shown) in [
+            ("850ms", "850ms"),
+            ("4200ms", "4.2s"),
+            ("90s", "1m30s"),
+            ("30m", "30m"),
+            ("1h 5m", "1h05m"),
+            ("76h", "3d04h"),
+        ] {
+            assert_eq!(Span::parse(text).unwrap().to_string(), shown);
+        }
+        assert_eq!(Span::seconds(-75).to_string(), "-1m15s");
+        assert!(Span::parse("soon").unwrap_err().contains("write 90s"));
+    }
+}

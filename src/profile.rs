@@ -1,0 +1,12 @@
+//! Profiles: where a system keeps its claims, as data.
+//!
+//! A profile is a TOML file. The five built-in ones are compiled in from `assets/profiles/`;
+//! users add theirs by name, from their config folder, or by path. This layer knows the file
+//! format and the rules that follow from it; it must not know any database.
+
+pub mod format;
+pub mod library;
+pub mod rules;
+
+pub use format::Profile;
+pub use library::Library;

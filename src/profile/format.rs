@@ -1,0 +1,407 @@
+//! The file format of a profile, and its validation.
+//!
+//! A value is a bare column name of the claim's row (`c`) or the registry's row (`s`), or an SQL
+//! expression over them. Unknown keys are errors that point at their line.
+
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+use crate::domain::time::{Span, TimeUnit};
+
+/// Why a profile cannot be used.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    #[error("profile {name}: {source}")]
+    Syntax { name: String, source: Box<toml::de::Error> },
+    #[error("profile {name}: {problem}")]
+    Invalid { name: String, problem: String },
+}
+
+/// The databases a profile can be read on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Engine::Sqlite => "sqlite",
+            Engine::Postgres => "postgres",
+        }
+    }
+}
+
+/// One system.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The file's name; not a key of the file.
+    #[serde(skip)]
+    pub name: String,
+    /// The file as it was written; not a key of the file.
+    #[serde(skip)]
+    pub text: String,
+    pub title: String,
+    #[serde(default)]
+    pub about: String,
+    /// Its table names could be anybody's: acts ask once to confirm it.
+    #[serde(default)]
+    pub generic: bool,
+    /// Values for `{name}` anywhere in the file, such as a schema or a table prefix.
+    #[serde(default)]
+    pub vars: BTreeMap<String, String>,
+    /// `table.column` pairs that must all exist for the profile to be tried.
+    #[serde(default)]
+    pub detect: Vec<String>,
+    #[serde(rename = "claim")]
+    pub boards: Vec<Board>,
+    /// The registry of every board without one of its own.
+    pub session: Option<Registry>,
+    /// The backlog of the first board.
+    pub backlog: Option<Backlog>,
+    #[serde(default)]
+    pub history: Vec<History>,
+}
+
+/// One table of claims.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    pub name: String,
+    #[serde(default)]
+    pub role: Role,
+    pub table: String,
+    /// Joins, over the claim's row `c`.
+    pub from: Option<String>,
+    /// `table.column` pairs that must exist for this board.
+    #[serde(default)]
+    pub detect: Vec<String>,
+    /// Which rows are claims; unset, all of them.
+    pub held: Option<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub id: Vec<String>,
+    pub kind: Option<String>,
+    pub holder: Option<String>,
+    pub claimed_at: Option<Time>,
+    pub beat_at: Option<Time>,
+    pub attempts: Option<String>,
+    pub max_attempts: Option<Defaulted>,
+    pub error: Option<String>,
+    pub priority: Option<String>,
+    #[serde(default)]
+    pub time: TimeUnit,
+    pub deadline: Deadline,
+    /// A predicate of the system's own: nobody can be working on this claim.
+    pub orphaned_when: Option<String>,
+    pub orphan_after: Option<Span>,
+    pub silent_after: Option<Span>,
+    pub warn_before: Option<Span>,
+    pub session: Option<Registry>,
+    pub backlog: Option<Backlog>,
+    pub reclaim: Option<Act>,
+    pub release: Option<Act>,
+    pub extend: Option<Act>,
+    /// A late holder's finish cannot settle somebody else's run.
+    pub fenced: Option<bool>,
+    /// After this long the system frees the claim by itself.
+    pub self_heals_after: Option<Span>,
+    /// Keys that differ from engine to engine.
+    #[serde(default)]
+    pub on: BTreeMap<Engine, toml::Table>,
+}
+
+/// Which pane a board belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    #[default]
+    Task,
+    Job,
+    Lock,
+}
+
+/// A time: a column in the board's unit, or an expression with a unit of its own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Time {
+    Column(String),
+    Expression(TimeExpression),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeExpression {
+    pub expr: String,
+    pub unit: TimeUnit,
+}
+
+impl Time {
+    pub fn sql(&self) -> &str {
+        match self {
+            Time::Column(column) => column,
+            Time::Expression(time) => &time.expr,
+        }
+    }
+
+    pub fn unit(&self, usual: TimeUnit) -> TimeUnit {
+        match self {
+            Time::Column(_) => usual,
+            Time::Expression(time) => time.unit,
+        }
+    }
+}
+
+/// A column, or a column with a number for where it is missing or NULL.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Defaulted {
+    Column(String),
+    Otherwise(ColumnOrNumber),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnOrNumber {
+    pub column: Option<String>,
+    pub otherwise: i64,
+}
+
+/// Where deadlines come from: exactly one of the ways, save that `ttl` may stand in for `holder`
+/// in databases without a registry.
+#[derive(Debug, Clone, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Deadline {
+    /// The instant is in the row.
+    pub column: Option<Time>,
+    /// `claimed_at` plus this column of seconds.
+    pub claimed_at_plus: Option<String>,
+    /// The sign of life plus a time to live by kind.
+    pub ttl: Option<BTreeMap<String, Span>>,
+    /// The time to live of kinds that `ttl` does not list.
+    pub otherwise: Option<Span>,
+    /// The holder's heartbeat plus `orphan_after`.
+    #[serde(default)]
+    pub holder: bool,
+    /// The system has none; only an operator's threshold can call a claim stale.
+    #[serde(default)]
+    pub never: bool,
+    /// The usual length of a lease: what an overrun is measured in.
+    pub lease: Option<Span>,
+}
+
+/// A table of holders.
+#[derive(Debug, Clone, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Registry {
+    pub table: String,
+    pub id: String,
+    pub beat_at: String,
+    pub started_at: Option<String>,
+    /// When the system gives a session up, where that is not its beat plus `orphan_after`.
+    pub stale_at: Option<String>,
+    pub pid: Option<String>,
+    pub host: Option<String>,
+    #[serde(default)]
+    pub time: TimeUnit,
+}
+
+/// The jobs nobody holds, as counts by predicate.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Backlog {
+    /// The board's own table unless set.
+    pub table: Option<String>,
+    /// Since when the oldest queued job could have run.
+    pub oldest: Option<String>,
+    /// Counts by name; `queued` is the one whose oldest age is shown.
+    #[serde(default)]
+    pub count: BTreeMap<String, String>,
+    pub queued: Option<String>,
+    pub dead: Option<String>,
+}
+
+impl Backlog {
+    /// Every counted state by name.
+    pub fn states(&self) -> BTreeMap<&str, &str> {
+        let mut states: BTreeMap<&str, &str> = BTreeMap::new();
+        states.extend(self.count.iter().map(|(name, sql)| (name.as_str(), sql.as_str())));
+        states.extend(self.queued.as_deref().map(|sql| ("queued", sql)));
+        states.extend(self.dead.as_deref().map(|sql| ("dead", sql)));
+        states
+    }
+}
+
+/// Traces of earlier recoveries that the system itself keeps.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct History {
+    pub name: String,
+    pub table: String,
+    #[serde(rename = "where")]
+    pub only: Option<String>,
+    pub id: String,
+    pub kind: Option<String>,
+    pub holder: Option<String>,
+    pub at: String,
+    pub what: String,
+    #[serde(default)]
+    pub time: TimeUnit,
+}
+
+/// What an act does to the claim's row. The program itself writes the guard around it.
+#[derive(Debug, Clone, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Act {
+    #[serde(default)]
+    pub delete: bool,
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Statements that run first in the transaction.
+    #[serde(default)]
+    pub before: Vec<String>,
+    /// Statements that run after it.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// A predicate over the claim that refuses the act.
+    pub blocked_by: Option<String>,
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(column) => vec![column],
+        OneOrMany::Many(columns) => columns,
+    })
+}
+
+impl Profile {
+    /// Reads and validates a profile.
+    pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
+        let syntax = |source| ProfileError::Syntax { name: name.into(), source: Box::new(source) };
+        let mut profile: Profile = toml::from_str(text).map_err(syntax)?;
+        if !profile.vars.is_empty() {
+            let mut filled = text.to_owned();
+            for (var, value) in &profile.vars {
+                filled = filled.replace(&format!("{{{var}}}"), value);
+            }
+            profile = toml::from_str(&filled).map_err(syntax)?;
+        }
+        profile.name = name.into();
+        profile.text = text.into();
+        profile.validate().map_err(|problem| ProfileError::Invalid { name: name.into(), problem })?;
+        Ok(profile)
+    }
+
+    /// The profile with the overrides for `engine` applied.
+    pub fn on(&self, engine: Engine) -> Result<Profile, ProfileError> {
+        if self.boards.iter().all(|board| !board.on.contains_key(&engine)) {
+            return Ok(self.clone());
+        }
+        let syntax = |source| ProfileError::Syntax { name: self.name.clone(), source: Box::new(source) };
+        let mut table: toml::Table = self.text.parse().map_err(syntax)?;
+        if let Some(toml::Value::Array(claims)) = table.get_mut("claim") {
+            for (claim, board) in claims.iter_mut().zip(&self.boards) {
+                if let (toml::Value::Table(claim), Some(over)) = (claim, board.on.get(&engine)) {
+                    claim.remove("on");
+                    merge(claim, over);
+                }
+            }
+        }
+        let merged = toml::to_string(&table)
+            .map_err(|error| ProfileError::Invalid { name: self.name.clone(), problem: error.to_string() })?;
+        let merged = Profile::parse(&self.name, &merged)?;
+        Ok(Profile { text: self.text.clone(), ..merged })
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        if self.boards.is_empty() {
+            return Err("it has no [[claim]]".into());
+        }
+        for (at, board) in self.boards.iter().enumerate() {
+            if self.boards[..at].iter().any(|other| other.name == board.name) {
+                return Err(format!("two claims are named {:?}", board.name));
+            }
+            board.validate().map_err(|problem| format!("claim {:?}: {problem}", board.name))?;
+        }
+        let pairs = self.boards.iter().flat_map(|board| &board.detect).chain(&self.detect);
+        match pairs.into_iter().find(|pair| !pair.contains('.')) {
+            Some(pair) => Err(format!("detect wants \"table.column\", not {pair:?}")),
+            None => Ok(()),
+        }
+    }
+
+    /// The registry of a board: its own, or the profile's.
+    pub fn registry<'a>(&'a self, board: &'a Board) -> Option<&'a Registry> {
+        board.session.as_ref().or(self.session.as_ref())
+    }
+
+    /// The backlog of a board: its own, or, for the first board, the profile's.
+    pub fn backlog<'a>(&'a self, board: &'a Board) -> Option<&'a Backlog> {
+        let first = self.boards.first().is_some_and(|first| first.name == board.name);
+        board.backlog.as_ref().or(self.backlog.as_ref().filter(|_| first))
+    }
+}
+
+impl Board {
+    fn validate(&self) -> Result<(), String> {
+        let deadline = &self.deadline;
+        let has_ttl = deadline.ttl.is_some() || deadline.otherwise.is_some();
+        let ways = [
+            deadline.column.is_some(),
+            deadline.claimed_at_plus.is_some(),
+            has_ttl && !deadline.holder,
+            deadline.holder,
+            deadline.never,
+        ];
+        if ways.iter().filter(|given| **given).count() != 1 {
+            return Err(
+                "[claim.deadline] needs exactly one of column, claimed_at_plus, ttl, holder, never".into()
+            );
+        }
+        if self.id.is_empty() {
+            return Err("id is empty".into());
+        }
+        if (has_ttl || deadline.claimed_at_plus.is_some()) && self.claimed_at.is_none() {
+            return Err("this deadline needs claimed_at".into());
+        }
+        for (verb, act) in [("reclaim", &self.reclaim), ("release", &self.release), ("extend", &self.extend)]
+        {
+            if let Some(act) = act
+                && act.delete == !act.set.is_empty()
+            {
+                return Err(format!("{verb} needs either `delete = true` or a `set`"));
+            }
+        }
+        // The documents' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
+        // the moment of renewal.
+        let shortest = self.time.tick().times(5);
+        let mut ttls = deadline.ttl.iter().flatten().map(|(_, ttl)| ttl).chain(&deadline.otherwise);
+        match ttls.find(|ttl| **ttl < shortest) {
+            Some(ttl) => Err(format!("a TTL of {ttl} is less than five ticks of its clock ({shortest})")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Lays `over` onto `base`; tables are merged, everything else is replaced.
+fn merge(base: &mut toml::Table, over: &toml::Table) {
+    for (key, value) in over {
+        match (base.get_mut(key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) if key != "set" => {
+                merge(base, over);
+            }
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Where profiles come from: compiled in, from the user's config folder, or from a named file.
+
+use std::path::{Path, PathBuf};
+
+use super::format::{Profile, ProfileError};
+
+/// The profiles of the five systems, by name.
+const BUILT_IN: [(&str, &str); 5] = [
+    ("coordination", include_str!("../../assets/profiles/coordination.toml")),
+    ("executor-jobs", include_str!("../../assets/profiles/executor-jobs.toml")),
+    ("merge-queue", include_str!("../../assets/profiles/merge-queue.toml")),
+    ("finalization", include_str!("../../assets/profiles/finalization.toml")),
+    ("task-queue", include_str!("../../assets/profiles/task-queue.toml")),
+];
+
+/// A profile and where it was found.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub profile: Profile,
+    pub origin: Origin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    BuiltIn,
+    File(PathBuf),
+}
+
+impl Origin {
+    pub fn describe(&self) -> String {
+        match self {
+            Origin::BuiltIn => "built in".into(),
+            Origin::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// Every profile that can be used by its name.
+#[derive(Debug, Clone)]
+pub struct Library {
+    entries: Vec<Entry>,
+}
+
+impl Library {
+    /// The built-in profiles alone.
+    pub fn built_in() -> Result<Library, ProfileError> {
+        let mut entries = Vec::new();
+        for (name, text) in BUILT_IN {
+            entries.push(Entry { profile: Profile::parse(name, text)?, origin: Origin::BuiltIn });
+        }
+        Ok(Library { entries })
+    }
+
+    /// The built-in profiles and those in `folder`, which go before built-in ones of their name.
+    pub fn with_folder(folder: Option<&Path>) -> Result<Library, ProfileError> {
+        let mut library = Library::built_in()?;
+        let Some(Ok(listing)) = folder.map(std::fs::read_dir) else {
+            return Ok(library);
+        };
+        let mut paths: Vec<PathBuf> = listing
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+            .collect();
+        paths.sort();
+        for path in paths {
+            let entry = read(&path)?;
+            library.entries.retain(|known| known.profile.name != entry.profile.name);
+            library.entries.push(entry);
+        }
+        Ok(library)
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The profile that a user means by a name or a path.
+    pub fn find(&self, name: &str) -> Result<Entry, ProfileError> {
+        if name.contains('/') || name.ends_with(".toml") {
+            return read(Path::new(name));
+        }
+        let known = self.entries.iter().find(|entry| entry.profile.name == name);
+        known.cloned().ok_or_else(|| {
+            let names: Vec<&str> = self.entries.iter().map(|entry| entry.profile.name.as_str()).collect();
+            ProfileError::Invalid {
+                name: name.into(),
+                problem: format!("no such profile; there are {} (or name a file)", names.join(", ")),
+            }
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Entry, ProfileError> {
+    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+    let text = std::fs::read_to_string(path).map_err(|error| ProfileError::Invalid {
+        name: path.display().to_string(),
+        problem: format!("cannot be read: {error}"),
+    })?;
+    Ok(Entry { profile: Profile::parse(&name, &text)?, origin: Origin::File(path.into()) })
+}

@@ -1,0 +1,10 @@
+//! What goes out: tables for people, JSON and CSV for programs.
+//!
+//! Every string of a database passes through [`crate::domain::visible`] or, in JSON, through an
+//! escape, before it reaches a terminal.
+
+pub mod check;
+pub mod json;
+pub mod list;
+pub mod paint;
+pub mod table;

@@ -1,0 +1,233 @@
+//! One look at several sources: a page for people, one JSON object for monitoring.
+
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write as _;
+
+use super::paint::Paint;
+use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
+use crate::domain::time::Moment;
+use crate::domain::verdict::{Reason, Set};
+use crate::domain::visible::escape;
+use crate::exit::Exit;
+
+/// What came of looking at one source.
+#[derive(Debug)]
+pub struct Looked {
+    /// As the user named it.
+    pub source: String,
+    pub engine: &'static str,
+    pub result: Result<Vec<Snapshot>, String>,
+}
+
+impl Looked {
+    pub fn exit(&self) -> Exit {
+        match &self.result {
+            Ok(snapshots) => snapshots.iter().map(verdict).fold(Exit::Fine, Exit::and),
+            Err(_) => Exit::Error,
+        }
+    }
+}
+
+fn verdict(snapshot: &Snapshot) -> Exit {
+    let counts = snapshot.counts();
+    if counts.stale + counts.orphaned > 0 {
+        Exit::Critical
+    } else if counts.expiring + counts.unknown > 0 {
+        Exit::Warning
+    } else {
+        Exit::Fine
+    }
+}
+
+/// The object that `check --json` prints.
+pub fn json(looked: &[Looked], at: Moment) -> Json {
+    let mut sources = Vec::new();
+    for source in looked {
+        match &source.result {
+            Ok(snapshots) => sources.extend(snapshots.iter().map(|snapshot| source_json(source, snapshot))),
+            Err(error) => sources.push(json!({
+                "source": source.source, "engine": source.engine, "profile": null,
+                "ok": false, "error": error,
+            })),
+        }
+    }
+    json!({"at": at, "sources": sources})
+}
+
+fn source_json(source: &Looked, snapshot: &Snapshot) -> Json {
+    let sessions = snapshot.sessions();
+    let boards: Map<String, Json> =
+        snapshot.boards.iter().map(|board| (board.board.clone(), board_json(board, snapshot.now))).collect();
+    json!({
+        "source": source.source,
+        "engine": source.engine,
+        "profile": snapshot.profile,
+        "ok": true,
+        "error": null,
+        "now": snapshot.now,
+        "poll_ms": snapshot.poll_cost.as_micros() as f64 / 1_000.0,
+        "clock_offset_ms": snapshot.clock_offset.as_millis(),
+        "exact": snapshot.is_exact(),
+        "generic": snapshot.generic,
+        "claims": counts_json(&snapshot.counts()),
+        "reasons": snapshot.reasons(),
+        "sessions": sessions.map(|sessions| json!({
+            "total": sessions.total, "alive": sessions.alive, "stale": sessions.stale,
+        })),
+        "backlog": backlog_json(&snapshot.boards, snapshot.now),
+        "boards": boards,
+        "notices": snapshot.notices,
+    })
+}
+
+fn counts_json(counts: &Counts) -> Json {
+    json!({
+        "total": counts.total, "healthy": counts.healthy, "expiring": counts.expiring,
+        "stale": counts.stale, "orphaned": counts.orphaned, "unknown": counts.unknown,
+        "runaway": counts.runaway,
+    })
+}
+
+fn board_json(board: &BoardSnapshot, now: Moment) -> Json {
+    let mut all = counts_json(&board.counts);
+    all["reasons"] = json!(board.reasons);
+    all["exact"] = json!(board.gaps.is_exact());
+    all["backlog"] = backlog_json(std::slice::from_ref(board), now);
+    if let Some(census) = &board.gaps.census {
+        all["census"] = json!({
+            "reasons": board.gaps.reasons, "rows": census.looked_at,
+            "since": census.since, "complete": census.complete,
+        });
+    }
+    if !board.gaps.indexes.is_empty() {
+        all["missing_indexes"] = json!(board.gaps.indexes);
+    }
+    all
+}
+
+/// The states of all backlogs added up; null where no board has one.
+fn backlog_json(boards: &[BoardSnapshot], now: Moment) -> Json {
+    let mut all = Map::new();
+    for (state, count) in boards.iter().flat_map(|board| &board.backlog) {
+        let sum = all.get(state).and_then(Json::as_u64).unwrap_or(0) + count;
+        all.insert(state.clone(), json!(sum));
+    }
+    if all.is_empty() {
+        return Json::Null;
+    }
+    let oldest = boards.iter().filter_map(|board| board.oldest_queued).min();
+    let age = oldest.map(|oldest| now.since(oldest).as_micros().max(0) / 1_000_000);
+    all.insert("oldest_queued_s".into(), json!(age));
+    Json::Object(all)
+}
+
+/// The page that `check` prints for people.
+pub fn text(looked: &[Looked], paint: Paint) -> String {
+    let mut out = String::new();
+    for source in looked {
+        if let Ok(snapshots) = &source.result {
+            for snapshot in snapshots {
+                if !out.is_empty() {
+                    out.push('\n');
+                }
+                page(&mut out, source, snapshot, paint);
+            }
+        }
+    }
+    out
+}
+
+fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, paint: Paint) {
+    let counts = snapshot.counts();
+    let headline = match verdict(snapshot) {
+        Exit::Critical => paint.set(Set::Stale, "CRITICAL"),
+        Exit::Warning => paint.set(Set::Expiring, "WARNING"),
+        _ => paint.set(Set::Healthy, "OK"),
+    };
+    let in_sets = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring]
+        .into_iter()
+        .filter(|set| counts.of(*set) > 0)
+        .map(|set| format!("{} {set}", counts.of(set)))
+        .collect::<Vec<_>>();
+    let summary = match (in_sets.is_empty(), counts.total) {
+        (_, 0) => "nothing is claimed".to_owned(),
+        (true, total) => format!("all {total} claims are healthy"),
+        (false, total) => {
+            format!("{} of {total} {}, {} healthy", in_sets.join(", "), claims(total), counts.healthy)
+        }
+    };
+    let cost = paint.dim(&format!(
+        "({}, {}, {:.1} ms)",
+        snapshot.profile,
+        source.engine,
+        snapshot.poll_cost.as_micros() as f64 / 1_000.0
+    ));
+    // Writing to a String cannot fail, here and below.
+    let _ = writeln!(out, "{headline}  {}  {summary}  {cost}", paint.bold(&escape(&source.source)));
+    for board in &snapshot.boards {
+        sentences(out, board, snapshot.boards.len() > 1, paint);
+    }
+    holders_and_backlog(out, snapshot);
+    for notice in &snapshot.notices {
+        let _ = writeln!(out, "  note: {}", escape(notice));
+    }
+    for board in &snapshot.boards {
+        gaps(out, board);
+    }
+}
+
+fn claims(count: u64) -> &'static str {
+    if count == 1 { "claim" } else { "claims" }
+}
+
+fn sentences(out: &mut String, board: &BoardSnapshot, named: bool, paint: Paint) {
+    for (reason, count) in &board.reasons {
+        let set = reason.set();
+        let name = paint.set(set, &format!("{:<8}", set.as_str()));
+        let board = if named { format!("{}: ", board.board) } else { String::new() };
+        let _ = writeln!(out, "  {name}  {board}{}", reason.sentence(*count));
+    }
+    if board.counts.runaway > 0 {
+        let name = paint.set(Set::Stale, &format!("{:<8}", "runaway"));
+        let count = board.counts.runaway;
+        let board = if named { format!("{}: ", board.board) } else { String::new() };
+        let _ = writeln!(out, "  {name}  {board}{count} {}: twice the time allowed, or more", claims(count));
+    }
+}
+
+fn holders_and_backlog(out: &mut String, snapshot: &Snapshot) {
+    if let Some(sessions) = snapshot.sessions() {
+        let _ = writeln!(
+            out,
+            "  sessions  {} in all, {} alive, {} stale",
+            sessions.total, sessions.alive, sessions.stale
+        );
+    }
+    for board in snapshot.boards.iter().filter(|board| !board.backlog.is_empty()) {
+        let states: Vec<String> = board
+            .backlog
+            .iter()
+            .map(|(state, count)| format!("{count} {}", state.replace('_', " ")))
+            .collect();
+        let oldest = board.oldest_queued.map_or_else(String::new, |oldest| {
+            format!(", the oldest waiting for {}", snapshot.now.since(oldest))
+        });
+        let _ = writeln!(out, "  backlog   {}: {}{oldest}", board.board, states.join(", "));
+    }
+}
+
+fn gaps(out: &mut String, board: &BoardSnapshot) {
+    if let Some(census) = &board.gaps.census {
+        let names: Vec<&str> = board.gaps.reasons.iter().map(|reason: &Reason| reason.as_str()).collect();
+        let _ = writeln!(
+            out,
+            "  note: {}: {} counted in {} of the rows only, for want of an index (--exact reads all)",
+            board.board,
+            names.join(", "),
+            census.looked_at
+        );
+    }
+    for index in &board.gaps.indexes {
+        let _ = writeln!(out, "  note: {}: this index would help: {index}", board.board);
+    }
+}

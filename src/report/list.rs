@@ -1,0 +1,254 @@
+//! Claims one by one: a table for people, JSON lines and CSV for programs.
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::json;
+use super::paint::Paint;
+use super::table::{Cell, render};
+use crate::domain::claim::{Registry, Session};
+use crate::domain::time::{Moment, Reading};
+use crate::domain::value::percent;
+use crate::domain::verdict::{Reason, Set};
+use crate::domain::visible::{escape, visible};
+use crate::store::sqlite::{Listed, Trace};
+
+/// A claim as it goes out.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    source: String,
+    profile: String,
+    board: String,
+    id: String,
+    kind: Option<String>,
+    holder: Option<String>,
+    verdict: Set,
+    sets: Vec<Set>,
+    reasons: Vec<Reason>,
+    conclusion: &'static str,
+    why: String,
+    claimed_at: Option<Moment>,
+    beat_at: Option<Moment>,
+    deadline_at: Option<Moment>,
+    remaining_ms: Option<i64>,
+    overrun: Option<f64>,
+    attempts: Option<i64>,
+    max_attempts: Option<i64>,
+    exhausted: bool,
+    error: Option<String>,
+    address: String,
+    session: Option<Json>,
+    seen: Option<String>,
+}
+
+impl Line {
+    pub fn new(source: &str, listed: &Listed) -> Line {
+        let claim = &listed.judged.claim;
+        let verdict = &listed.judged.verdict;
+        Line {
+            source: source.into(),
+            profile: listed.profile.clone(),
+            board: listed.board.clone(),
+            id: claim.key.text(),
+            kind: claim.kind.clone(),
+            holder: claim.holder.clone(),
+            verdict: verdict.headline(),
+            sets: verdict.reasons.sets(),
+            reasons: verdict.reasons.iter().collect(),
+            conclusion: listed.conclusion.as_str(),
+            why: listed.why.clone(),
+            claimed_at: claim.claimed_at.at(),
+            beat_at: claim.beat_at.at(),
+            deadline_at: verdict.deadline,
+            remaining_ms: verdict.deadline.map(|at| at.since(listed.now).as_millis()),
+            overrun: verdict.overrun.map(|overrun| (overrun * 100.0).round() / 100.0),
+            attempts: claim.attempts,
+            max_attempts: claim.max_attempts,
+            exhausted: verdict.exhausted,
+            error: claim.error.clone(),
+            address: address(listed),
+            session: session(listed),
+            seen: listed.judged.seen.clone(),
+        }
+    }
+
+    /// Sorts the worst first.
+    pub fn rank(&self) -> (Set, i64) {
+        (self.verdict, self.remaining_ms.unwrap_or(i64::MAX))
+    }
+
+    pub fn json(&self) -> String {
+        json::line(self)
+    }
+
+    /// The headings of [`Line::csv`].
+    pub const HEADINGS: [&'static str; 21] = [
+        "source",
+        "profile",
+        "board",
+        "id",
+        "kind",
+        "holder",
+        "verdict",
+        "sets",
+        "reasons",
+        "conclusion",
+        "why",
+        "claimed_at",
+        "beat_at",
+        "deadline_at",
+        "remaining_ms",
+        "overrun",
+        "attempts",
+        "max_attempts",
+        "exhausted",
+        "error",
+        "address",
+    ];
+
+    pub fn csv(&self) -> Vec<String> {
+        let text = |text: &Option<String>| text.as_deref().map_or_else(String::new, field);
+        let time = |time: &Option<Moment>| time.map_or_else(String::new, Moment::rfc3339);
+        let number = |number: Option<i64>| number.map_or_else(String::new, |number| number.to_string());
+        let words = |words: Vec<&str>| words.join(" ");
+        vec![
+            field(&self.source),
+            field(&self.profile),
+            field(&self.board),
+            field(&self.id),
+            text(&self.kind),
+            text(&self.holder),
+            self.verdict.to_string(),
+            words(self.sets.iter().map(|set| set.as_str()).collect()),
+            words(self.reasons.iter().map(|reason| reason.as_str()).collect()),
+            self.conclusion.into(),
+            field(&self.why),
+            time(&self.claimed_at),
+            time(&self.beat_at),
+            time(&self.deadline_at),
+            number(self.remaining_ms),
+            self.overrun.map_or_else(String::new, |overrun| overrun.to_string()),
+            number(self.attempts),
+            number(self.max_attempts),
+            self.exhausted.to_string(),
+            text(&self.error),
+            field(&self.address),
+        ]
+    }
+}
+
+/// A claim's address: `profile/board/id`, its parts percent-encoded.
+fn address(listed: &Listed) -> String {
+    format!("{}/{}/{}", percent(&listed.profile), percent(&listed.board), listed.judged.claim.key.address())
+}
+
+fn session(listed: &Listed) -> Option<Json> {
+    let reasons = &listed.judged.verdict.reasons;
+    let listed_as = |state: &str, session: &Session| {
+        json!({
+            "state": state,
+            "beat_at": session.beat_at.at(),
+            "started_at": session.started_at.at(),
+            "pid": session.pid.int(),
+            "host": session.host,
+            "process": session.process.as_str(),
+        })
+    };
+    match &listed.judged.claim.registry {
+        Registry::None => None,
+        Registry::Missing => Some(json!({"state": "missing", "beat_at": null, "process": "unknown"})),
+        Registry::Listed(session) => Some(match &session.beat_at {
+            Reading::At(_) if reasons.contains(Reason::SessionStale) => listed_as("stale", session),
+            Reading::At(_) => listed_as("alive", session),
+            Reading::Absent | Reading::Null | Reading::Bad(_) => listed_as("unknown", session),
+        }),
+    }
+}
+
+/// A CSV field: escaped like everything shown, and never the start of a spreadsheet's formula.
+fn field(text: &str) -> String {
+    let escaped = escape(text);
+    match escaped.chars().next() {
+        Some(first @ ('=' | '+' | '-' | '@')) => format!("\\u{{{:x}}}{}", first as u32, &escaped[1..]),
+        _ => escaped,
+    }
+}
+
+/// The table for people; `sources` says whether more than one source is shown.
+pub fn table(lines: &[(Line, Moment)], sources: bool, paint: Paint) -> String {
+    let mut heading: Vec<Cell> = Vec::new();
+    if sources {
+        heading.push(Cell::text("SOURCE"));
+    }
+    heading.extend(["VERDICT", "BOARD", "ID", "KIND", "HOLDER"].map(Cell::text));
+    heading.push(Cell::right("AGE"));
+    heading.push(Cell::right("LEFT"));
+    heading.push(Cell::text("WHY"));
+    let mut rows = vec![heading];
+    for (line, now) in lines {
+        rows.push(row(line, *now, sources, paint));
+    }
+    render(&rows)
+}
+
+fn row(line: &Line, now: Moment, sources: bool, paint: Paint) -> Vec<Cell> {
+    let or_dash = |text: &Option<String>| text.as_deref().map_or_else(|| "-".into(), visible);
+    let span =
+        |span: Option<crate::domain::time::Span>| span.map_or_else(|| "-".into(), |span| span.to_string());
+    let verdict = line.verdict.as_str();
+    let mut cells = Vec::new();
+    if sources {
+        cells.push(Cell::text(visible(&line.source)));
+    }
+    cells.push(Cell::painted(verdict, paint.set(line.verdict, verdict)));
+    cells.push(Cell::text(line.board.clone()));
+    cells.push(Cell::text(visible(&line.id)));
+    cells.push(Cell::text(or_dash(&line.kind)));
+    cells.push(Cell::text(or_dash(&line.holder)));
+    cells.push(Cell::right(span(line.claimed_at.map(|at| now.since(at)))));
+    cells.push(Cell::right(span(line.deadline_at.map(|at| at.since(now)))));
+    cells.push(Cell::text(line.why.clone()));
+    cells
+}
+
+/// A trace of an earlier recovery as a JSON line.
+pub fn trace_json(source: &str, trace: &Trace) -> String {
+    json::line(&json!({
+        "source": source, "profile": trace.profile, "history": trace.history, "id": trace.id,
+        "kind": trace.kind, "holder": trace.holder, "at": trace.moment(), "what": trace.what,
+    }))
+}
+
+/// The headings of [`trace_csv`].
+pub const TRACE_HEADINGS: [&str; 8] = ["source", "profile", "history", "id", "kind", "holder", "at", "what"];
+
+pub fn trace_csv(source: &str, trace: &Trace) -> Vec<String> {
+    let text = |text: &Option<String>| text.as_deref().map_or_else(String::new, field);
+    vec![
+        field(source),
+        field(&trace.profile),
+        field(&trace.history),
+        text(&trace.id),
+        text(&trace.kind),
+        text(&trace.holder),
+        trace.moment().map_or_else(String::new, Moment::rfc3339),
+        text(&trace.what),
+    ]
+}
+
+/// Traces as a table for people.
+pub fn trace_table(traces: &[Trace]) -> String {
+    let mut rows = vec![["WHEN", "HISTORY", "ID", "KIND", "HOLDER", "WHAT"].map(Cell::text).to_vec()];
+    for trace in traces {
+        let or_dash = |text: &Option<String>| text.as_deref().map_or_else(|| "-".into(), visible);
+        rows.push(vec![
+            Cell::text(trace.moment().map_or_else(|| "-".into(), Moment::rfc3339)),
+            Cell::text(format!("{}/{}", trace.profile, trace.history)),
+            Cell::text(or_dash(&trace.id)),
+            Cell::text(or_dash(&trace.kind)),
+            Cell::text(or_dash(&trace.holder)),
+            Cell::text(trace.what.as_deref().map_or_else(|| "-".into(), escape)),
+        ]);
+    }
+    render(&rows)
+}

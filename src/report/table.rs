@@ -1,0 +1,68 @@
+//! Tables with aligned columns.
+
+use unicode_width::UnicodeWidthStr;
+
+/// A cell: what it shows, and the same with colour.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    plain: String,
+    painted: String,
+    right: bool,
+}
+
+impl Cell {
+    pub fn text(text: impl Into<String>) -> Cell {
+        let plain = text.into();
+        Cell { painted: plain.clone(), plain, right: false }
+    }
+
+    pub fn painted(plain: impl Into<String>, painted: String) -> Cell {
+        Cell { plain: plain.into(), painted, right: false }
+    }
+
+    pub fn right(text: impl Into<String>) -> Cell {
+        Cell { right: true, ..Cell::text(text) }
+    }
+}
+
+/// The rows below one another, two spaces between columns, the last column unpadded.
+pub fn render(rows: &[Vec<Cell>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width_of = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.plain.width()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width_of).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let padding = " ".repeat(widths[at].saturating_sub(cell.plain.width()));
+            let last = at + 1 == row.len();
+            match (cell.right, last) {
+                (true, _) => line.extend([padding.as_str(), &cell.painted]),
+                (false, true) => line.push_str(&cell.painted),
+                (false, false) => line.extend([cell.painted.as_str(), &padding]),
+            }
+            if !last {
+                line.push_str("  ");
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_whatever_their_width() {
+        let rows = vec![
+            vec![Cell::text("ID"), Cell::right("AGE"), Cell::text("WHY")],
+            vec![Cell::text("任務"), Cell::right("4m12s"), Cell::text("x")],
+        ];
+        assert_eq!(render(&rows), "ID      AGE  WHY\n任務  4m12s  x\n");
+    }
+}

@@ -1,0 +1,46 @@
+//! What can go wrong with a source, each in one sentence: what, where, and what to do.
+
+use std::path::PathBuf;
+use thiserror::Error;
+
+use crate::profile::format::ProfileError;
+
+#[derive(Debug, Error)]
+pub enum StoreError {
+    #[error("{}: there is no such file", path.display())]
+    Missing { path: PathBuf },
+    #[error("{}: is a directory; name the database file in it", path.display())]
+    Directory { path: PathBuf },
+    #[error("{}: is not a regular file", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("{}: the file is empty; no worker has created its tables yet", path.display())]
+    Empty { path: PathBuf },
+    #[error("{}: is not a SQLite database, or is encrypted", path.display())]
+    NotADatabase { path: PathBuf },
+    #[error("{}: cannot be read: {why}", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error("{}: stayed locked by another process for {waited_ms} ms (code {code}); try again, or find the writer that holds its transaction open", path.display())]
+    Locked { path: PathBuf, waited_ms: u128, code: i32 },
+    #[error("{}: the database is damaged (code {code}): {message}; run `sqlite3 FILE 'PRAGMA integrity_check'` on a copy", path.display())]
+    Corrupt { path: PathBuf, code: i32, message: String },
+    #[error("{}: the file was deleted while it was watched", path.display())]
+    Deleted { path: PathBuf },
+    #[error("{}: {message} (code {code}), in: {doing}", path.display())]
+    Sql { path: PathBuf, code: i32, message: String, doing: String },
+    #[error("{}: a poll took longer than {limit_ms} ms and was stopped; `claimtop check` names indexes that would help", path.display())]
+    TooSlow { path: PathBuf, limit_ms: u128 },
+    #[error("{}: no profile fits{hint}", path.display())]
+    NoProfile { path: PathBuf, hint: String },
+    #[error("{}: profile {profile} does not fit: {}", path.display(), missing.join("; "))]
+    Misfit { path: PathBuf, profile: String, missing: Vec<String> },
+    #[error("{}: profile {profile}: the SQL of {field} is refused: {why}", path.display())]
+    Refused { path: PathBuf, profile: String, field: String, why: String },
+    #[error("{}: there is no board {wanted:?}; there are {boards}", path.display())]
+    NoBoard { path: PathBuf, wanted: String, boards: String },
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error("{source_name}: PostgreSQL sources are not supported by this version; SQLite files are")]
+    NoPostgres { source_name: String },
+    #[error("{}: the reader has stopped unexpectedly", path.display())]
+    Gone { path: PathBuf },
+}

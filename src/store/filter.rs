@@ -1,0 +1,27 @@
+//! Which claims a listing shows.
+
+use crate::domain::snapshot::Judged;
+use crate::domain::verdict::Set;
+
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Any of these sets; empty, all.
+    pub sets: Vec<Set>,
+    pub board: Option<String>,
+    pub holder: Option<String>,
+    pub kind: Option<String>,
+    pub limit: Option<usize>,
+}
+
+impl Filter {
+    pub fn takes_board(&self, board: &str) -> bool {
+        self.board.as_deref().is_none_or(|wanted| wanted == board)
+    }
+
+    pub fn takes(&self, judged: &Judged) -> bool {
+        let claim = &judged.claim;
+        (self.sets.is_empty() || self.sets.iter().any(|set| judged.verdict.is_in(*set)))
+            && self.holder.as_ref().is_none_or(|wanted| claim.holder.as_ref() == Some(wanted))
+            && self.kind.as_ref().is_none_or(|wanted| claim.kind.as_ref() == Some(wanted))
+    }
+}

@@ -1,0 +1,96 @@
+//! SQLite files: a thread of its own owns the connection of each.
+
+mod bind;
+mod cell;
+mod census;
+mod fit;
+mod functions;
+mod history;
+mod listing;
+mod open;
+mod plan;
+mod probe;
+mod reader;
+mod rows;
+mod rowset;
+mod schema;
+mod stream;
+mod watch;
+
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::StoreError;
+pub use fit::{Fit, FitBoard};
+pub use history::Trace;
+pub use listing::Listed;
+pub use reader::{Options, Profiles, Reader, clock};
+pub use watch::Effort;
+
+type Question = Box<dyn FnOnce(&mut Reader) + Send>;
+
+/// A handle on the thread that reads one file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    questions: mpsc::Sender<Question>,
+    path: std::path::PathBuf,
+}
+
+impl SqliteStore {
+    /// Starts the thread; `Err` as soon as the file cannot be opened or no profile fits it.
+    pub async fn open(options: Options) -> Result<SqliteStore, StoreError> {
+        let (questions, inbox) = mpsc::channel::<Question>();
+        let (opened, answer) = oneshot::channel();
+        let path = options.path.clone();
+        let name = format!("sqlite {}", path.display());
+        thread::Builder::new()
+            .name(name)
+            .spawn(move || serve(options, opened, &inbox))
+            .map_err(|error| StoreError::Unreadable { path: path.clone(), why: error.to_string() })?;
+        answer.await.map_err(|_| StoreError::Gone { path: path.clone() })??;
+        Ok(SqliteStore { questions, path })
+    }
+
+    /// How each of the profiles fits the file, without keeping it open.
+    pub async fn fits(options: Options) -> Result<Vec<Fit>, StoreError> {
+        let path = options.path.clone();
+        let looking = tokio::task::spawn_blocking(move || fit::fits(&options));
+        looking.await.map_err(|_| StoreError::Gone { path })?
+    }
+
+    /// Has the thread answer a question; the caller's task is free meanwhile.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let asked: Question = Box::new(move |reader| {
+            // Nobody waits any more: the answer is of no use.
+            let _ = reply.send(question(reader));
+        });
+        let gone = || StoreError::Gone { path: self.path.clone() };
+        self.questions.send(asked).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+fn serve(
+    options: Options,
+    opened: oneshot::Sender<Result<(), StoreError>>,
+    inbox: &mpsc::Receiver<Question>,
+) {
+    let mut reader = match Reader::open(options) {
+        Ok(reader) => reader,
+        Err(error) => {
+            let _ = opened.send(Err(error));
+            return;
+        }
+    };
+    if opened.send(Ok(())).is_ok() {
+        while let Ok(question) = inbox.recv() {
+            question(&mut reader);
+        }
+    }
+}

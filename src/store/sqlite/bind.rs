@@ -1,0 +1,437 @@
+//! A profile laid onto a real database: every value of it becomes SQL that is known to compile.
+//!
+//! Optional columns that the database lacks are dropped; a missing required one is named.
+
+use rusqlite::{Connection, ErrorCode};
+use std::collections::BTreeMap;
+
+use super::functions::code;
+use super::schema::{Schema, Table, is_identifier, quoted};
+use crate::domain::rules::{DeadlineRule, Rules};
+use crate::domain::time::TimeUnit;
+use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
+use crate::profile::rules::{Operator, rules};
+
+/// A profile that fits a database.
+#[derive(Debug)]
+pub struct BoundProfile {
+    pub profile: Profile,
+    pub boards: Vec<BoundBoard>,
+    pub notices: Vec<String>,
+}
+
+/// A board as SQL over `c`, the claim's row, and `s`, its holder's registry row.
+#[derive(Debug)]
+pub struct BoundBoard {
+    pub name: String,
+    pub rules: Rules,
+    pub table: String,
+    /// The unit in which `:now` is given to the profile's expressions.
+    pub unit: TimeUnit,
+    pub has_rowid: bool,
+    /// How many columns the claim's row has.
+    pub width: usize,
+    /// `FROM` without the registry.
+    pub from: String,
+    pub held: Option<String>,
+    pub id: Vec<String>,
+    pub kind: Option<String>,
+    pub holder: Option<Sql>,
+    pub claimed_at: Option<TimeSql>,
+    pub beat_at: Option<TimeSql>,
+    pub deadline: Option<TimeSql>,
+    pub timeout: Option<String>,
+    pub disowned: Option<String>,
+    pub attempts: Option<String>,
+    pub max_attempts: Option<String>,
+    pub error: Option<String>,
+    pub registry: Option<BoundRegistry>,
+    pub backlog: Option<BoundBacklog>,
+}
+
+impl BoundBoard {
+    /// `FROM` with the registry, where there is one.
+    pub fn joined(&self) -> String {
+        match (&self.registry, &self.holder) {
+            (Some(registry), Some(holder)) => {
+                format!("{} LEFT JOIN {} ON {} = {}", self.from, registry.from, registry.id.text, holder.text)
+            }
+            _ => self.from.clone(),
+        }
+    }
+}
+
+/// An expression, and the column where it is nothing else.
+#[derive(Debug, Clone)]
+pub struct Sql {
+    pub text: String,
+    pub column: Option<String>,
+}
+
+/// A time as SQL.
+#[derive(Debug, Clone)]
+pub struct TimeSql {
+    /// The cell itself.
+    pub cell: Sql,
+    pub unit: TimeUnit,
+    /// What can be compared with a [`super::cell::bound`].
+    pub comparable: String,
+}
+
+impl TimeSql {
+    fn new(cell: Sql, unit: TimeUnit) -> TimeSql {
+        let comparable = if unit.is_number() {
+            cell.text.clone()
+        } else {
+            format!("claimtop_time({}, {})", cell.text, code(unit))
+        };
+        TimeSql { cell, unit, comparable }
+    }
+
+    /// The unit of `comparable`.
+    pub fn compared_in(&self) -> TimeUnit {
+        if self.unit.is_number() { self.unit } else { TimeUnit::UnixUs }
+    }
+}
+
+#[derive(Debug)]
+pub struct BoundRegistry {
+    pub table: String,
+    /// `FROM` of the registry alone.
+    pub from: String,
+    pub id: Sql,
+    pub beat_at: TimeSql,
+    pub stale_at: Option<TimeSql>,
+    pub started_at: Option<TimeSql>,
+    pub pid: Option<String>,
+    pub host: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct BoundBacklog {
+    pub from: String,
+    pub states: BTreeMap<String, String>,
+    pub oldest: Option<TimeSql>,
+}
+
+/// Why a profile or a board cannot be used on this database.
+#[derive(Debug, Default)]
+pub struct Misfit {
+    pub missing: Vec<String>,
+    /// A table with the right name is there, so the profile is probably meant.
+    pub near: bool,
+    /// The SQL of this field tries to do more than read.
+    pub refused: Option<(String, String)>,
+}
+
+/// Lays `profile` onto the database, if at least one of its boards fits.
+pub fn bind(
+    connection: &Connection,
+    schema: &Schema,
+    profile: &Profile,
+    operator: &Operator,
+) -> Result<BoundProfile, Misfit> {
+    let mut misfit = Misfit::default();
+    let mut bound = BoundProfile { profile: profile.clone(), boards: Vec::new(), notices: Vec::new() };
+    if let Some(pair) = profile.detect.iter().find(|pair| !schema.has(pair)) {
+        misfit.missing.push(format!("{pair} is missing"));
+        return Err(misfit);
+    }
+    for board in &profile.boards {
+        let binder = Binder { connection, schema, profile, operator };
+        match binder.board(board, &mut bound.notices) {
+            Ok(board) => bound.boards.push(board),
+            Err(mut other) => {
+                if other.near {
+                    bound.notices.push(format!(
+                        "board {} is left out: {}",
+                        board.name,
+                        other.missing.join("; ")
+                    ));
+                }
+                misfit.near |= other.near;
+                misfit.missing.append(&mut other.missing);
+                misfit.refused = misfit.refused.or(other.refused);
+            }
+        }
+    }
+    if bound.boards.is_empty() || misfit.refused.is_some() {
+        return Err(misfit);
+    }
+    Ok(bound)
+}
+
+struct Binder<'a> {
+    connection: &'a Connection,
+    schema: &'a Schema,
+    profile: &'a Profile,
+    operator: &'a Operator,
+}
+
+/// Where the fields of one row are looked up.
+struct Scope<'a> {
+    connection: &'a Connection,
+    table: &'a Table,
+    alias: &'a str,
+    from: String,
+    board: &'a str,
+    misfit: Misfit,
+}
+
+impl Binder<'_> {
+    fn board(&self, board: &Board, notices: &mut Vec<String>) -> Result<BoundBoard, Misfit> {
+        let Some(table) = self.schema.table(&board.table) else {
+            return Err(Misfit {
+                missing: vec![format!("table {} is missing", board.table)],
+                ..Misfit::default()
+            });
+        };
+        if let Some(pair) = board.detect.iter().find(|pair| !self.schema.has(pair)) {
+            return Err(Misfit { missing: vec![format!("{pair} is missing")], ..Misfit::default() });
+        }
+        let registry = match self.profile.registry(board) {
+            Some(registry) if self.schema.table(&registry.table).is_some() => Some(registry),
+            Some(registry) => {
+                let note = format!("there is no table {}: whether holders live is not known", registry.table);
+                if !notices.contains(&note) {
+                    notices.push(note);
+                }
+                None
+            }
+            None => None,
+        };
+        let rules = rules(board, registry, self.operator);
+        let alone = format!("{} AS c {}", quoted(&table.name), board.from.as_deref().unwrap_or_default());
+        let mut scope = Scope {
+            connection: self.connection,
+            table,
+            alias: "c",
+            from: alone.trim_end().into(),
+            board: &board.name,
+            misfit: Misfit::default(),
+        };
+        let held = board.held.as_ref().and_then(|held| scope.predicate("held", held));
+        let id: Vec<String> =
+            board.id.iter().filter_map(|id| scope.required("id", id)).map(|sql| sql.text).collect();
+        let holder = board.holder.as_ref().and_then(|holder| scope.required("holder", holder));
+        let bound_registry =
+            registry.and_then(|registry| self.registry(registry, &board.name, &mut scope.misfit));
+        // From here on the expressions may use `s` as well.
+        if let (Some(registry), Some(holder)) = (&bound_registry, &holder) {
+            scope.from = format!(
+                "{} LEFT JOIN {} ON {} = {}",
+                scope.from, registry.from, registry.id.text, holder.text
+            );
+        }
+        let needs_claimed_at = matches!(rules.deadline, DeadlineRule::Ttl | DeadlineRule::Timeout);
+        let claimed_at = board
+            .claimed_at
+            .as_ref()
+            .and_then(|time| scope.time("claimed_at", time, board.time, needs_claimed_at));
+        let beat_at = board.beat_at.as_ref().and_then(|time| scope.time("beat_at", time, board.time, false));
+        let deadline = board
+            .deadline
+            .column
+            .as_ref()
+            .and_then(|time| scope.time("deadline.column", time, board.time, true));
+        let timeout = board
+            .deadline
+            .claimed_at_plus
+            .as_ref()
+            .and_then(|seconds| scope.required("deadline.claimed_at_plus", seconds));
+        let needs_kind = rules.deadline == DeadlineRule::Ttl && rules.thresholds.ttl.is_none();
+        let kind = board.kind.as_ref().and_then(|kind| {
+            if needs_kind { scope.required("kind", kind) } else { scope.optional("kind", kind) }
+        });
+        let (max_column, max_otherwise) = match &board.max_attempts {
+            Some(Defaulted::Column(column)) => (Some(column), None),
+            Some(Defaulted::Otherwise(value)) => (value.column.as_ref(), Some(value.otherwise)),
+            None => (None, None),
+        };
+        let max_attempts = max_column.and_then(|column| scope.optional("max_attempts", column));
+        let bound = BoundBoard {
+            name: board.name.clone(),
+            table: table.name.clone(),
+            unit: board.time,
+            has_rowid: table.has_rowid,
+            width: table.columns.len(),
+            from: alone.trim_end().into(),
+            held,
+            id,
+            kind: kind.map(|sql| sql.text),
+            holder,
+            claimed_at,
+            beat_at,
+            deadline,
+            timeout: timeout.map(|sql| sql.text),
+            disowned: board.orphaned_when.as_ref().and_then(|sql| scope.predicate("orphaned_when", sql)),
+            attempts: board
+                .attempts
+                .as_ref()
+                .and_then(|sql| scope.optional("attempts", sql))
+                .map(|sql| sql.text),
+            max_attempts: match (max_attempts, max_otherwise) {
+                (Some(sql), Some(number)) => Some(format!("coalesce({}, {number})", sql.text)),
+                (Some(sql), None) => Some(sql.text),
+                (None, number) => number.map(|number| number.to_string()),
+            },
+            error: board.error.as_ref().and_then(|sql| scope.optional("error", sql)).map(|sql| sql.text),
+            registry: bound_registry,
+            backlog: self
+                .profile
+                .backlog(board)
+                .and_then(|backlog| self.backlog(backlog, board, &mut scope.misfit)),
+            rules,
+        };
+        if scope.misfit.missing.is_empty() && scope.misfit.refused.is_none() {
+            Ok(bound)
+        } else {
+            Err(Misfit { near: true, ..scope.misfit })
+        }
+    }
+
+    fn registry(&self, registry: &Registry, board: &str, misfit: &mut Misfit) -> Option<BoundRegistry> {
+        let table = self.schema.table(&registry.table)?;
+        let from = format!("{} AS s", quoted(&table.name));
+        let mut scope = Scope {
+            connection: self.connection,
+            table,
+            alias: "s",
+            from: from.clone(),
+            board,
+            misfit: Misfit::default(),
+        };
+        let column = |sql: &String| Time::Column(sql.clone());
+        let id = scope.required("session.id", &registry.id);
+        let beat_at = scope.time("session.beat_at", &column(&registry.beat_at), registry.time, true);
+        let stale_at = registry
+            .stale_at
+            .as_ref()
+            .and_then(|sql| scope.time("session.stale_at", &column(sql), registry.time, true));
+        let started_at = registry
+            .started_at
+            .as_ref()
+            .and_then(|sql| scope.time("session.started_at", &column(sql), registry.time, false));
+        let pid = registry.pid.as_ref().and_then(|sql| scope.optional("session.pid", sql));
+        let host = registry.host.as_ref().and_then(|sql| scope.optional("session.host", sql));
+        misfit.missing.append(&mut scope.misfit.missing);
+        misfit.refused = misfit.refused.take().or(scope.misfit.refused);
+        Some(BoundRegistry {
+            table: table.name.clone(),
+            from,
+            id: id?,
+            beat_at: beat_at?,
+            stale_at,
+            started_at,
+            pid: pid.map(|sql| sql.text),
+            host: host.map(|sql| sql.text),
+        })
+    }
+
+    /// The backlog, less the states this database has no columns for.
+    fn backlog(&self, backlog: &Backlog, board: &Board, misfit: &mut Misfit) -> Option<BoundBacklog> {
+        let table = self.schema.table(backlog.table.as_ref().unwrap_or(&board.table))?;
+        let from = format!("{} AS c", quoted(&table.name));
+        let mut scope = Scope {
+            connection: self.connection,
+            table,
+            alias: "c",
+            from: from.clone(),
+            board: &board.name,
+            misfit: Misfit::default(),
+        };
+        let mut states = BTreeMap::new();
+        for (state, predicate) in backlog.states() {
+            if let Some(sql) = scope.optional("backlog", predicate) {
+                states.insert(state.to_owned(), sql.text);
+            }
+        }
+        let oldest = backlog
+            .oldest
+            .as_ref()
+            .and_then(|sql| scope.time("backlog.oldest", &Time::Column(sql.clone()), board.time, false));
+        misfit.refused = misfit.refused.take().or(scope.misfit.refused);
+        Some(BoundBacklog { from, states, oldest })
+    }
+}
+
+impl Scope<'_> {
+    /// The value as SQL; its absence makes the board a misfit.
+    fn required(&mut self, field: &str, value: &str) -> Option<Sql> {
+        match self.lookup(value) {
+            Ok(sql) => Some(sql),
+            Err(problem) => {
+                self.complain(field, problem);
+                None
+            }
+        }
+    }
+
+    /// The value as SQL, if the database has it.
+    fn optional(&mut self, field: &str, value: &str) -> Option<Sql> {
+        match self.lookup(value) {
+            Ok(sql) => Some(sql),
+            Err(problem @ Problem::Refused(_)) => {
+                self.complain(field, problem);
+                None
+            }
+            Err(Problem::Missing(_)) => None,
+        }
+    }
+
+    fn predicate(&mut self, field: &str, value: &str) -> Option<String> {
+        self.required(field, value).map(|sql| sql.text)
+    }
+
+    fn time(&mut self, field: &str, time: &Time, usual: TimeUnit, required: bool) -> Option<TimeSql> {
+        let sql = if required { self.required(field, time.sql()) } else { self.optional(field, time.sql()) }?;
+        let unit = time.unit(usual);
+        let declared = sql.column.as_ref().and_then(|name| self.table.column(name));
+        match declared {
+            Some(column) if unit.is_number() && column.is_text() => {
+                let problem = format!(
+                    "column {}.{} is declared {} but read as a number",
+                    self.table.name, column.name, column.declared
+                );
+                self.complain(field, Problem::Missing(problem));
+                None
+            }
+            _ => Some(TimeSql::new(sql, unit)),
+        }
+    }
+
+    fn complain(&mut self, field: &str, problem: Problem) {
+        match problem {
+            Problem::Missing(what) => {
+                self.misfit.missing.push(format!("board {}: {what} ({field})", self.board))
+            }
+            Problem::Refused(why) => self.misfit.refused = Some((format!("{}.{field}", self.board), why)),
+        }
+    }
+
+    fn lookup(&self, value: &str) -> Result<Sql, Problem> {
+        if let Some(column) = self.table.column(value) {
+            let text = format!("{}.{}", self.alias, quoted(&column.name));
+            return Ok(Sql { text, column: Some(column.name.clone()) });
+        }
+        if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
+            return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
+        }
+        let text =
+            if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value})") };
+        let statement = format!("SELECT {text} FROM {} LIMIT 0", self.from);
+        match self.connection.prepare(&statement) {
+            Ok(_) => Ok(Sql { text, column: None }),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => {
+                Err(Problem::Refused("a profile may only read".into()))
+            }
+            Err(rusqlite::Error::SqlInputError { msg, .. }) => Err(Problem::Missing(msg)),
+            Err(error) => Err(Problem::Missing(error.to_string())),
+        }
+    }
+}
+
+enum Problem {
+    Missing(String),
+    Refused(String),
+}

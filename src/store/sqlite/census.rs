@@ -1,0 +1,243 @@
+//! What no index can answer, counted by reading the table in slices, one a poll.
+//!
+//! A table that fits into one slice is always read whole, and its counts are exact. A larger one
+//! is counted over several polls; its counts are dated and said not to be exact.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as SqlValue;
+
+use super::bind::BoundBoard;
+use super::plan::Planned;
+use super::probe::{Probe, Tag};
+use super::rowset::RowSet;
+use super::schema::quoted;
+use super::watch::{Since, all_bindings, bind_known};
+use crate::domain::snapshot;
+use crate::domain::time::Moment;
+use crate::domain::verdict::Reason;
+
+/// When nothing is written, a census that has begun goes on in smaller steps: the answer can
+/// only be about the past, and watching a quiet database should cost nothing.
+const QUIET_SHARE: usize = 16;
+
+/// What the census asks of every row.
+#[derive(Debug)]
+pub struct CensusPlan {
+    probes: Vec<Probe>,
+    /// Whether it counts the claims as well.
+    counts_total: bool,
+    slice: String,
+    end: String,
+}
+
+impl CensusPlan {
+    pub fn new(
+        connection: &Connection,
+        board: &BoundBoard,
+        planned: Vec<Planned>,
+        counts_total: bool,
+    ) -> rusqlite::Result<CensusPlan> {
+        let probes: Vec<Probe> = planned.into_iter().map(|planned| planned.probe).collect();
+        let needs_session = probes.iter().any(|probe| probe.needs_session);
+        let from = if needs_session { board.joined() } else { board.from.clone() };
+        let predicates: Vec<String> =
+            probes.iter().enumerate().map(|(at, probe)| probe.predicate(&at.to_string())).collect();
+        let any = if counts_total || predicates.is_empty() { "1".into() } else { predicates.join(" OR ") };
+        let columns: String = predicates.iter().map(|predicate| format!(", {predicate}")).collect();
+        let held = board.held.as_deref().unwrap_or("1");
+        let plan = CensusPlan {
+            slice: format!(
+                "SELECT c.rowid{columns} FROM {from} WHERE {held} AND c.rowid > :after AND c.rowid <= :until AND ({any})"
+            ),
+            end: format!(
+                "SELECT count(*), max(r) FROM (SELECT rowid AS r FROM {} WHERE rowid > :after ORDER BY rowid LIMIT :slice)",
+                quoted(&board.table)
+            ),
+            probes,
+            counts_total,
+        };
+        if plan.is_needed() {
+            connection.prepare_cached(&plan.slice)?;
+        }
+        Ok(plan)
+    }
+
+    fn is_needed(&self) -> bool {
+        self.counts_total || !self.probes.is_empty()
+    }
+}
+
+/// The answers of a census, as far as it has come.
+#[derive(Debug, Clone)]
+struct Count {
+    sets: Vec<RowSet>,
+    total: u64,
+    looked_at: u64,
+    since: Moment,
+}
+
+impl Count {
+    fn new(probes: usize, since: Moment) -> Count {
+        Count { sets: vec![RowSet::default(); probes], total: 0, looked_at: 0, since }
+    }
+}
+
+#[derive(Debug)]
+pub struct Census {
+    plan: CensusPlan,
+    /// The last complete count.
+    done: Option<Count>,
+    /// The count under way, and the last row it has looked at.
+    running: Option<(Count, i64)>,
+    whole: bool,
+}
+
+impl Census {
+    pub fn new(plan: CensusPlan) -> Census {
+        Census { plan, done: None, running: None, whole: true }
+    }
+
+    pub fn is_needed(&self) -> bool {
+        self.plan.is_needed()
+    }
+
+    /// Looks at the next slice, or at everything if that is `small`; tells whether answers changed.
+    pub fn step(
+        &mut self,
+        connection: &Connection,
+        board: &BoundBoard,
+        now: Moment,
+        since: Since,
+        small: bool,
+        slice: usize,
+    ) -> rusqlite::Result<bool> {
+        if !self.is_needed() {
+            return Ok(false);
+        }
+        self.whole = small;
+        let quiet = matches!(since, Since::Quiet(_));
+        let moves = self.plan.probes.iter().any(Probe::depends_on_clock);
+        if small {
+            if quiet && !moves && self.done.is_some() {
+                return Ok(false);
+            }
+            let mut count = Count::new(self.plan.probes.len(), now);
+            self.look(connection, board, now, (i64::MIN, i64::MAX), &mut count)?;
+            let changed = self.done.as_ref().is_none_or(|done| done.sets != count.sets);
+            (self.done, self.running) = (Some(count), None);
+            return Ok(changed);
+        }
+        // What a complete count found in a quiet database only time can change, and it is dated.
+        if quiet && self.running.is_none() && self.done.is_some() {
+            return Ok(false);
+        }
+        let step = if quiet { slice / QUIET_SHARE } else { slice };
+        let (mut count, after) =
+            self.running.take().unwrap_or_else(|| (Count::new(self.plan.probes.len(), now), i64::MIN));
+        match self.slice_end(connection, after, step)? {
+            Some((looked_at, until)) => {
+                self.look(connection, board, now, (after, until), &mut count)?;
+                count.looked_at += looked_at;
+                self.running = Some((count, until));
+            }
+            None => self.done = Some(count),
+        }
+        Ok(true)
+    }
+
+    /// How many rows the next slice has, and the last of them.
+    fn slice_end(
+        &self,
+        connection: &Connection,
+        after: i64,
+        slice: usize,
+    ) -> rusqlite::Result<Option<(u64, i64)>> {
+        let mut statement = connection.prepare_cached(&self.plan.end)?;
+        let slice = i64::try_from(slice.max(1)).unwrap_or(i64::MAX);
+        statement.query_row(&[(":after", &after), (":slice", &slice)], |row| {
+            let rows: i64 = row.get(0)?;
+            let last: Option<i64> = row.get(1)?;
+            Ok(last.map(|last| (rows.max(0) as u64, last)))
+        })
+    }
+
+    fn look(
+        &self,
+        connection: &Connection,
+        board: &BoundBoard,
+        now: Moment,
+        (after, until): (i64, i64),
+        count: &mut Count,
+    ) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached(&self.plan.slice)?;
+        let mut bindings = vec![
+            (":after".to_owned(), SqlValue::Integer(after)),
+            (":until".to_owned(), SqlValue::Integer(until)),
+        ];
+        for (at, probe) in self.plan.probes.iter().enumerate() {
+            bindings.extend(all_bindings(probe, &at.to_string(), board, now, None));
+        }
+        bind_known(&mut statement, &bindings)?;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            let rowid: i64 = row.get(0)?;
+            count.total += 1;
+            for (at, set) in count.sets.iter_mut().enumerate() {
+                if row.get::<_, Option<bool>>(at + 1)?.unwrap_or(false) {
+                    set.insert(rowid);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The complete count, or the first one as far as it has come.
+    fn best(&self) -> Option<&Count> {
+        self.done.as_ref().or(self.running.as_ref().map(|(count, _)| count))
+    }
+
+    /// The rows of each probe.
+    pub fn answers(&self) -> impl Iterator<Item = (Tag, &RowSet)> {
+        let sets = self.best().map_or(&[][..], |count| &count.sets);
+        self.plan.probes.iter().map(|probe| probe.tag).zip(sets)
+    }
+
+    /// The number of claims, where the census counts them.
+    pub fn total(&self) -> Option<u64> {
+        self.best().filter(|_| self.plan.counts_total).map(|count| count.total)
+    }
+
+    pub fn is_partial(&self) -> bool {
+        self.is_needed() && !self.whole
+    }
+
+    /// What keeps the counts from being exact.
+    pub fn gap(&self) -> Option<snapshot::Census> {
+        self.best().filter(|_| self.is_partial()).map(|count| snapshot::Census {
+            looked_at: count.looked_at,
+            since: count.since,
+            complete: self.done.is_some(),
+        })
+    }
+
+    /// The reasons that wait for the census.
+    pub fn reasons(&self) -> Vec<Reason> {
+        if !self.is_partial() {
+            return Vec::new();
+        }
+        let mut reasons: Vec<Reason> = self
+            .plan
+            .probes
+            .iter()
+            .filter_map(|probe| match probe.tag {
+                Tag::Reason(reason) => Some(reason),
+                Tag::OldBeat => Some(Reason::HeartbeatSilent),
+                Tag::BadDeadline => Some(Reason::Unreadable),
+                Tag::Runaway => None,
+            })
+            .collect();
+        reasons.sort();
+        reasons.dedup();
+        reasons
+    }
+}

@@ -1,0 +1,94 @@
+//! Traces of earlier recoveries that the system itself keeps in its tables.
+
+use rusqlite::Connection;
+
+use super::cell::cell;
+use super::reader::Reader;
+use super::schema::{Schema, is_identifier, quoted};
+use crate::domain::time::{Moment, Reading};
+use crate::profile::format::History;
+use crate::store::StoreError;
+
+/// One trace, newest first.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    pub profile: String,
+    pub history: String,
+    pub id: Option<String>,
+    pub kind: Option<String>,
+    pub holder: Option<String>,
+    pub at: Reading,
+    pub what: Option<String>,
+}
+
+impl Trace {
+    pub fn moment(&self) -> Option<Moment> {
+        self.at.at()
+    }
+}
+
+impl Reader {
+    /// Up to `limit` traces of each kind that the profiles name and the database has.
+    pub fn history(&mut self, limit: usize) -> Result<Vec<Trace>, StoreError> {
+        self.follow_the_path()?;
+        self.in_one_transaction("reading the history", |reader, _, _| {
+            let schema = Schema::read(&reader.connection)?;
+            let mut traces = Vec::new();
+            for watched in &reader.watched {
+                for history in &watched.profile.history {
+                    traces.extend(
+                        read(&reader.connection, &schema, history, limit)?
+                            .into_iter()
+                            .map(|trace| Trace { profile: watched.name.clone(), ..trace }),
+                    );
+                }
+            }
+            Ok(traces)
+        })
+    }
+}
+
+fn read(
+    connection: &Connection,
+    schema: &Schema,
+    history: &History,
+    limit: usize,
+) -> rusqlite::Result<Vec<Trace>> {
+    let Some(table) = schema.table(&history.table) else { return Ok(Vec::new()) };
+    // A column that this version of the system lacks reads as NULL.
+    let value = |sql: Option<&String>| match sql {
+        Some(sql) if table.column(sql).is_some() => format!("c.{}", quoted(sql)),
+        Some(sql) if !is_identifier(sql) => format!("({sql})"),
+        _ => "NULL".into(),
+    };
+    let at = value(Some(&history.at));
+    let sql = format!(
+        "SELECT {}, {}, {}, {at}, {} FROM {} AS c WHERE {} ORDER BY {at} DESC LIMIT {limit}",
+        value(Some(&history.id)),
+        value(history.kind.as_ref()),
+        value(history.holder.as_ref()),
+        value(Some(&history.what)),
+        quoted(&table.name),
+        history.only.as_deref().unwrap_or("1"),
+    );
+    let mut statement = match connection.prepare(&sql) {
+        Ok(statement) => statement,
+        // Another version of the table, without the columns that the condition names.
+        Err(rusqlite::Error::SqlInputError { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut rows = statement.query([])?;
+    let mut traces = Vec::new();
+    while let Some(row) = rows.next()? {
+        traces.push(Trace {
+            profile: String::new(),
+            history: history.name.clone(),
+            id: cell(row, 0).text(),
+            kind: cell(row, 1).text(),
+            holder: cell(row, 2).text(),
+            at: history.time.read(&cell(row, 3)),
+            what: cell(row, 4).text(),
+        });
+    }
+    Ok(traces)
+}

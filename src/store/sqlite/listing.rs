@@ -1,0 +1,226 @@
+//! Claims one by one, for lists: the sets first, worst first, then the healthy ones.
+//!
+//! The sets are computed in one short transaction; the rows are then read page by page, each page
+//! in a transaction of its own, so that a slow reader of the list never holds back the database.
+//! A row that has left its set in between is judged as it is then.
+
+use super::reader::Reader;
+use super::rowset::RowSet;
+use super::stream::stream;
+use super::watch::{Watch, worse_first};
+use crate::domain::evidence::{Conclusion, conclude, why};
+use crate::domain::snapshot::Judged;
+use crate::domain::time::Moment;
+use crate::domain::verdict::Set;
+use crate::store::{Filter, StoreError};
+
+/// One line of a list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub profile: String,
+    pub board: String,
+    pub judged: Judged,
+    pub conclusion: Conclusion,
+    pub why: String,
+    pub now: Moment,
+}
+
+/// Rows read in one transaction.
+const PAGE: usize = 2_000;
+
+impl Reader {
+    /// Hands the claims that `filter` takes to `each`, until that says `false`.
+    pub fn list(&mut self, filter: &Filter, mut each: impl FnMut(Listed) -> bool) -> Result<(), StoreError> {
+        self.follow_the_path()?;
+        let effort = super::watch::Effort { rows: 0, ..self.options.effort };
+        self.in_one_transaction("listing", |reader, now, since| {
+            for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                watch.refresh(&reader.connection, now, since, effort)?;
+            }
+            Ok(())
+        })?;
+        let mut left = filter.limit.unwrap_or(usize::MAX);
+        for profile in 0..self.watched.len() {
+            for board in 0..self.watched[profile].boards.len() {
+                if left == 0 || !filter.takes_board(&self.watched[profile].boards[board].board.name) {
+                    continue;
+                }
+                let place = Place { profile, board };
+                if !self.list_board(place, filter, &mut left, &mut each)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error that names the boards there are, unless `wanted` is one of them.
+    pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
+        let boards: Vec<&str> = self
+            .watched
+            .iter()
+            .flat_map(|watched| &watched.boards)
+            .map(|watch| watch.board.name.as_str())
+            .collect();
+        match wanted {
+            Some(wanted) if !boards.contains(&wanted) => Err(StoreError::NoBoard {
+                path: self.options.path.clone(),
+                wanted: wanted.into(),
+                boards: boards.join(", "),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn list_board(
+        &mut self,
+        place: Place,
+        filter: &Filter,
+        left: &mut usize,
+        each: &mut impl FnMut(Listed) -> bool,
+    ) -> Result<bool, StoreError> {
+        if !self.watch(place).board.has_rowid {
+            return self.list_streamed(place, filter, left, each);
+        }
+        let sets: Vec<Set> = if filter.sets.is_empty() { Set::ALL.into() } else { filter.sets.clone() };
+        let mut shown = RowSet::default();
+        for set in Set::ALL.into_iter().filter(|set| sets.contains(set)) {
+            let mut page = Page::default();
+            loop {
+                let limit = *left;
+                let next = self.in_one_transaction("listing", |reader, now, _| {
+                    let watch = reader.watch(place);
+                    watch.page(&reader.connection, set, now, limit, filter, page)
+                })?;
+                let Some((rows, rest, now)) = next else { break };
+                page = rest;
+                for (rowid, judged) in rows {
+                    if *left == 0 {
+                        return Ok(true);
+                    }
+                    if shown.contains(rowid) || !filter.takes(&judged) {
+                        continue;
+                    }
+                    shown.insert(rowid);
+                    *left -= 1;
+                    if !each(self.listed(place, judged, now)) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn list_streamed(
+        &mut self,
+        place: Place,
+        filter: &Filter,
+        left: &mut usize,
+        each: &mut impl FnMut(Listed) -> bool,
+    ) -> Result<bool, StoreError> {
+        let limit = *left;
+        let (rows, now) = self.in_one_transaction("listing", |reader, now, _| {
+            let watch = reader.watch(place);
+            let mut rows = Vec::new();
+            stream(&reader.connection, &watch.board, &watch.reader, now, true, |judged| {
+                if filter.takes(&judged) {
+                    rows.push(judged);
+                }
+                true
+            })?;
+            rows.sort_by(worse_first);
+            rows.truncate(limit);
+            Ok((rows, now))
+        })?;
+        *left -= rows.len();
+        for judged in rows {
+            if !each(self.listed(place, judged, now)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn watch(&self, place: Place) -> &Watch {
+        &self.watched[place.profile].boards[place.board]
+    }
+
+    fn listed(&self, place: Place, judged: Judged, now: Moment) -> Listed {
+        let watch = self.watch(place);
+        let rules = &watch.board.rules;
+        Listed {
+            profile: self.watched[place.profile].name.clone(),
+            board: watch.board.name.clone(),
+            conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
+            why: why(&judged.claim, &judged.verdict, rules, now),
+            judged,
+            now,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    profile: usize,
+    board: usize,
+}
+
+/// Where a list of one set has come to.
+#[derive(Debug, Clone, Default)]
+struct Page {
+    /// The members still to be shown, in order; unset before the first page.
+    waiting: Option<std::collections::VecDeque<i64>>,
+    /// For the healthy: the last row looked at.
+    after: Option<i64>,
+}
+
+type PageOfRows = (Vec<(i64, Judged)>, Page, Moment);
+
+impl Watch {
+    /// The next page of a set, or nothing after the last.
+    fn page(
+        &self,
+        connection: &rusqlite::Connection,
+        set: Set,
+        now: Moment,
+        limit: usize,
+        filter: &Filter,
+        page: Page,
+    ) -> rusqlite::Result<Option<PageOfRows>> {
+        if set == Set::Healthy {
+            return self.page_of_all(connection, now, page);
+        }
+        let mut waiting = match page.waiting {
+            Some(waiting) => waiting,
+            None => {
+                let sets = self.sets();
+                let narrowed = filter.holder.is_some() || filter.kind.is_some();
+                let rows = if narrowed { usize::MAX } else { limit };
+                self.worst_of(connection, set, &sets, now, rows)?.into()
+            }
+        };
+        if waiting.is_empty() {
+            return Ok(None);
+        }
+        let mut rows = Vec::new();
+        for rowid in waiting.drain(..waiting.len().min(PAGE)) {
+            rows.extend(self.fetch(connection, rowid, now, true)?.map(|judged| (rowid, judged)));
+        }
+        Ok(Some((rows, Page { waiting: Some(waiting), after: None }, now)))
+    }
+
+    /// The claims in the order of their rows; what is not healthy was shown before.
+    fn page_of_all(
+        &self,
+        connection: &rusqlite::Connection,
+        now: Moment,
+        page: Page,
+    ) -> rusqlite::Result<Option<PageOfRows>> {
+        let rows = self.fetch_after(connection, page.after, PAGE, now)?;
+        Ok(rows
+            .last()
+            .map(|(last, _)| *last)
+            .map(|last| (rows, Page { waiting: None, after: Some(last) }, now)))
+    }
+}

@@ -1,0 +1,166 @@
+//! Opening a file for reading, and saying exactly why when that fails.
+//!
+//! Never `immutable`: on a live database it silently reads old data. Never opened with `std::fs`
+//! either: closing such a handle would drop the locks that SQLite holds in this process.
+
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::functions;
+use crate::store::StoreError;
+
+/// Which file a path led to when it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Identity {
+        Identity { device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    /// The file that `path` leads to now.
+    pub fn at(path: &Path) -> Result<Identity, StoreError> {
+        match std::fs::metadata(path) {
+            Ok(metadata) => Ok(Identity::of(&metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::Deleted { path: path.into() })
+            }
+            Err(error) => Err(StoreError::Unreadable { path: path.into(), why: error.to_string() }),
+        }
+    }
+}
+
+/// Opens `path` so that nothing can be written through it.
+pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<(Connection, Identity), StoreError> {
+    let before = look(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened =
+        Connection::open_with_flags(path, flags).and_then(|connection| prepare(connection, busy_timeout));
+    let connection = opened.map_err(|error| explain(path, &error, busy_timeout, "opening"))?;
+    if Identity::at(path)? != before {
+        // Replaced between the look and the open; the next poll will find it whole.
+        return Err(StoreError::Unreadable {
+            path: path.into(),
+            why: "it was replaced while it was being opened; try again".into(),
+        });
+    }
+    Ok((connection, before))
+}
+
+fn look(path: &Path) -> Result<Identity, StoreError> {
+    let path_buf = || PathBuf::from(path);
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => StoreError::Missing { path: path_buf() },
+        _ => StoreError::Unreadable { path: path_buf(), why: error.to_string() },
+    })?;
+    if metadata.is_dir() {
+        return Err(StoreError::Directory { path: path_buf() });
+    }
+    if !metadata.is_file() {
+        return Err(StoreError::NotAFile { path: path_buf() });
+    }
+    // A new database in WAL mode may still have everything in its log.
+    if metadata.len() == 0 && !beside(path, "-wal").exists() {
+        return Err(StoreError::Empty { path: path_buf() });
+    }
+    Ok(Identity::of(&metadata))
+}
+
+fn prepare(mut connection: Connection, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(busy_timeout)?;
+    // "task-1" in a profile's SQL is a misspelt column, never a string.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_prepared_statement_cache_capacity(512);
+    functions::register(&connection)?;
+    connection.authorizer(Some(only_reading))?;
+    // The first real read: this is where a missing -shm or a foreign file shows.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// Everything a poll needs and nothing else: profiles bring SQL of their own.
+fn only_reading(context: AuthContext<'_>) -> Authorization {
+    const PRAGMAS: [&str; 6] =
+        ["data_version", "schema_version", "table_xinfo", "table_list", "index_list", "index_xinfo"];
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
+        AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
+        AuthAction::Transaction { .. } => Authorization::Allow,
+        AuthAction::Pragma { pragma_name, .. } if PRAGMAS.contains(&pragma_name) => Authorization::Allow,
+        _ => Authorization::Deny,
+    }
+}
+
+/// The file that SQLite keeps next to the database.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Turns what SQLite reports, by its extended code, into a sentence.
+pub fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &str) -> StoreError {
+    let (code, message) = match error {
+        rusqlite::Error::SqliteFailure(failure, message) => {
+            (failure.extended_code, message.clone().unwrap_or_else(|| failure.to_string()))
+        }
+        rusqlite::Error::SqlInputError { error, msg, .. } => (error.extended_code, msg.clone()),
+        other => (ffi::SQLITE_ERROR, other.to_string()),
+    };
+    let path = PathBuf::from(path);
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => StoreError::NotADatabase { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Locked { path, waited_ms: waited.as_millis(), code }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, code, message },
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            let why = why_not(&path, code);
+            StoreError::Unreadable { path, why }
+        }
+        _ => StoreError::Sql { path, code, message, doing: doing.into() },
+    }
+}
+
+/// Which file or permission is missing. SQLite says only "unable to open".
+fn why_not(path: &Path, code: i32) -> String {
+    use rustix::fs::{Access, access};
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let log = beside(path, "-wal");
+    let index = beside(path, "-shm");
+    let may = |file: &Path, how| access(file, how);
+
+    if may(path, Access::READ_OK).is_err() {
+        return "this user may not read the file; run as its owner or have read permission granted".into();
+    }
+    if log.exists() && may(&log, Access::READ_OK).is_err() {
+        return format!("this user may not read {}; grant read permission on it", log.display());
+    }
+    if index.exists() && may(&index, Access::READ_OK).is_err() {
+        return format!("this user may not read {}; grant read permission on it", index.display());
+    }
+    if !index.exists() {
+        let obstacle = match may(folder, Access::WRITE_OK) {
+            Err(rustix::io::Errno::ROFS) => "its file system is read-only",
+            Err(_) => "this user may not write in its folder",
+            Ok(()) => "SQLite could not create it",
+        };
+        return format!(
+            "it is in WAL mode, {} is missing and {obstacle}; let its application run (which keeps \
+             that file), or copy the database and its -wal elsewhere and look at the copy",
+            index.display()
+        );
+    }
+    format!("SQLite could not open it (code {code})")
+}

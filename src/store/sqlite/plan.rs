@@ -1,0 +1,138 @@
+//! How each probe is run: from which side, and by which index.
+//!
+//! SQLite's own planner is asked, once, when a profile is laid onto a database.
+
+use rusqlite::Connection;
+
+use super::bind::BoundBoard;
+use super::probe::{Probe, Tag};
+use super::schema::quoted;
+use crate::domain::verdict::Reason;
+
+/// Where a probe starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Driver {
+    /// The claims, by an index.
+    Claims,
+    /// The sessions in question, then their claims by holder.
+    Sessions,
+    /// From holder to holder along the index, then the claims of the missing ones.
+    Holders,
+    /// No index helps: the census reads all rows, in slices.
+    Census,
+}
+
+/// A probe with its way and its statement.
+#[derive(Debug)]
+pub struct Planned {
+    pub probe: Probe,
+    pub driver: Driver,
+    /// Selects rowids, worst first; empty for the census.
+    pub sql: String,
+}
+
+/// Chooses the way of each probe.
+pub fn plan(
+    connection: &Connection,
+    board: &BoundBoard,
+    probes: Vec<Probe>,
+) -> rusqlite::Result<Vec<Planned>> {
+    probes.into_iter().map(|probe| plan_one(connection, board, probe)).collect()
+}
+
+fn plan_one(connection: &Connection, board: &BoundBoard, probe: Probe) -> rusqlite::Result<Planned> {
+    if probe.tag == Tag::Reason(Reason::SessionMissing) && can_hop(connection, board, &probe)? {
+        return Ok(Planned { probe, driver: Driver::Holders, sql: String::new() });
+    }
+    if let Some(sql) = from_sessions(board, &probe)
+        && let Some(column) = board.holder.as_ref().and_then(|holder| holder.column.as_deref())
+        && searches(connection, &sql, Some(column))?
+    {
+        return Ok(Planned { probe, driver: Driver::Sessions, sql });
+    }
+    let sql = from_claims(board, &probe);
+    let driver = if searches(connection, &sql, None)? { Driver::Claims } else { Driver::Census };
+    Ok(Planned { probe, driver, sql })
+}
+
+fn held(board: &BoundBoard) -> &str {
+    board.held.as_deref().unwrap_or("1")
+}
+
+fn order(probe: &Probe) -> String {
+    probe.window.as_ref().map_or_else(String::new, |window| format!(" ORDER BY {}", window.time))
+}
+
+fn from_claims(board: &BoundBoard, probe: &Probe) -> String {
+    let from = if probe.needs_session { board.joined() } else { board.from.clone() };
+    format!("SELECT c.rowid FROM {from} WHERE {} AND {}{}", held(board), probe.predicate(""), order(probe))
+}
+
+/// `CROSS JOIN` keeps SQLite from turning the join round.
+fn from_sessions(board: &BoundBoard, probe: &Probe) -> Option<String> {
+    let registry = board.registry.as_ref().filter(|_| probe.needs_session)?;
+    let holder = board.holder.as_ref()?;
+    // Only a condition on the session itself narrows the sessions down.
+    let about_session = probe.tag != Tag::Reason(Reason::SessionMissing);
+    about_session.then(|| {
+        format!(
+            "SELECT c.rowid FROM {} CROSS JOIN {} WHERE {} = {} AND {} AND {}{}",
+            registry.from,
+            board.from,
+            registry.id.text,
+            holder.text,
+            probe.predicate(""),
+            held(board),
+            order(probe),
+        )
+    })
+}
+
+/// Whether the holders can be visited along an index: every row a claim, one plain column.
+fn can_hop(connection: &Connection, board: &BoundBoard, probe: &Probe) -> rusqlite::Result<bool> {
+    let plain = board.held.is_none() && board.disowned.is_none() && probe.only.len() == 1;
+    match board.holder.as_ref().and_then(|holder| holder.column.as_deref()) {
+        Some(column) if plain => searches(connection, &next_holder(board, column), Some(column)),
+        _ => Ok(false),
+    }
+}
+
+/// The holder after `?1`.
+pub fn next_holder(board: &BoundBoard, column: &str) -> String {
+    let column = quoted(column);
+    format!("SELECT min(c.{column}) FROM {} AS c WHERE c.{column} > ?1", quoted(&board.table))
+}
+
+/// Whether the statement reaches `c` through an index rather than reading all of it, and, if
+/// `column` is given, through an index on that column.
+pub fn searches(connection: &Connection, sql: &str, column: Option<&str>) -> rusqlite::Result<bool> {
+    let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+    let mut rows = explain.raw_query();
+    let mut found = false;
+    while let Some(row) = rows.next()? {
+        let detail: String = row.get(3)?;
+        if detail == "SCAN c" || detail.starts_with("SCAN c ") {
+            return Ok(false);
+        }
+        if let Some(how) = detail.strip_prefix("SEARCH c ") {
+            let by_column = column.is_none_or(|column| {
+                how.contains(&format!("({column}")) || how.contains(&format!(" {column}"))
+            });
+            // SQLite's automatic index is a scan in disguise.
+            found = !how.contains("AUTOMATIC") && by_column;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the statement reads the registry from end to end.
+pub fn scans_registry(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
+    let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+    let mut rows = explain.raw_query();
+    while let Some(row) = rows.next()? {
+        if row.get::<_, String>(3)?.starts_with("SCAN s") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

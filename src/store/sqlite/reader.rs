@@ -1,0 +1,296 @@
+//! One SQLite file, read: open, fit profiles to it, poll, list.
+//!
+//! A poll is one read transaction with one clock, and no transaction outlives it.
+
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::bind::{BoundProfile, Misfit, bind};
+use super::open::{self, Identity, explain};
+use super::schema::Schema;
+use super::watch::{Effort, Since, Watch};
+use crate::domain::snapshot::Snapshot;
+use crate::domain::time::{Moment, Span};
+use crate::profile::format::{Engine, Profile};
+use crate::profile::rules::Operator;
+use crate::store::StoreError;
+
+/// What a reader is told about its source.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub path: PathBuf,
+    pub profiles: Profiles,
+    pub operator: Operator,
+    pub effort: Effort,
+    pub busy_timeout: Duration,
+    pub poll_timeout: Duration,
+    /// A clock that stands still, for tests on frozen data.
+    pub frozen_at: Option<Moment>,
+}
+
+/// Which profiles to lay onto a database.
+#[derive(Debug, Clone)]
+pub enum Profiles {
+    /// Every one of these that fits.
+    Detect(Vec<Profile>),
+    /// These, and an error if one does not fit.
+    Named(Vec<Profile>),
+}
+
+/// A profile under watch.
+#[derive(Debug)]
+pub struct Watched {
+    pub name: String,
+    pub profile: Profile,
+    pub notices: Vec<String>,
+    pub boards: Vec<Watch>,
+}
+
+/// Owns the connection; lives in a thread of its own.
+#[derive(Debug)]
+pub struct Reader {
+    pub(super) options: Options,
+    pub(super) connection: Connection,
+    identity: Identity,
+    pub(super) watched: Vec<Watched>,
+    schema_version: i64,
+    /// The data version and the clock of the last poll.
+    last: Option<(i64, Moment)>,
+    out_of_time: Arc<AtomicBool>,
+}
+
+impl Reader {
+    pub fn open(options: Options) -> Result<Reader, StoreError> {
+        let (connection, identity) = open::read_only(&options.path, options.busy_timeout)?;
+        let mut reader = Reader {
+            options,
+            connection,
+            identity,
+            watched: Vec::new(),
+            schema_version: -1,
+            last: None,
+            out_of_time: Arc::default(),
+        };
+        reader.fit()?;
+        Ok(reader)
+    }
+
+    /// One look: a snapshot for every profile that fits.
+    pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
+        let started = Instant::now();
+        self.follow_the_path()?;
+        self.in_one_transaction("polling", |reader, now, since| {
+            for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                watch.refresh(&reader.connection, now, since, reader.options.effort)?;
+            }
+            Ok(now)
+        })
+        .map(|now| self.snapshots(now, started))
+    }
+
+    fn snapshots(&self, now: Moment, started: Instant) -> Vec<Snapshot> {
+        let boards: Vec<Vec<_>> =
+            self.watched.iter().map(|watched| watched.boards.iter().map(Watch::snapshot).collect()).collect();
+        let poll_cost = Span::micros(i64::try_from(started.elapsed().as_micros()).unwrap_or(i64::MAX));
+        self.watched
+            .iter()
+            .zip(boards)
+            .map(|(watched, boards)| Snapshot {
+                profile: watched.name.clone(),
+                generic: watched.profile.generic,
+                now,
+                // SQLite has no clock of its own: it is this host's.
+                clock_offset: Span::ZERO,
+                poll_cost,
+                boards,
+                notices: watched.notices.clone(),
+            })
+            .collect()
+    }
+
+    /// Notices that the file behind the path is another one, and goes on with that.
+    pub(super) fn follow_the_path(&mut self) -> Result<(), StoreError> {
+        if Identity::at(&self.options.path)? == self.identity {
+            return Ok(());
+        }
+        let fresh = Reader::open(self.options.clone())?;
+        *self = fresh;
+        for watched in &mut self.watched {
+            watched.notices.push("the file was replaced; this is the new one".into());
+        }
+        Ok(())
+    }
+
+    /// Runs `look` inside one read transaction, with the clock at its start.
+    pub(super) fn in_one_transaction<T>(
+        &mut self,
+        doing: &str,
+        look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.start_the_stopwatch()?;
+        let outcome = self.transaction(doing, look);
+        // Ends the transaction whatever happened; there is nothing to commit.
+        let ended = self.connection.execute_batch("ROLLBACK");
+        match outcome {
+            Ok(result) => {
+                ended.map_err(|error| self.sentence(&error, doing))?;
+                Ok(result)
+            }
+            Err(error) => {
+                self.last = None;
+                Err(error)
+            }
+        }
+    }
+
+    fn transaction<T>(
+        &mut self,
+        doing: &str,
+        look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.sql(doing, |connection| connection.execute_batch("BEGIN"))?;
+        // The first read takes the snapshot; from here on the data version stands still.
+        let schema = self.sql(doing, |connection| pragma(connection, "schema_version"))?;
+        let data = self.sql(doing, |connection| pragma(connection, "data_version"))?;
+        if schema != self.schema_version {
+            self.fit_now()?;
+        }
+        let now = self.options.frozen_at.unwrap_or_else(clock);
+        let since = match self.last {
+            Some((version, at)) if version == data && at <= now => Since::Quiet(at),
+            _ => Since::Written,
+        };
+        let result = look(self, now, since).map_err(|error| self.sentence(&error, doing))?;
+        self.last = Some((data, now));
+        Ok(result)
+    }
+
+    /// Stops statements that run longer than a poll may take.
+    fn start_the_stopwatch(&mut self) -> Result<(), StoreError> {
+        let limit = self.options.poll_timeout;
+        let started = Instant::now();
+        let flag = Arc::clone(&self.out_of_time);
+        flag.store(false, Ordering::Relaxed);
+        let handler = move || {
+            let over = started.elapsed() > limit;
+            flag.fetch_or(over, Ordering::Relaxed);
+            over
+        };
+        self.connection
+            .progress_handler(20_000, Some(handler))
+            .map_err(|error| self.sentence(&error, "setting the time limit"))
+    }
+
+    pub(super) fn sql<T>(
+        &self,
+        doing: &str,
+        run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        run(&self.connection).map_err(|error| self.sentence(&error, doing))
+    }
+
+    pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
+        if self.out_of_time.load(Ordering::Relaxed) {
+            return StoreError::TooSlow {
+                path: self.options.path.clone(),
+                limit_ms: self.options.poll_timeout.as_millis(),
+            };
+        }
+        explain(&self.options.path, error, self.options.busy_timeout, doing)
+    }
+
+    fn fit(&mut self) -> Result<(), StoreError> {
+        self.start_the_stopwatch()?;
+        self.sql("reading the schema", |connection| connection.execute_batch("BEGIN"))?;
+        let fitted = self.fit_now();
+        let ended = self.sql("reading the schema", |connection| connection.execute_batch("ROLLBACK"));
+        fitted.and(ended)
+    }
+
+    /// Lays the profiles onto the schema as it is in the current transaction.
+    fn fit_now(&mut self) -> Result<(), StoreError> {
+        self.schema_version =
+            self.sql("reading the schema", |connection| pragma(connection, "schema_version"))?;
+        self.last = None;
+        let schema = self.sql("reading the schema", Schema::read)?;
+        let bound = fit(&self.connection, &schema, &self.options)?;
+        self.watched.clear();
+        for profile in bound {
+            let mut boards = Vec::new();
+            for board in profile.boards {
+                boards.push(self.sql("planning", |connection| Watch::new(connection, board))?);
+            }
+            self.watched.push(Watched {
+                name: profile.profile.name.clone(),
+                profile: profile.profile,
+                notices: profile.notices,
+                boards,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// This host's clock.
+pub fn clock() -> Moment {
+    let now = chrono::Utc::now().timestamp_micros();
+    Moment::from_micros(now).unwrap_or(Moment::EARLIEST)
+}
+
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    connection.prepare_cached(&format!("PRAGMA {name}"))?.query_row([], |row| row.get(0))
+}
+
+/// The profiles that fit, or why none does.
+fn fit(connection: &Connection, schema: &Schema, options: &Options) -> Result<Vec<BoundProfile>, StoreError> {
+    let (profiles, detecting) = match &options.profiles {
+        Profiles::Detect(profiles) => (profiles, true),
+        Profiles::Named(profiles) => (profiles, false),
+    };
+    let mut fitting = Vec::new();
+    let mut misfits = Vec::new();
+    for profile in profiles {
+        let profile = profile.on(Engine::Sqlite)?;
+        match bind(connection, schema, &profile, &options.operator) {
+            Ok(bound) => fitting.push(bound),
+            Err(misfit) if detecting && misfit.refused.is_none() => misfits.push((profile.name, misfit)),
+            Err(misfit) => return Err(misfit_error(&options.path, &profile.name, misfit)),
+        }
+    }
+    if fitting.is_empty() {
+        return Err(no_profile(&options.path, schema, misfits));
+    }
+    Ok(fitting)
+}
+
+fn misfit_error(path: &Path, profile: &str, misfit: Misfit) -> StoreError {
+    match misfit.refused {
+        Some((field, why)) => StoreError::Refused { path: path.into(), profile: profile.into(), field, why },
+        None => StoreError::Misfit { path: path.into(), profile: profile.into(), missing: misfit.missing },
+    }
+}
+
+/// Nothing fits: name the profile that nearly did, or the tables that are there.
+fn no_profile(path: &Path, schema: &Schema, misfits: Vec<(String, Misfit)>) -> StoreError {
+    let near = misfits.into_iter().filter(|(_, misfit)| misfit.near).map(|(name, misfit)| {
+        let columns: Vec<String> =
+            misfit.missing.into_iter().filter(|what| what.starts_with("board ")).collect();
+        format!("{name} would, but {}", columns.join(", "))
+    });
+    let near: Vec<String> = near.collect();
+    let tables: Vec<&str> = schema.table_names().take(8).collect();
+    let hint = if !near.is_empty() {
+        format!(": {}", near.join("; "))
+    } else if tables.is_empty() {
+        "; it has no tables".into()
+    } else {
+        format!(
+            "; its tables are {}; write a profile (claimtop profile show coordination is one) and pass --profile FILE",
+            tables.join(", ")
+        )
+    };
+    StoreError::NoProfile { path: path.into(), hint }
+}

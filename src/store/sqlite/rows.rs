@@ -1,0 +1,144 @@
+//! Single claims, read cell by cell: a rotten cell spoils its own reading and nothing else.
+
+use rusqlite::Row;
+use sha2::{Digest, Sha256};
+
+use super::bind::{BoundBoard, TimeSql};
+use super::cell::cell;
+use crate::domain::claim::{Claim, Lease, Process, Registry, Session, Timeout};
+use crate::domain::rules::DeadlineRule;
+use crate::domain::snapshot::Judged;
+use crate::domain::time::{Moment, Reading};
+use crate::domain::value::{Key, Value};
+use crate::domain::verdict::{Reason, judge};
+
+/// How to read the claims of one board.
+#[derive(Debug)]
+pub struct RowReader {
+    /// `SELECT rowid, ... FROM ... WHERE held`, to be continued with conditions on `c`.
+    pub select: String,
+    /// How many columns make up the key; they follow the rowid.
+    keys: usize,
+    /// The first of the raw columns of `c`, followed by those of `s`.
+    raw: usize,
+}
+
+impl RowReader {
+    pub fn new(board: &BoundBoard) -> RowReader {
+        let null = || "NULL".to_owned();
+        let text = |sql: &Option<String>| sql.clone().unwrap_or_else(null);
+        let time = |sql: &Option<TimeSql>| sql.as_ref().map_or_else(null, |time| time.cell.text.clone());
+        let mut columns = vec![if board.has_rowid { "c.rowid".into() } else { null() }];
+        columns.extend(board.id.iter().cloned());
+        columns.push(text(&board.kind));
+        columns.push(board.holder.as_ref().map_or_else(null, |holder| holder.text.clone()));
+        columns.push(time(&board.claimed_at));
+        columns.push(time(&board.beat_at));
+        columns.push(time(&board.deadline));
+        columns.push(text(&board.timeout));
+        columns.push(text(&board.disowned));
+        columns.push(text(&board.attempts));
+        columns.push(text(&board.max_attempts));
+        columns.push(text(&board.error));
+        let mut from = board.from.clone();
+        match &board.registry {
+            Some(registry) => {
+                columns.push(format!("{} IS NOT NULL", registry.id.text));
+                columns.push(registry.beat_at.cell.text.clone());
+                columns.push(time(&registry.stale_at));
+                columns.push(time(&registry.started_at));
+                columns.push(text(&registry.pid));
+                columns.push(text(&registry.host));
+                from = board.joined();
+            }
+            None => columns.extend((0..6).map(|_| null())),
+        }
+        let raw = columns.len();
+        columns.push("c.*".into());
+        if board.registry.is_some() {
+            columns.push("s.*".into());
+        }
+        let held = board.held.as_deref().unwrap_or("1");
+        RowReader {
+            select: format!("SELECT {} FROM {from} WHERE {held}", columns.join(", ")),
+            keys: board.id.len(),
+            raw,
+        }
+    }
+
+    /// The claim in `row`, and the token that stands for its state if `token` is wanted.
+    pub fn read(&self, row: &Row<'_>, board: &BoundBoard, now: Moment, token: bool) -> Judged {
+        let at = |field: usize| cell(row, 1 + self.keys + field);
+        let time = |field: usize, sql: &Option<TimeSql>| match sql {
+            Some(time) => time.unit.read(&at(field)),
+            None => Reading::Absent,
+        };
+        let lease = match board.rules.deadline {
+            DeadlineRule::Lease => Lease::Until(time(4, &board.deadline)),
+            DeadlineRule::Timeout => Lease::Timeout(Timeout::read(&at(5))),
+            DeadlineRule::Ttl | DeadlineRule::Holder | DeadlineRule::Never => Lease::Unwritten,
+        };
+        let registry = match &board.registry {
+            None => Registry::None,
+            Some(_) if at(10) == Value::Int(0) => Registry::Missing,
+            Some(registry) => Registry::Listed(Session {
+                beat_at: registry.beat_at.unit.read(&at(11)),
+                stale_at: registry.stale_at.as_ref().map(|time| time.unit.read(&at(12))),
+                started_at: time(13, &registry.started_at),
+                pid: at(14),
+                host: at(15).text(),
+                process: Process::Unknown,
+            }),
+        };
+        let claim = Claim {
+            key: Key((1..=self.keys).map(|part| cell(row, part)).collect()),
+            kind: at(0).text(),
+            holder: at(1).text(),
+            claimed_at: time(2, &board.claimed_at),
+            beat_at: time(3, &board.beat_at),
+            lease,
+            registry,
+            disowned: matches!(at(6), Value::Int(number) if number != 0),
+            attempts: at(7).int(),
+            max_attempts: at(8).int(),
+            error: at(9).text(),
+        };
+        let verdict = judge(&claim, &board.rules, now);
+        let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
+            || verdict.reasons.contains(Reason::SessionMissing);
+        let seen = token.then(|| self.token(row, board, rests_on_session));
+        Judged { claim, verdict, seen }
+    }
+
+    /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.
+    fn token(&self, row: &Row<'_>, board: &BoundBoard, with_session: bool) -> String {
+        let all = row.as_ref().column_count();
+        let end = self.raw + board.width;
+        let digest = |range: std::ops::Range<usize>| {
+            let mut hash = Sha256::new();
+            for column in range {
+                absorb(&mut hash, &cell(row, column));
+            }
+            hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let claim = digest(self.raw..end);
+        match (with_session, board.registry.is_some()) {
+            (true, true) => format!("c{claim}-s{}", digest(end..all)),
+            _ => format!("c{claim}"),
+        }
+    }
+}
+
+/// Types are part of a value: the number 1 and the text '1' are different states.
+fn absorb(hash: &mut Sha256, value: &Value) {
+    let (tag, bytes): (u8, Vec<u8>) = match value {
+        Value::Null => (0, Vec::new()),
+        Value::Int(number) => (1, number.to_be_bytes().into()),
+        Value::Real(number) => (2, number.to_bits().to_be_bytes().into()),
+        Value::Text(text) => (3, text.as_bytes().into()),
+        Value::Bytes(bytes) => (4, bytes.clone()),
+    };
+    hash.update([tag]);
+    hash.update((bytes.len() as u64).to_be_bytes());
+    hash.update(&bytes);
+}

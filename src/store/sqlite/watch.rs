@@ -1,0 +1,626 @@
+//! One board under watch: its sets from poll to poll.
+//!
+//! After a write the sets are asked for anew; when nothing was written, only what the clock has
+//! moved is. What no index answers comes from the [`super::census`].
+
+use rusqlite::Connection;
+use rusqlite::types::Value as SqlValue;
+use std::collections::BTreeMap;
+
+use super::bind::BoundBoard;
+use super::cell::bound;
+use super::census::{Census, CensusPlan};
+use super::plan::{Driver, Planned, next_holder, plan, scans_registry, searches};
+use super::probe::{Probe, Tag, compile};
+use super::rows::RowReader;
+use super::rowset::RowSet;
+use super::schema::quoted;
+use super::stream::Tally;
+use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Sessions};
+use crate::domain::time::{Moment, TimeUnit};
+use crate::domain::verdict::{Reason, Set};
+
+/// What a poll knows about the time since the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Something was written, or there was no poll yet.
+    Written,
+    /// Nothing was written since the poll at this instant.
+    Quiet(Moment),
+}
+
+/// How much a poll may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Worst rows to fetch per set.
+    pub rows: usize,
+    /// Rows the census looks at; boards up to this size are always counted in full.
+    pub slice: usize,
+}
+
+/// How many slices of a board without rowids one poll may read.
+const STREAMED_SLICES: u64 = 20;
+
+/// A board and what is known of it.
+#[derive(Debug)]
+pub struct Watch {
+    pub board: BoundBoard,
+    pub reader: RowReader,
+    asked: Vec<Asked>,
+    census: Census,
+    total: Total,
+    sessions: Option<Sessions>,
+    backlog: BTreeMap<String, u64>,
+    oldest_queued: Option<Moment>,
+    indexes: Vec<String>,
+    worst: Vec<Judged>,
+    /// The answer for a board without rowids, which has to be read whole.
+    tally: Option<Tally>,
+}
+
+/// A probe and its answer.
+#[derive(Debug)]
+struct Asked {
+    planned: Planned,
+    rows: RowSet,
+}
+
+/// How many claims there are.
+#[derive(Debug)]
+struct Total {
+    sql: String,
+    indexed: bool,
+    count: u64,
+}
+
+impl Watch {
+    pub fn new(connection: &Connection, board: BoundBoard) -> rusqlite::Result<Watch> {
+        let reader = RowReader::new(&board);
+        let probes = if board.has_rowid { compile(&board) } else { Vec::new() };
+        let planned = plan(connection, &board, probes)?;
+        let sql =
+            format!("SELECT count(*) FROM {} WHERE {}", board.from, board.held.as_deref().unwrap_or("1"));
+        // Without a predicate the smallest index is counted.
+        let indexed = board.held.is_none() || searches(connection, &sql, None)?;
+        let total = Total { sql, indexed, count: 0 };
+        let indexes = advice(connection, &board, &planned)?;
+        let (by_census, planned): (Vec<_>, Vec<_>) =
+            planned.into_iter().partition(|planned| planned.driver == Driver::Census);
+        let census = Census::new(CensusPlan::new(connection, &board, by_census, !total.indexed)?);
+        let asked = planned.into_iter().map(|planned| Asked { planned, rows: RowSet::default() }).collect();
+        Ok(Watch {
+            board,
+            reader,
+            asked,
+            census,
+            total,
+            sessions: None,
+            backlog: BTreeMap::new(),
+            oldest_queued: None,
+            indexes,
+            worst: Vec::new(),
+            tally: None,
+        })
+    }
+
+    /// Brings everything up to `now`.
+    pub fn refresh(
+        &mut self,
+        connection: &Connection,
+        now: Moment,
+        since: Since,
+        effort: Effort,
+    ) -> rusqlite::Result<()> {
+        if !self.board.has_rowid {
+            let most = effort.slice as u64 * STREAMED_SLICES;
+            self.tally = Some(Tally::take(connection, &self.board, &self.reader, now, most, effort.rows)?);
+            self.count_backlog(connection)?;
+            return self.count_sessions(connection, now, Since::Written);
+        }
+        let mut changed = since == Since::Written;
+        for at in 0..self.asked.len() {
+            changed |= self.ask(connection, at, now, since)?;
+        }
+        if since == Since::Written {
+            if self.total.indexed {
+                self.total.count = count(connection, &self.total.sql, &self.now_binding(now))?;
+            }
+            self.count_backlog(connection)?;
+        }
+        self.count_sessions(connection, now, since)?;
+        let small = self.is_small(connection, effort.slice)?;
+        changed |= self.census.step(connection, &self.board, now, since, small, effort.slice)?;
+        if let (false, Some(total)) = (self.total.indexed, self.census.total()) {
+            self.total.count = total;
+        }
+        if changed {
+            self.worst = self.fetch_worst(connection, now, effort.rows)?;
+        } else {
+            self.judge_again(now);
+        }
+        Ok(())
+    }
+
+    /// The answer as of the last refresh.
+    pub fn snapshot(&self) -> BoardSnapshot {
+        if let Some(tally) = &self.tally {
+            return self.tallied(tally);
+        }
+        let sets = self.sets();
+        let mut reasons = BTreeMap::new();
+        for (reason, rows) in &sets.reasons {
+            if rows.len() > 0 {
+                reasons.insert(*reason, rows.len());
+            }
+        }
+        let mut counts = Counts { total: self.total.count, runaway: sets.runaway, ..Counts::default() };
+        let mut all = RowSet::default();
+        for set in [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring] {
+            let rows = sets.of(set);
+            counts.set(set, rows.len());
+            all.add_all(&rows);
+        }
+        // The census may lag behind a table that shrinks.
+        counts.healthy = counts.total.saturating_sub(all.len());
+        BoardSnapshot {
+            board: self.board.name.clone(),
+            counts,
+            reasons,
+            sessions: self.sessions.clone(),
+            backlog: self.backlog.clone(),
+            oldest_queued: self.oldest_queued,
+            worst: self.worst.clone(),
+            gaps: Gaps {
+                census: self.census.gap(),
+                reasons: self.census.reasons(),
+                indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
+            },
+        }
+    }
+
+    fn tallied(&self, tally: &Tally) -> BoardSnapshot {
+        BoardSnapshot {
+            board: self.board.name.clone(),
+            counts: tally.counts,
+            reasons: tally.reasons.clone(),
+            sessions: self.sessions.clone(),
+            backlog: self.backlog.clone(),
+            oldest_queued: self.oldest_queued,
+            worst: tally.worst.clone(),
+            gaps: Gaps {
+                census: tally.cut.then_some(snapshot::Census {
+                    looked_at: tally.counts.total,
+                    since: tally.at,
+                    complete: false,
+                }),
+                reasons: if tally.cut { Reason::ALL.into() } else { Vec::new() },
+                indexes: Vec::new(),
+            },
+        }
+    }
+
+    /// The sets of every reason.
+    pub fn sets(&self) -> Sets {
+        let mut sets = Sets::default();
+        let mut old_beats = RowSet::default();
+        let mut runaway = RowSet::default();
+        let mut bad_deadlines = RowSet::default();
+        let asked = self.asked.iter().map(|asked| (asked.planned.probe.tag, &asked.rows));
+        for (tag, rows) in asked.chain(self.census.answers()) {
+            match tag {
+                Tag::Reason(reason) => sets.add(reason, rows),
+                Tag::Runaway => runaway.add_all(rows),
+                Tag::OldBeat => old_beats.add_all(rows),
+                Tag::BadDeadline => {
+                    bad_deadlines.add_all(rows);
+                    sets.add(Reason::Unreadable, rows);
+                }
+            }
+        }
+        // Silent is an old heartbeat under a lease that is known to run.
+        if let Some(expired) = sets.reasons.get(&Reason::LeaseExpired) {
+            old_beats.remove_all(expired);
+        }
+        old_beats.remove_all(&bad_deadlines);
+        sets.add(Reason::HeartbeatSilent, &old_beats);
+        sets.runaway = runaway.len();
+        sets
+    }
+
+    fn now_binding(&self, now: Moment) -> Vec<(String, SqlValue)> {
+        vec![(":now".into(), now_value(&self.board, now))]
+    }
+
+    /// Brings one probe's answer up to date; tells whether it changed.
+    fn ask(
+        &mut self,
+        connection: &Connection,
+        at: usize,
+        now: Moment,
+        since: Since,
+    ) -> rusqlite::Result<bool> {
+        let Watch { asked, board, .. } = self;
+        let Asked { planned, rows } = &mut asked[at];
+        let probe = &planned.probe;
+        let before = rows.len();
+        match since {
+            Since::Quiet(_) if !probe.depends_on_clock() => return Ok(false),
+            Since::Quiet(last) if probe.strips => return strip(connection, board, planned, rows, last, now),
+            Since::Quiet(_) | Since::Written => {}
+        }
+        let mut fresh = RowSet::default();
+        match planned.driver {
+            Driver::Holders => hop(connection, board, &mut fresh, self.total.count)?,
+            Driver::Claims | Driver::Sessions | Driver::Census => {
+                select(connection, &planned.sql, &all_bindings(probe, "", board, now, None), |rowid| {
+                    fresh.insert(rowid);
+                })?;
+            }
+        }
+        let changed = before != fresh.len() || *rows != fresh;
+        *rows = fresh;
+        Ok(changed)
+    }
+
+    /// Whether the census can look at the whole table in one slice.
+    fn is_small(&self, connection: &Connection, slice: usize) -> rusqlite::Result<bool> {
+        if !self.census.is_needed() {
+            return Ok(true);
+        }
+        if self.board.held.is_none() {
+            return Ok(self.total.count <= slice as u64);
+        }
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {})",
+            quoted(&self.board.table),
+            slice.saturating_add(1)
+        );
+        Ok(count(connection, &sql, &[])? <= slice as u64)
+    }
+
+    fn count_sessions(&mut self, connection: &Connection, now: Moment, since: Since) -> rusqlite::Result<()> {
+        let Some(registry) = &self.board.registry else { return Ok(()) };
+        let (time, after) = match &registry.stale_at {
+            Some(stale_at) => (stale_at, 0),
+            None => (&registry.beat_at, self.board.rules.thresholds.orphan_after.as_micros()),
+        };
+        let unit = time.compared_in();
+        let within = |from: &str, to: &str| {
+            let t = &time.comparable;
+            format!("SELECT count(*) FROM {} WHERE {t} >= {from} AND {t} < {to}", registry.from)
+        };
+        let now = self.board.rules.session_now(now).micros();
+        let edges = [
+            (":first".to_owned(), bound(Moment::EARLIEST.micros(), unit)),
+            (":cut".to_owned(), bound(now.saturating_sub(after), unit)),
+            (":last".to_owned(), bound(Moment::LATEST.micros(), unit)),
+        ];
+        let stale = count(connection, &within(":first", ":cut"), &edges)?;
+        let (total, readable) = match (&self.sessions, since) {
+            (Some(known), Since::Quiet(_)) => (known.total, known.alive + known.stale),
+            _ => {
+                let all = format!("SELECT count(*) FROM {}", registry.from);
+                (count(connection, &all, &[])?, count(connection, &within(":first", ":last"), &edges)?)
+            }
+        };
+        let alive = readable.saturating_sub(stale);
+        self.sessions = Some(Sessions { registry: registry.table.clone(), total, alive, stale });
+        Ok(())
+    }
+
+    fn count_backlog(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let Some(backlog) = &self.board.backlog else { return Ok(()) };
+        for (state, predicate) in &backlog.states {
+            let sql = format!("SELECT count(*) FROM {} WHERE {predicate}", backlog.from);
+            self.backlog.insert(state.clone(), count(connection, &sql, &[])?);
+        }
+        if let (Some(oldest), Some(queued)) = (&backlog.oldest, backlog.states.get("queued")) {
+            let sql = format!("SELECT min({}) FROM {} WHERE {queued}", oldest.comparable, backlog.from);
+            let value =
+                connection.prepare_cached(&sql)?.query_row([], |row| Ok(super::cell::cell(row, 0)))?;
+            self.oldest_queued = oldest.compared_in().read(&value).at();
+        }
+        Ok(())
+    }
+
+    /// The worst claims of every set, worst first.
+    fn fetch_worst(
+        &self,
+        connection: &Connection,
+        now: Moment,
+        rows: usize,
+    ) -> rusqlite::Result<Vec<Judged>> {
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        let sets = self.sets();
+        let mut wanted = RowSet::default();
+        for set in [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring] {
+            for rowid in self.worst_of(connection, set, &sets, now, rows)? {
+                wanted.insert(rowid);
+            }
+        }
+        let mut worst = Vec::new();
+        for rowid in wanted.iter() {
+            worst.extend(self.fetch(connection, rowid, now, false)?);
+        }
+        worst.sort_by(worse_first);
+        Ok(worst)
+    }
+
+    /// Up to `rows` members of a set, those first whose window the clock left longest ago.
+    pub fn worst_of(
+        &self,
+        connection: &Connection,
+        set: Set,
+        sets: &Sets,
+        now: Moment,
+        rows: usize,
+    ) -> rusqlite::Result<Vec<i64>> {
+        let members = sets.of(set);
+        let mut worst = RowSet::default();
+        let mut ordered = Vec::new();
+        let mut take = |rowid: i64| {
+            if members.contains(rowid) && !worst.contains(rowid) {
+                worst.insert(rowid);
+                ordered.push(rowid);
+            }
+        };
+        for asked in &self.asked {
+            let of_set = matches!(asked.planned.probe.tag, Tag::Reason(reason) if reason.set() == set);
+            let probe = &asked.planned.probe;
+            if of_set && probe.window.is_some() && asked.rows.len() > 0 {
+                let limit = i64::try_from(rows).unwrap_or(i64::MAX);
+                let sql = format!("{} LIMIT {limit}", asked.planned.sql);
+                select(connection, &sql, &all_bindings(probe, "", &self.board, now, None), &mut take)?;
+            }
+        }
+        // What has no order of its own, and what a census found.
+        for rowid in members.iter().take(rows.saturating_mul(2)) {
+            take(rowid);
+        }
+        ordered.truncate(rows);
+        Ok(ordered)
+    }
+
+    /// One claim, if it is still one.
+    pub fn fetch(
+        &self,
+        connection: &Connection,
+        rowid: i64,
+        now: Moment,
+        token: bool,
+    ) -> rusqlite::Result<Option<Judged>> {
+        let sql = format!("{} AND c.rowid = :rowid", self.reader.select);
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut bindings = self.now_binding(now);
+        bindings.push((":rowid".into(), SqlValue::Integer(rowid)));
+        bind_known(&mut statement, &bindings)?;
+        let mut rows = statement.raw_query();
+        Ok(rows.next()?.map(|row| self.reader.read(row, &self.board, now, token)))
+    }
+
+    /// The claims after a row, in the order of the rows.
+    pub fn fetch_after(
+        &self,
+        connection: &Connection,
+        after: Option<i64>,
+        limit: usize,
+        now: Moment,
+    ) -> rusqlite::Result<Vec<(i64, Judged)>> {
+        let sql = format!("{} AND c.rowid > :after ORDER BY c.rowid LIMIT {limit}", self.reader.select);
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut bindings = self.now_binding(now);
+        bindings.push((":after".into(), SqlValue::Integer(after.unwrap_or(i64::MIN))));
+        bind_known(&mut statement, &bindings)?;
+        let mut found = statement.raw_query();
+        let mut claims = Vec::new();
+        while let Some(row) = found.next()? {
+            claims.push((row.get(0)?, self.reader.read(row, &self.board, now, true)));
+        }
+        Ok(claims)
+    }
+
+    /// The same rows under a later clock.
+    fn judge_again(&mut self, now: Moment) {
+        for judged in &mut self.worst {
+            judged.verdict = crate::domain::verdict::judge(&judged.claim, &self.board.rules, now);
+        }
+    }
+}
+
+/// The rows of every reason.
+#[derive(Debug, Default)]
+pub struct Sets {
+    pub reasons: BTreeMap<Reason, RowSet>,
+    pub runaway: u64,
+}
+
+impl Sets {
+    fn add(&mut self, reason: Reason, rows: &RowSet) {
+        self.reasons.entry(reason).or_default().add_all(rows);
+    }
+
+    pub fn of(&self, set: Set) -> RowSet {
+        let mut all = RowSet::default();
+        for (_, rows) in self.reasons.iter().filter(|(reason, _)| reason.set() == set) {
+            all.add_all(rows);
+        }
+        all
+    }
+}
+
+/// Worst headline first, then the deadline that passed longest ago.
+pub fn worse_first(one: &Judged, other: &Judged) -> std::cmp::Ordering {
+    let rank = |judged: &Judged| {
+        (judged.verdict.headline(), judged.verdict.deadline.map_or(i64::MAX, Moment::micros))
+    };
+    rank(one).cmp(&rank(other))
+}
+
+/// `:now` as the profile's own expressions expect it.
+pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {
+    let now = board.rules.claim_now(now);
+    match board.unit {
+        TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
+            bound(now.micros(), board.unit)
+        }
+        TimeUnit::TextUtc | TimeUnit::Timestamptz | TimeUnit::Timestamp => SqlValue::Text(now.rfc3339()),
+    }
+}
+
+pub fn all_bindings(
+    probe: &Probe,
+    suffix: &str,
+    board: &BoundBoard,
+    now: Moment,
+    edges: Option<(i64, i64)>,
+) -> Vec<(String, SqlValue)> {
+    let mut all = probe.bindings(suffix, board, now, edges);
+    all.push((":now".into(), now_value(board, now)));
+    all
+}
+
+/// Binds those of the values that the statement asks for.
+pub fn bind_known(
+    statement: &mut rusqlite::Statement<'_>,
+    values: &[(String, SqlValue)],
+) -> rusqlite::Result<()> {
+    for (name, value) in values {
+        if let Some(at) = statement.parameter_index(name)? {
+            statement.raw_bind_parameter(at, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn count(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind_known(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    let count: i64 = rows.next()?.map_or(Ok(0), |row| row.get(0))?;
+    Ok(count.max(0) as u64)
+}
+
+pub fn select(
+    connection: &Connection,
+    sql: &str,
+    values: &[(String, SqlValue)],
+    mut each: impl FnMut(i64),
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind_known(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        each(row.get(0)?);
+    }
+    Ok(())
+}
+
+/// Moves a window from its place at `last` to its place at `now`: rows it has reached come in,
+/// rows it has left go. Nothing was written in between.
+fn strip(
+    connection: &Connection,
+    board: &BoundBoard,
+    planned: &Planned,
+    rows: &mut RowSet,
+    last: Moment,
+    now: Moment,
+) -> rusqlite::Result<bool> {
+    let Some(window) = &planned.probe.window else { return Ok(false) };
+    let (old_from, old_to) = window.edges(board, last);
+    let (from, to) = window.edges(board, now);
+    let mut changed = false;
+    let mut read = |edges: (i64, i64), each: &mut dyn FnMut(i64)| -> rusqlite::Result<()> {
+        if edges.0 >= edges.1 {
+            return Ok(());
+        }
+        let bindings = all_bindings(&planned.probe, "", board, now, Some(edges));
+        select(connection, &planned.sql, &bindings, |rowid| {
+            changed = true;
+            each(rowid);
+        })
+    };
+    read((old_from, from.min(old_to)), &mut |rowid| rows.remove(rowid))?;
+    read((old_to.max(from), to), &mut |rowid| rows.insert(rowid))?;
+    Ok(changed)
+}
+
+/// Visits the holders one by one and collects the claims of those that are not registered.
+///
+/// The way along the index costs a step a holder; where there are about as many holders as
+/// claims, reading the index from end to end costs less.
+fn hop(connection: &Connection, board: &BoundBoard, rows: &mut RowSet, claims: u64) -> rusqlite::Result<()> {
+    let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else { return Ok(()) };
+    let Some(column) = holder.column.as_deref() else { return Ok(()) };
+    let claims_of = format!("SELECT c.rowid FROM {} WHERE {} = ?1", board.from, holder.text);
+    let mut claims_of = connection.prepare_cached(&claims_of)?;
+    let mut collect = |holder: &SqlValue| -> rusqlite::Result<()> {
+        let mut found = claims_of.query([holder])?;
+        while let Some(row) = found.next()? {
+            rows.insert(row.get(0)?);
+        }
+        Ok(())
+    };
+
+    let first = format!("SELECT min({}) FROM {}", holder.text, board.from);
+    let registered = format!("SELECT 1 FROM {} WHERE {} = ?1", registry.from, registry.id.text);
+    let mut registered = connection.prepare_cached(&registered)?;
+    let mut next = connection.prepare_cached(&next_holder(board, column))?;
+    let mut steps_left = (claims / 60).max(64);
+    let mut here: SqlValue = connection.prepare_cached(&first)?.query_row([], |row| row.get(0))?;
+    while here != SqlValue::Null && steps_left > 0 {
+        if !registered.exists([&here])? {
+            collect(&here)?;
+        }
+        here = next.query_row([&here], |row| row.get(0))?;
+        steps_left -= 1;
+    }
+    if here != SqlValue::Null {
+        let rest = format!(
+            "SELECT h.holder FROM (SELECT DISTINCT {holder} AS holder FROM {from} WHERE {holder} >= ?1) AS h \
+             LEFT JOIN {registry} ON {id} = h.holder WHERE {id} IS NULL",
+            holder = holder.text,
+            from = board.from,
+            registry = registry.from,
+            id = registry.id.text,
+        );
+        let mut rest = connection.prepare_cached(&rest)?;
+        let mut missing = rest.query([&here])?;
+        while let Some(row) = missing.next()? {
+            collect(&row.get(0)?)?;
+        }
+    }
+    // No holder at all is nobody in the registry.
+    let nobody = format!("SELECT c.rowid FROM {} WHERE {} IS NULL", board.from, holder.text);
+    select(connection, &nobody, &[], |rowid| rows.insert(rowid))
+}
+
+/// The statements that would add the indexes a board lacks.
+fn advice(connection: &Connection, board: &BoundBoard, planned: &[Planned]) -> rusqlite::Result<Vec<String>> {
+    let mut wanted: Vec<(String, String)> = Vec::new();
+    for planned in planned {
+        if planned.driver == Driver::Census
+            && let Some(column) = &planned.probe.index
+        {
+            wanted.push((board.table.clone(), column.clone()));
+        }
+        if planned.driver == Driver::Sessions
+            && let Some(registry) = &board.registry
+            && let Some(column) = &registry.beat_at.cell.column
+            && registry.beat_at.unit.is_number()
+            && scans_registry(connection, &planned.sql)?
+        {
+            wanted.push((registry.table.clone(), column.clone()));
+        }
+    }
+    wanted.sort();
+    wanted.dedup();
+    Ok(wanted
+        .into_iter()
+        .map(|(table, column)| {
+            format!("CREATE INDEX ON_{table}_{column} ON {}({})", quoted(&table), quoted(&column))
+        })
+        .map(|sql| sql.replacen("ON_", "idx_", 1))
+        .collect())
+}
