@@ -129,30 +129,30 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
             return if error.use_stderr() { Exit::Error } else { Exit::Fine };
         }
     };
-    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return output::complain(&format!("cannot start: {error}")),
-    };
     let setup = match Setup::load(cli.common) {
         Ok(setup) => setup,
         Err(sentence) => return output::complain(&sentence),
     };
-    runtime.block_on(async {
-        match cli.verb {
-            Verb::Check { sources, exact } => check::run(setup, &sources, exact).await,
-            Verb::List { sources, only, csv, history } => {
-                let format = match (csv, setup.json) {
-                    (true, _) => list::Format::Csv,
-                    (false, true) => list::Format::Json,
-                    (false, false) => list::Format::Table,
-                };
+    match cli.verb {
+        Verb::Check { sources, exact } => check::run(&setup, &sources, exact),
+        Verb::List { sources, only, csv, history } => {
+            let format = match (csv, setup.json) {
+                (true, _) => list::Format::Csv,
+                (false, true) => list::Format::Json,
+                (false, false) => list::Format::Table,
+            };
+            let listing = async {
                 if history {
-                    list::history(setup, &sources, only.limit, format).await
+                    list::history(&setup, &sources, only.limit, format).await
                 } else {
-                    list::run(setup, &sources, only, format).await
+                    list::run(&setup, &sources, only, format).await
                 }
+            };
+            match tokio::runtime::Builder::new_current_thread().build() {
+                Ok(runtime) => runtime.block_on(listing),
+                Err(error) => output::complain(&format!("cannot start: {error}")),
             }
-            Verb::Profile(verb) => profiles::run(setup, verb).await,
         }
-    })
+        Verb::Profile(verb) => profiles::run(&setup, verb),
+    }
 }

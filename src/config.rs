@@ -44,7 +44,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             row_limit: 200,
-            census_slice: 50_000,
+            census_slice: 20_000,
             busy_timeout: Span::seconds(2),
             poll_timeout: Span::seconds(10),
             clock_noise: Span::seconds(2),

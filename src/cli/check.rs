@@ -1,5 +1,7 @@
 //! `claimtop check`: one look at each source, all at once.
 
+use std::thread;
+
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::domain::snapshot::Snapshot;
@@ -8,23 +10,10 @@ use crate::report::check::{Looked, json, text};
 use crate::report::json::line;
 use crate::report::paint::Paint;
 use crate::store::StoreError;
-use crate::store::sqlite::clock;
+use crate::store::sqlite::{Reader, clock};
 
-pub async fn run(setup: Setup, sources: &[String], exact: bool) -> Exit {
-    let mut looks = Vec::new();
-    for word in sources {
-        let setup = setup.clone();
-        let own_word = word.clone();
-        looks.push((word, tokio::spawn(async move { look(&setup, &own_word, exact).await })));
-    }
-    let mut looked = Vec::new();
-    for (word, look) in looks {
-        let result = match look.await {
-            Ok(result) => result.map_err(|error| error.to_string()),
-            Err(crash) => Err(format!("{word}: the look at it crashed: {crash}")),
-        };
-        looked.push(Looked { source: word.clone(), engine: setup.source(word).engine(), result });
-    }
+pub fn run(setup: &Setup, sources: &[String], exact: bool) -> Exit {
+    let looked = look_at_all(setup, sources, exact);
     if setup.json {
         let at = setup.now.unwrap_or_else(clock);
         print(&format!("{}\n", line(&json(&looked, at))));
@@ -39,11 +28,32 @@ pub async fn run(setup: Setup, sources: &[String], exact: bool) -> Exit {
     looked.iter().map(Looked::exit).fold(Exit::Fine, Exit::and)
 }
 
-async fn look(setup: &Setup, word: &str, exact: bool) -> Result<Vec<Snapshot>, StoreError> {
-    let mut effort = setup.effort(0);
+/// Every source in a thread of its own but the last, which this one takes.
+fn look_at_all(setup: &Setup, sources: &[String], exact: bool) -> Vec<Looked> {
+    let look = |word: &String| Looked {
+        source: word.clone(),
+        engine: setup.source(word).engine(),
+        result: look(setup, word, exact).map_err(|error| error.to_string()),
+    };
+    let Some((last, others)) = sources.split_last() else { return Vec::new() };
+    thread::scope(|scope| {
+        let threads: Vec<_> = others.iter().map(|word| (word, scope.spawn(|| look(word)))).collect();
+        let last = look(last);
+        let joined = threads.into_iter().map(|(word, thread)| {
+            thread.join().unwrap_or_else(|_| Looked {
+                source: word.clone(),
+                engine: setup.source(word).engine(),
+                result: Err(format!("{word}: the look at it crashed")),
+            })
+        });
+        joined.chain([last]).collect()
+    })
+}
+
+fn look(setup: &Setup, word: &str, exact: bool) -> Result<Vec<Snapshot>, StoreError> {
+    let mut effort = setup.effort();
     if exact {
         effort.slice = usize::MAX;
     }
-    let store = setup.open(word, effort).await?;
-    store.ask(|reader| reader.poll()).await
+    Reader::open(setup.options(word, effort)?)?.poll()
 }

@@ -23,7 +23,7 @@ const TABLE_ROWS: usize = 1_000;
 /// How many claims may be under way between the reader and the printer.
 const UNDER_WAY: usize = 256;
 
-pub async fn run(setup: Setup, sources: &[String], only: Only, format: Format) -> Exit {
+pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) -> Exit {
     let limit = match (only.limit, format) {
         (Some(0), _) | (None, Format::Json | Format::Csv) => None,
         (Some(limit), _) => Some(limit),
@@ -33,7 +33,7 @@ pub async fn run(setup: Setup, sources: &[String], only: Only, format: Format) -
     let mut printer = Printer::new(format, sources.len() > 1);
     let mut exit = Exit::Fine;
     for word in sources {
-        match one(&setup, word, &filter, &mut printer).await {
+        match one(setup, word, &filter, &mut printer).await {
             Ok(true) => {}
             // Nobody reads any more.
             Ok(false) => return exit,
@@ -45,7 +45,7 @@ pub async fn run(setup: Setup, sources: &[String], only: Only, format: Format) -
 }
 
 async fn one(setup: &Setup, word: &str, filter: &Filter, printer: &mut Printer) -> Result<bool, StoreError> {
-    let store = setup.open(word, setup.effort(0)).await?;
+    let store = setup.open(word).await?;
     let (sender, mut claims) = mpsc::channel::<Listed>(UNDER_WAY);
     let filter = filter.clone();
     let listing = store.ask(move |reader| {
@@ -65,7 +65,7 @@ async fn one(setup: &Setup, word: &str, filter: &Filter, printer: &mut Printer) 
     listed.map(|()| printed)
 }
 
-pub async fn history(setup: Setup, sources: &[String], limit: Option<usize>, format: Format) -> Exit {
+pub async fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: Format) -> Exit {
     let limit = match limit {
         Some(0) => i64::MAX as usize,
         Some(limit) => limit,
@@ -77,7 +77,7 @@ pub async fn history(setup: Setup, sources: &[String], limit: Option<usize>, for
         print(&csv.record(&TRACE_HEADINGS));
     }
     for word in sources {
-        let traces = match setup.open(word, setup.effort(0)).await {
+        let traces = match setup.open(word).await {
             Ok(store) => store.ask(move |reader| reader.history(limit)).await,
             Err(error) => Err(error),
         };

@@ -5,28 +5,35 @@ use super::output::{complain, print};
 use super::setup::Setup;
 use crate::exit::Exit;
 use crate::profile::format::Profile;
+use crate::profile::library::Entry;
 use crate::report::table::{Cell, render};
 use crate::store::StoreError;
-use crate::store::sqlite::{Fit, Profiles, SqliteStore};
+use crate::store::sqlite::{Fit, fits};
 
-pub async fn run(setup: Setup, verb: ProfileVerb) -> Exit {
+pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
     match verb {
-        ProfileVerb::List => list(&setup),
-        ProfileVerb::Show { name } => show(&setup, &name),
-        ProfileVerb::Check { name, source } => check(&setup, &name, source).await,
-        ProfileVerb::Detect { source } => detect(&setup, &source).await,
+        ProfileVerb::List => list(setup),
+        ProfileVerb::Show { name } => show(setup, &name),
+        ProfileVerb::Check { name, source } => check(setup, &name, source),
+        ProfileVerb::Detect { source } => detect(setup, &source),
     }
 }
 
 fn list(setup: &Setup) -> Exit {
     let mut rows = vec![["NAME", "BOARDS", "FROM", "ABOUT"].map(Cell::text).to_vec()];
     for entry in setup.library.entries() {
-        let boards: Vec<&str> = entry.profile.boards.iter().map(|board| board.name.as_str()).collect();
+        let (boards, about) = match entry.profile() {
+            Ok(profile) => {
+                let boards: Vec<&str> = profile.boards.iter().map(|board| board.name.as_str()).collect();
+                (boards.join(", "), profile.about)
+            }
+            Err(error) => ("-".into(), error.to_string()),
+        };
         rows.push(vec![
-            Cell::text(entry.profile.name.clone()),
-            Cell::text(boards.join(", ")),
+            Cell::text(entry.name.clone()),
+            Cell::text(boards),
             Cell::text(entry.origin.describe()),
-            Cell::text(entry.profile.about.clone()),
+            Cell::text(about.lines().next().unwrap_or_default()),
         ]);
     }
     print(&render(&rows));
@@ -35,40 +42,40 @@ fn list(setup: &Setup) -> Exit {
 
 fn show(setup: &Setup, name: &str) -> Exit {
     match setup.library.find(name) {
-        Ok(entry) => {
-            print(&entry.profile.text);
+        Ok(profile) => {
+            print(&profile.text);
             Exit::Fine
         }
         Err(error) => complain(&error.to_string()),
     }
 }
 
-async fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
+fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
     let profile = match setup.library.find(name) {
-        Ok(entry) => entry.profile,
+        Ok(profile) => profile,
         Err(error) => return complain(&error.to_string()),
     };
     let Some(source) = source else {
         print(&format!("{} is well-formed; name a SOURCE to see whether it fits\n", profile.name));
         return Exit::Fine;
     };
-    match fits(setup, &source, vec![profile]).await {
+    match fit(setup, &source, vec![profile]) {
         Ok(fits) => report(&fits, true),
         Err(error) => complain(&error.to_string()),
     }
 }
 
-async fn detect(setup: &Setup, source: &str) -> Exit {
-    let profiles = setup.library.entries().iter().map(|entry| entry.profile.clone()).collect();
-    match fits(setup, source, profiles).await {
+fn detect(setup: &Setup, source: &str) -> Exit {
+    let profiles: Result<Vec<Profile>, _> = setup.library.entries().iter().map(Entry::profile).collect();
+    let fits = profiles.map_err(StoreError::from).and_then(|profiles| fit(setup, source, profiles));
+    match fits {
         Ok(fits) => report(&fits, false),
         Err(error) => complain(&error.to_string()),
     }
 }
 
-async fn fits(setup: &Setup, word: &str, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    let options = setup.options(word, Profiles::Named(profiles), setup.effort(0))?;
-    SqliteStore::fits(options).await
+fn fit(setup: &Setup, word: &str, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
+    fits(&setup.options(word, setup.effort())?, profiles)
 }
 
 /// Column by column in `detail`, else a line a profile. An error if nothing fits.

@@ -27,7 +27,7 @@ impl Setup {
         let library = Library::with_folder(folder.as_deref()).map_err(|error| error.to_string())?;
         let mut named = Vec::new();
         for name in &common.profile {
-            named.push(library.find(name).map_err(|error| error.to_string())?.profile);
+            named.push(library.find(name).map_err(|error| error.to_string())?);
         }
         Ok(Setup { config, library, json: common.json, now: common.now, named })
     }
@@ -38,18 +38,17 @@ impl Setup {
         Source::parse(configured.map_or(word, |source| &source.at.0))
     }
 
-    /// Opens the source that `word` means, with its settings.
-    pub async fn open(&self, word: &str, effort: Effort) -> Result<SqliteStore, StoreError> {
-        let profiles = self.profiles(self.config.named(word))?;
-        SqliteStore::open(self.options(word, profiles, effort)?).await
+    /// Has a thread open the source that `word` means.
+    pub async fn open(&self, word: &str) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open(self.options(word, self.effort())?).await
     }
 
     /// How to read the source that `word` means.
-    pub fn options(&self, word: &str, profiles: Profiles, effort: Effort) -> Result<Options, StoreError> {
+    pub fn options(&self, word: &str, effort: Effort) -> Result<Options, StoreError> {
         match self.source(word) {
             Source::Sqlite(path) => Ok(Options {
                 path,
-                profiles,
+                profiles: self.profiles(self.config.named(word))?,
                 operator: self.config.operator(self.config.named(word)),
                 effort,
                 busy_timeout: duration(self.config.busy_timeout),
@@ -68,20 +67,23 @@ impl Setup {
         let configured = source.and_then(|name| self.config.source.get(name));
         let names = configured.map_or(&[][..], |source| &source.profiles);
         if names.is_empty() {
-            let all = self.library.entries().iter().map(|entry| entry.profile.clone());
-            return Ok(Profiles::Detect(all.collect()));
+            return Ok(Profiles::Detect(self.library.clone()));
         }
         let mut profiles = Vec::new();
         for name in names {
-            profiles.push(self.library.find(name)?.profile);
+            profiles.push(self.library.find(name)?);
         }
         Ok(Profiles::Named(profiles))
     }
 
-    pub fn effort(&self, rows: usize) -> Effort {
-        Effort { rows, slice: self.config.census_slice }
+    /// The effort of a verb that looks once, and so cannot leave the rest to the next poll.
+    pub fn effort(&self) -> Effort {
+        Effort { rows: 0, slice: self.config.census_slice, whole: ONE_LOOK }
     }
 }
+
+/// Rows that one look reads where a set has no index: a second's work or so.
+const ONE_LOOK: usize = 5_000_000;
 
 fn duration(span: Span) -> Duration {
     Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(0))

@@ -97,8 +97,7 @@ impl Reason {
 
     /// One sentence for all the claims that share the reason: "7 claims: their session is gone".
     pub fn sentence(self, count: u64) -> String {
-        let one = count == 1;
-        let (claims, their, are) = if one { ("claim", "its", "is") } else { ("claims", "their", "are") };
+        let (claims, their) = if count == 1 { ("claim", "its") } else { ("claims", "their") };
         let what = match self {
             Reason::ProcessDead => format!("{their} process is dead"),
             Reason::SessionMissing => format!("{their} session is gone"),
@@ -109,7 +108,7 @@ impl Reason {
             Reason::Unreadable => format!("a time in {their} row cannot be read"),
             Reason::ClockSkew => format!("a time in {their} row lies in the future"),
             Reason::NoDeadline => format!("no time to live is known for {their} kind"),
-            Reason::DeadlineNear => format!("{their} deadline {are} near"),
+            Reason::DeadlineNear => format!("{their} time is nearly up"),
         };
         format!("{count} {claims}: {what}")
     }

@@ -302,9 +302,9 @@ impl Profile {
     }
 
     /// The profile with the overrides for `engine` applied.
-    pub fn on(&self, engine: Engine) -> Result<Profile, ProfileError> {
+    pub fn on(self, engine: Engine) -> Result<Profile, ProfileError> {
         if self.boards.iter().all(|board| !board.on.contains_key(&engine)) {
-            return Ok(self.clone());
+            return Ok(self);
         }
         let syntax = |source| ProfileError::Syntax { name: self.name.clone(), source: Box::new(source) };
         let mut table: toml::Table = self.text.parse().map_err(syntax)?;
@@ -319,7 +319,7 @@ impl Profile {
         let merged = toml::to_string(&table)
             .map_err(|error| ProfileError::Invalid { name: self.name.clone(), problem: error.to_string() })?;
         let merged = Profile::parse(&self.name, &merged)?;
-        Ok(Profile { text: self.text.clone(), ..merged })
+        Ok(Profile { text: self.text, ..merged })
     }
 
     fn validate(&self) -> Result<(), String> {

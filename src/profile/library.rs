@@ -13,11 +13,24 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("task-queue", include_str!("../../assets/profiles/task-queue.toml")),
 ];
 
-/// A profile and where it was found.
+/// A profile that can be used by its name.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    pub profile: Profile,
+    pub name: String,
     pub origin: Origin,
+    text: String,
+}
+
+impl Entry {
+    pub fn profile(&self) -> Result<Profile, ProfileError> {
+        Profile::parse(&self.name, &self.text)
+    }
+
+    /// Whether the profile could fit a database with these tables. Only a quick look: a profile
+    /// of somebody else's is always tried, so that its errors are told.
+    pub fn may_fit<'a>(&self, mut tables: impl Iterator<Item = &'a str>) -> bool {
+        self.origin != Origin::BuiltIn || tables.any(|table| self.text.contains(&format!("\"{table}\"")))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,17 +56,18 @@ pub struct Library {
 
 impl Library {
     /// The built-in profiles alone.
-    pub fn built_in() -> Result<Library, ProfileError> {
-        let mut entries = Vec::new();
-        for (name, text) in BUILT_IN {
-            entries.push(Entry { profile: Profile::parse(name, text)?, origin: Origin::BuiltIn });
-        }
-        Ok(Library { entries })
+    pub fn built_in() -> Library {
+        let entry = |(name, text): (&str, &str)| Entry {
+            name: name.into(),
+            origin: Origin::BuiltIn,
+            text: text.into(),
+        };
+        Library { entries: BUILT_IN.map(entry).into() }
     }
 
     /// The built-in profiles and those in `folder`, which go before built-in ones of their name.
     pub fn with_folder(folder: Option<&Path>) -> Result<Library, ProfileError> {
-        let mut library = Library::built_in()?;
+        let mut library = Library::built_in();
         let Some(Ok(listing)) = folder.map(std::fs::read_dir) else {
             return Ok(library);
         };
@@ -64,7 +78,7 @@ impl Library {
         paths.sort();
         for path in paths {
             let entry = read(&path)?;
-            library.entries.retain(|known| known.profile.name != entry.profile.name);
+            library.entries.retain(|known| known.name != entry.name);
             library.entries.push(entry);
         }
         Ok(library)
@@ -75,18 +89,20 @@ impl Library {
     }
 
     /// The profile that a user means by a name or a path.
-    pub fn find(&self, name: &str) -> Result<Entry, ProfileError> {
+    pub fn find(&self, name: &str) -> Result<Profile, ProfileError> {
         if name.contains('/') || name.ends_with(".toml") {
-            return read(Path::new(name));
+            return read(Path::new(name))?.profile();
         }
-        let known = self.entries.iter().find(|entry| entry.profile.name == name);
-        known.cloned().ok_or_else(|| {
-            let names: Vec<&str> = self.entries.iter().map(|entry| entry.profile.name.as_str()).collect();
-            ProfileError::Invalid {
-                name: name.into(),
-                problem: format!("no such profile; there are {} (or name a file)", names.join(", ")),
+        match self.entries.iter().find(|entry| entry.name == name) {
+            Some(entry) => entry.profile(),
+            None => {
+                let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+                Err(ProfileError::Invalid {
+                    name: name.into(),
+                    problem: format!("no such profile; there are {} (or name a file)", names.join(", ")),
+                })
             }
-        })
+        }
     }
 }
 
@@ -96,5 +112,5 @@ fn read(path: &Path) -> Result<Entry, ProfileError> {
         name: path.display().to_string(),
         problem: format!("cannot be read: {error}"),
     })?;
-    Ok(Entry { profile: Profile::parse(&name, &text)?, origin: Origin::File(path.into()) })
+    Ok(Entry { name, origin: Origin::File(path.into()), text })
 }

@@ -1,11 +1,13 @@
 //! SQLite files: a thread of its own owns the connection of each.
 
+mod ask;
 mod bind;
 mod cell;
 mod census;
 mod fit;
 mod functions;
 mod history;
+mod hop;
 mod listing;
 mod open;
 mod plan;
@@ -13,6 +15,7 @@ mod probe;
 mod reader;
 mod rows;
 mod rowset;
+mod run;
 mod schema;
 mod stream;
 mod watch;
@@ -23,7 +26,7 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::StoreError;
-pub use fit::{Fit, FitBoard};
+pub use fit::{Fit, FitBoard, fits};
 pub use history::Trace;
 pub use listing::Listed;
 pub use reader::{Options, Profiles, Reader, clock};
@@ -51,13 +54,6 @@ impl SqliteStore {
             .map_err(|error| StoreError::Unreadable { path: path.clone(), why: error.to_string() })?;
         answer.await.map_err(|_| StoreError::Gone { path: path.clone() })??;
         Ok(SqliteStore { questions, path })
-    }
-
-    /// How each of the profiles fits the file, without keeping it open.
-    pub async fn fits(options: Options) -> Result<Vec<Fit>, StoreError> {
-        let path = options.path.clone();
-        let looking = tokio::task::spawn_blocking(move || fit::fits(&options));
-        looking.await.map_err(|_| StoreError::Gone { path })?
     }
 
     /// Has the thread answer a question; the caller's task is free meanwhile.

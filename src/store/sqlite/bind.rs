@@ -128,26 +128,22 @@ pub struct Misfit {
 pub fn bind(
     connection: &Connection,
     schema: &Schema,
-    profile: &Profile,
+    profile: Profile,
     operator: &Operator,
 ) -> Result<BoundProfile, Misfit> {
     let mut misfit = Misfit::default();
-    let mut bound = BoundProfile { profile: profile.clone(), boards: Vec::new(), notices: Vec::new() };
+    let (mut boards, mut notices) = (Vec::new(), Vec::new());
     if let Some(pair) = profile.detect.iter().find(|pair| !schema.has(pair)) {
         misfit.missing.push(format!("{pair} is missing"));
         return Err(misfit);
     }
     for board in &profile.boards {
-        let binder = Binder { connection, schema, profile, operator };
-        match binder.board(board, &mut bound.notices) {
-            Ok(board) => bound.boards.push(board),
+        let binder = Binder { connection, schema, profile: &profile, operator };
+        match binder.board(board, &mut notices) {
+            Ok(board) => boards.push(board),
             Err(mut other) => {
                 if other.near {
-                    bound.notices.push(format!(
-                        "board {} is left out: {}",
-                        board.name,
-                        other.missing.join("; ")
-                    ));
+                    notices.push(format!("board {} is left out: {}", board.name, other.missing.join("; ")));
                 }
                 misfit.near |= other.near;
                 misfit.missing.append(&mut other.missing);
@@ -155,10 +151,10 @@ pub fn bind(
             }
         }
     }
-    if bound.boards.is_empty() || misfit.refused.is_some() {
+    if boards.is_empty() || misfit.refused.is_some() {
         return Err(misfit);
     }
-    Ok(bound)
+    Ok(BoundProfile { profile, boards, notices })
 }
 
 struct Binder<'a> {

@@ -10,15 +10,16 @@ use super::bind::BoundBoard;
 use super::plan::Planned;
 use super::probe::{Probe, Tag};
 use super::rowset::RowSet;
+use super::run::{all_bindings, bind_known};
 use super::schema::quoted;
-use super::watch::{Since, all_bindings, bind_known};
+use super::watch::Since;
 use crate::domain::snapshot;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Reason;
 
-/// When nothing is written, a census that has begun goes on in smaller steps: the answer can
-/// only be about the past, and watching a quiet database should cost nothing.
-const QUIET_SHARE: usize = 16;
+/// Where only the search for unreadable values waits, and while nothing is written, the census
+/// goes on in smaller steps: its answer is dated anyway, and watching should cost next to nothing.
+const SMALL_STEP: usize = 16;
 
 /// What the census asks of every row.
 #[derive(Debug)]
@@ -101,6 +102,14 @@ impl Census {
         self.plan.is_needed()
     }
 
+    /// Whether a set waits for it, and not only the search for unreadable values.
+    pub fn is_urgent(&self) -> bool {
+        let sanity = |probe: &Probe| {
+            matches!(probe.tag, Tag::BadDeadline | Tag::Reason(Reason::Unreadable | Reason::ClockSkew))
+        };
+        self.plan.counts_total || !self.plan.probes.iter().all(sanity)
+    }
+
     /// Looks at the next slice, or at everything if that is `small`; tells whether answers changed.
     pub fn step(
         &mut self,
@@ -131,7 +140,7 @@ impl Census {
         if quiet && self.running.is_none() && self.done.is_some() {
             return Ok(false);
         }
-        let step = if quiet { slice / QUIET_SHARE } else { slice };
+        let step = if quiet || !self.is_urgent() { slice / SMALL_STEP } else { slice };
         let (mut count, after) =
             self.running.take().unwrap_or_else(|| (Count::new(self.plan.probes.len(), now), i64::MIN));
         match self.slice_end(connection, after, step)? {

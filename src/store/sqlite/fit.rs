@@ -2,7 +2,7 @@
 
 use super::bind::{BoundBoard, TimeSql, bind};
 use super::open;
-use super::reader::{Options, Profiles};
+use super::reader::Options;
 use super::schema::Schema;
 use crate::profile::format::{Engine, Profile};
 use crate::store::StoreError;
@@ -23,25 +23,25 @@ pub struct FitBoard {
 }
 
 /// Lays each of the profiles onto the database.
-pub fn fits(options: &Options) -> Result<Vec<Fit>, StoreError> {
+pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
     let (connection, _) = open::read_only(&options.path, options.busy_timeout)?;
     let sentence = |error| open::explain(&options.path, &error, options.busy_timeout, "reading the schema");
     let schema = Schema::read(&connection).map_err(sentence)?;
-    let (Profiles::Detect(profiles) | Profiles::Named(profiles)) = &options.profiles;
     let mut fits = Vec::new();
     for profile in profiles {
         let profile = profile.on(Engine::Sqlite)?;
-        fits.push(match bind(&connection, &schema, &profile, &options.operator) {
+        let name = profile.name.clone();
+        fits.push(match bind(&connection, &schema, profile, &options.operator) {
             Ok(bound) => Fit {
-                profile: profile.name.clone(),
-                boards: bound.boards.iter().map(|board| describe(board, &profile)).collect(),
+                profile: name,
+                boards: bound.boards.iter().map(|board| describe(board, &bound.profile)).collect(),
                 missing: bound.notices,
             },
             Err(misfit) => {
                 let refused =
                     misfit.refused.map(|(field, why)| format!("the SQL of {field} is refused: {why}"));
                 Fit {
-                    profile: profile.name,
+                    profile: name,
                     boards: Vec::new(),
                     missing: refused.into_iter().chain(misfit.missing).collect(),
                 }

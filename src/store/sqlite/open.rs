@@ -15,6 +15,10 @@ use std::time::Duration;
 use super::functions;
 use crate::store::StoreError;
 
+/// A poll reads many pages once and few twice: a cache that fits the processor's own is faster
+/// than SQLite's usual two megabytes.
+const CACHE_KB: i64 = 256;
+
 /// Which file a path led to when it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
@@ -80,7 +84,11 @@ fn prepare(mut connection: Connection, busy_timeout: Duration) -> rusqlite::Resu
     // "task-1" in a profile's SQL is a misspelt column, never a string.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Plans are chosen once, by shape. Otherwise SQLite compiles a statement anew for every value
+    // bound to it, which costs ten times the reading of a row.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(512);
+    connection.pragma_update(None, "cache_size", -CACHE_KB)?;
     functions::register(&connection)?;
     connection.authorizer(Some(only_reading))?;
     // The first real read: this is where a missing -shm or a foreign file shows.

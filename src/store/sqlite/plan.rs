@@ -3,6 +3,7 @@
 //! SQLite's own planner is asked, once, when a profile is laid onto a database.
 
 use rusqlite::Connection;
+use std::collections::HashMap;
 
 use super::bind::BoundBoard;
 use super::probe::{Probe, Tag};
@@ -37,35 +38,71 @@ pub fn plan(
     board: &BoundBoard,
     probes: Vec<Probe>,
 ) -> rusqlite::Result<Vec<Planned>> {
-    probes.into_iter().map(|probe| plan_one(connection, board, probe)).collect()
+    let mut planner = Planner { connection, board, known: HashMap::new() };
+    probes.into_iter().map(|probe| planner.plan(probe)).collect()
 }
 
-fn plan_one(connection: &Connection, board: &BoundBoard, probe: Probe) -> rusqlite::Result<Planned> {
-    if probe.tag == Tag::Reason(Reason::SessionMissing) && can_hop(connection, board, &probe)? {
-        return Ok(Planned { probe, driver: Driver::Holders, sql: String::new() });
+struct Planner<'a> {
+    connection: &'a Connection,
+    board: &'a BoundBoard,
+    /// Several windows on one column are one statement, and asked about once.
+    known: HashMap<String, bool>,
+}
+
+impl Planner<'_> {
+    fn plan(&mut self, probe: Probe) -> rusqlite::Result<Planned> {
+        let board = self.board;
+        if probe.tag == Tag::Reason(Reason::SessionMissing) && can_hop(self.connection, board, &probe)? {
+            return Ok(Planned { probe, driver: Driver::Holders, sql: String::new() });
+        }
+        if let Some(sql) = from_sessions(board, &probe)
+            && let Some(column) = board.holder.as_ref().and_then(|holder| holder.column.as_deref())
+            && self.searches(&sql, Some(column))?
+        {
+            return Ok(Planned { probe, driver: Driver::Sessions, sql });
+        }
+        let sql = from_claims(board, &probe);
+        let driver = if self.searches(&sql, None)? { Driver::Claims } else { Driver::Census };
+        Ok(Planned { probe, driver, sql })
     }
-    if let Some(sql) = from_sessions(board, &probe)
-        && let Some(column) = board.holder.as_ref().and_then(|holder| holder.column.as_deref())
-        && searches(connection, &sql, Some(column))?
-    {
-        return Ok(Planned { probe, driver: Driver::Sessions, sql });
+
+    fn searches(&mut self, sql: &str, column: Option<&str>) -> rusqlite::Result<bool> {
+        if let Some(answer) = self.known.get(sql) {
+            return Ok(*answer);
+        }
+        let answer = searches(self.connection, sql, column)?;
+        self.known.insert(sql.into(), answer);
+        Ok(answer)
     }
-    let sql = from_claims(board, &probe);
-    let driver = if searches(connection, &sql, None)? { Driver::Claims } else { Driver::Census };
-    Ok(Planned { probe, driver, sql })
 }
 
 fn held(board: &BoundBoard) -> &str {
     board.held.as_deref().unwrap_or("1")
 }
 
+/// What is selected: how many there are of the runaways, which are in other sets already, and
+/// the rows of everything else.
+fn selected(probe: &Probe) -> &'static str {
+    if probe.tag == Tag::Runaway { "count(*)" } else { "c.rowid" }
+}
+
+/// Worst first.
 fn order(probe: &Probe) -> String {
-    probe.window.as_ref().map_or_else(String::new, |window| format!(" ORDER BY {}", window.time))
+    match &probe.window {
+        Some(window) if probe.tag != Tag::Runaway => format!(" ORDER BY {}", window.time),
+        _ => String::new(),
+    }
 }
 
 fn from_claims(board: &BoundBoard, probe: &Probe) -> String {
     let from = if probe.needs_session { board.joined() } else { board.from.clone() };
-    format!("SELECT c.rowid FROM {from} WHERE {} AND {}{}", held(board), probe.predicate(""), order(probe))
+    format!(
+        "SELECT {} FROM {from} WHERE {} AND {}{}",
+        selected(probe),
+        held(board),
+        probe.predicate(""),
+        order(probe)
+    )
 }
 
 /// `CROSS JOIN` keeps SQLite from turning the join round.
@@ -76,7 +113,8 @@ fn from_sessions(board: &BoundBoard, probe: &Probe) -> Option<String> {
     let about_session = probe.tag != Tag::Reason(Reason::SessionMissing);
     about_session.then(|| {
         format!(
-            "SELECT c.rowid FROM {} CROSS JOIN {} WHERE {} = {} AND {} AND {}{}",
+            "SELECT {} FROM {} CROSS JOIN {} WHERE {} = {} AND {} AND {}{}",
+            selected(probe),
             registry.from,
             board.from,
             registry.id.text,

@@ -351,25 +351,22 @@ fn unreadable(board: &BoundBoard, probes: &mut Vec<Probe>) {
 
 fn bad(tag: Tag, time: &TimeSql, null_is_bad: bool, session: Option<&String>, probes: &mut Vec<Probe>) {
     let cell = &time.cell.text;
-    let mut ways: Vec<Vec<String>> = Vec::new();
+    let mut ways: Vec<String> = Vec::new();
     if null_is_bad {
         // A session that is not there has no times either; that is another reason.
-        let there = session.map(|id| format!("{id} IS NOT NULL"));
-        ways.push(there.into_iter().chain([format!("{cell} IS NULL")]).collect());
+        let there = session.map_or_else(String::new, |id| format!("{id} IS NOT NULL AND "));
+        ways.push(format!("({there}{cell} IS NULL)"));
     }
     if time.unit.is_number() {
-        for (comparison, edge) in [("<", "first"), (">", "last")] {
-            ways.push(vec![format!("{cell} {comparison} :{edge}{{}}")]);
-        }
+        ways.push(format!("{cell} < :first{{}}"));
+        ways.push(format!("{cell} > :last{{}}"));
     } else {
-        ways.push(vec![format!("{cell} IS NOT NULL"), format!("{} IS NULL", time.comparable)]);
+        ways.push(format!("({cell} IS NOT NULL AND {} IS NULL)", time.comparable));
     }
-    for only in ways {
-        let mut probe = still(tag, only, session.is_some());
-        probe.params.push((":first{}".into(), time.unit, FIRST));
-        probe.params.push((":last{}".into(), time.unit, last()));
-        probes.push(probe);
-    }
+    let mut probe = still(tag, vec![format!("({})", ways.join(" OR "))], session.is_some());
+    probe.params.push((":first{}".into(), time.unit, FIRST));
+    probe.params.push((":last{}".into(), time.unit, last()));
+    probes.push(probe);
 }
 
 fn skewed(board: &BoundBoard, probes: &mut Vec<Probe>) {

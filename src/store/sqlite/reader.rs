@@ -15,6 +15,7 @@ use super::watch::{Effort, Since, Watch};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
+use crate::profile::library::{Entry, Library};
 use crate::profile::rules::Operator;
 use crate::store::StoreError;
 
@@ -35,9 +36,26 @@ pub struct Options {
 #[derive(Debug, Clone)]
 pub enum Profiles {
     /// Every one of these that fits.
-    Detect(Vec<Profile>),
+    Detect(Library),
     /// These, and an error if one does not fit.
     Named(Vec<Profile>),
+}
+
+impl Profiles {
+    /// The profiles to try on a database.
+    pub fn candidates(&self, schema: &Schema) -> Result<Vec<Profile>, StoreError> {
+        match self {
+            Profiles::Named(profiles) => Ok(profiles.clone()),
+            Profiles::Detect(library) => {
+                let likely = library.entries().iter().filter(|entry| entry.may_fit(schema.table_names()));
+                Ok(likely.map(Entry::profile).collect::<Result<_, _>>()?)
+            }
+        }
+    }
+
+    fn is_a_guess(&self) -> bool {
+        matches!(self, Profiles::Detect(_))
+    }
 }
 
 /// A profile under watch.
@@ -246,18 +264,16 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
 
 /// The profiles that fit, or why none does.
 fn fit(connection: &Connection, schema: &Schema, options: &Options) -> Result<Vec<BoundProfile>, StoreError> {
-    let (profiles, detecting) = match &options.profiles {
-        Profiles::Detect(profiles) => (profiles, true),
-        Profiles::Named(profiles) => (profiles, false),
-    };
     let mut fitting = Vec::new();
     let mut misfits = Vec::new();
-    for profile in profiles {
-        let profile = profile.on(Engine::Sqlite)?;
-        match bind(connection, schema, &profile, &options.operator) {
+    for profile in options.profiles.candidates(schema)? {
+        let name = profile.name.clone();
+        match bind(connection, schema, profile.on(Engine::Sqlite)?, &options.operator) {
             Ok(bound) => fitting.push(bound),
-            Err(misfit) if detecting && misfit.refused.is_none() => misfits.push((profile.name, misfit)),
-            Err(misfit) => return Err(misfit_error(&options.path, &profile.name, misfit)),
+            Err(misfit) if options.profiles.is_a_guess() && misfit.refused.is_none() => {
+                misfits.push((name, misfit));
+            }
+            Err(misfit) => return Err(misfit_error(&options.path, &name, misfit)),
         }
     }
     if fitting.is_empty() {

@@ -13,6 +13,16 @@ fn code(rowid: i64) -> u64 {
     (rowid as u64) ^ SIGN
 }
 
+/// Rows in any order. Sorted first: building a set in order costs a fraction.
+impl From<Vec<i64>> for RowSet {
+    fn from(mut rows: Vec<i64>) -> RowSet {
+        rows.sort_unstable();
+        rows.dedup();
+        // In order and without repetition it cannot fail.
+        RowSet(RoaringTreemap::from_sorted_iter(rows.into_iter().map(code)).unwrap_or_default())
+    }
+}
+
 impl RowSet {
     pub fn insert(&mut self, rowid: i64) {
         self.0.insert(code(rowid));

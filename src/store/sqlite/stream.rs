@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use super::bind::BoundBoard;
 use super::rows::RowReader;
-use super::watch::{bind_known, now_value, worse_first};
+use super::run::{bind_known, now_value};
+use super::watch::worse_first;
 use crate::domain::snapshot::{Counts, Judged};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};

@@ -7,17 +7,19 @@ use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 use std::collections::BTreeMap;
 
+use super::ask::{Answer, Asked};
 use super::bind::BoundBoard;
 use super::cell::bound;
 use super::census::{Census, CensusPlan};
-use super::plan::{Driver, Planned, next_holder, plan, scans_registry, searches};
-use super::probe::{Probe, Tag, compile};
+use super::plan::{Driver, Planned, plan, scans_registry, searches};
+use super::probe::{Tag, compile};
 use super::rows::RowReader;
 use super::rowset::RowSet;
+use super::run::{all_bindings, bind_known, count, now_value, select};
 use super::schema::quoted;
 use super::stream::Tally;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Sessions};
-use crate::domain::time::{Moment, TimeUnit};
+use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
 
 /// What a poll knows about the time since the last one.
@@ -34,8 +36,11 @@ pub enum Since {
 pub struct Effort {
     /// Worst rows to fetch per set.
     pub rows: usize,
-    /// Rows the census looks at; boards up to this size are always counted in full.
+    /// Boards up to this size are always counted in full; of larger ones the census looks at as
+    /// many rows, or fewer.
     pub slice: usize,
+    /// The same where a set itself has no index, not only the search for unreadable values.
+    pub whole: usize,
 }
 
 /// How many slices of a board without rowids one poll may read.
@@ -53,16 +58,10 @@ pub struct Watch {
     backlog: BTreeMap<String, u64>,
     oldest_queued: Option<Moment>,
     indexes: Vec<String>,
+    added_up: (Counts, BTreeMap<Reason, u64>),
     worst: Vec<Judged>,
     /// The answer for a board without rowids, which has to be read whole.
     tally: Option<Tally>,
-}
-
-/// A probe and its answer.
-#[derive(Debug)]
-struct Asked {
-    planned: Planned,
-    rows: RowSet,
 }
 
 /// How many claims there are.
@@ -78,16 +77,16 @@ impl Watch {
         let reader = RowReader::new(&board);
         let probes = if board.has_rowid { compile(&board) } else { Vec::new() };
         let planned = plan(connection, &board, probes)?;
-        let sql =
-            format!("SELECT count(*) FROM {} WHERE {}", board.from, board.held.as_deref().unwrap_or("1"));
-        // Without a predicate the smallest index is counted.
+        // Without a predicate SQLite counts the smallest index page by page.
+        let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
+        let sql = format!("SELECT count(*) FROM {}{held}", board.from);
         let indexed = board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
         let indexes = advice(connection, &board, &planned)?;
         let (by_census, planned): (Vec<_>, Vec<_>) =
             planned.into_iter().partition(|planned| planned.driver == Driver::Census);
         let census = Census::new(CensusPlan::new(connection, &board, by_census, !total.indexed)?);
-        let asked = planned.into_iter().map(|planned| Asked { planned, rows: RowSet::default() }).collect();
+        let asked = planned.into_iter().map(Asked::new).collect();
         Ok(Watch {
             board,
             reader,
@@ -98,6 +97,7 @@ impl Watch {
             backlog: BTreeMap::new(),
             oldest_queued: None,
             indexes,
+            added_up: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
             tally: None,
         })
@@ -118,23 +118,26 @@ impl Watch {
             return self.count_sessions(connection, now, Since::Written);
         }
         let mut changed = since == Since::Written;
-        for at in 0..self.asked.len() {
-            changed |= self.ask(connection, at, now, since)?;
-        }
         if since == Since::Written {
             if self.total.indexed {
                 self.total.count = count(connection, &self.total.sql, &self.now_binding(now))?;
             }
             self.count_backlog(connection)?;
         }
+        for asked in &mut self.asked {
+            changed |= asked.refresh(connection, &self.board, self.total.count, now, since)?;
+        }
         self.count_sessions(connection, now, since)?;
-        let small = self.is_small(connection, effort.slice)?;
+        let whole = if self.census.is_urgent() { effort.whole.max(effort.slice) } else { effort.slice };
+        let small = self.is_small(connection, whole)?;
         changed |= self.census.step(connection, &self.board, now, since, small, effort.slice)?;
         if let (false, Some(total)) = (self.total.indexed, self.census.total()) {
             self.total.count = total;
         }
         if changed {
-            self.worst = self.fetch_worst(connection, now, effort.rows)?;
+            let sets = self.sets();
+            self.added_up = self.add_up(&sets);
+            self.worst = self.fetch_worst(connection, &sets, now, effort.rows)?;
         } else {
             self.judge_again(now);
         }
@@ -146,7 +149,25 @@ impl Watch {
         if let Some(tally) = &self.tally {
             return self.tallied(tally);
         }
-        let sets = self.sets();
+        let (counts, reasons) = self.added_up.clone();
+        BoardSnapshot {
+            board: self.board.name.clone(),
+            counts,
+            reasons,
+            sessions: self.sessions.clone(),
+            backlog: self.backlog.clone(),
+            oldest_queued: self.oldest_queued,
+            worst: self.worst.clone(),
+            gaps: Gaps {
+                census: self.census.gap(),
+                reasons: self.census.reasons(),
+                indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
+            },
+        }
+    }
+
+    /// Counts the sets and their unions.
+    fn add_up(&self, sets: &Sets) -> (Counts, BTreeMap<Reason, u64>) {
         let mut reasons = BTreeMap::new();
         for (reason, rows) in &sets.reasons {
             if rows.len() > 0 {
@@ -162,20 +183,7 @@ impl Watch {
         }
         // The census may lag behind a table that shrinks.
         counts.healthy = counts.total.saturating_sub(all.len());
-        BoardSnapshot {
-            board: self.board.name.clone(),
-            counts,
-            reasons,
-            sessions: self.sessions.clone(),
-            backlog: self.backlog.clone(),
-            oldest_queued: self.oldest_queued,
-            worst: self.worst.clone(),
-            gaps: Gaps {
-                census: self.census.gap(),
-                reasons: self.census.reasons(),
-                indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
-            },
-        }
+        (counts, reasons)
     }
 
     fn tallied(&self, tally: &Tally) -> BoardSnapshot {
@@ -203,13 +211,20 @@ impl Watch {
     pub fn sets(&self) -> Sets {
         let mut sets = Sets::default();
         let mut old_beats = RowSet::default();
-        let mut runaway = RowSet::default();
         let mut bad_deadlines = RowSet::default();
-        let asked = self.asked.iter().map(|asked| (asked.planned.probe.tag, &asked.rows));
+        for asked in &self.asked {
+            if let Answer::Count(count) = asked.answer {
+                sets.runaway += count;
+            }
+        }
+        let asked = self.asked.iter().filter_map(|asked| match &asked.answer {
+            Answer::Rows(rows) => Some((asked.planned.probe.tag, rows)),
+            Answer::Count(_) => None,
+        });
         for (tag, rows) in asked.chain(self.census.answers()) {
             match tag {
                 Tag::Reason(reason) => sets.add(reason, rows),
-                Tag::Runaway => runaway.add_all(rows),
+                Tag::Runaway => sets.runaway += rows.len(),
                 Tag::OldBeat => old_beats.add_all(rows),
                 Tag::BadDeadline => {
                     bad_deadlines.add_all(rows);
@@ -223,43 +238,11 @@ impl Watch {
         }
         old_beats.remove_all(&bad_deadlines);
         sets.add(Reason::HeartbeatSilent, &old_beats);
-        sets.runaway = runaway.len();
         sets
     }
 
     fn now_binding(&self, now: Moment) -> Vec<(String, SqlValue)> {
         vec![(":now".into(), now_value(&self.board, now))]
-    }
-
-    /// Brings one probe's answer up to date; tells whether it changed.
-    fn ask(
-        &mut self,
-        connection: &Connection,
-        at: usize,
-        now: Moment,
-        since: Since,
-    ) -> rusqlite::Result<bool> {
-        let Watch { asked, board, .. } = self;
-        let Asked { planned, rows } = &mut asked[at];
-        let probe = &planned.probe;
-        let before = rows.len();
-        match since {
-            Since::Quiet(_) if !probe.depends_on_clock() => return Ok(false),
-            Since::Quiet(last) if probe.strips => return strip(connection, board, planned, rows, last, now),
-            Since::Quiet(_) | Since::Written => {}
-        }
-        let mut fresh = RowSet::default();
-        match planned.driver {
-            Driver::Holders => hop(connection, board, &mut fresh, self.total.count)?,
-            Driver::Claims | Driver::Sessions | Driver::Census => {
-                select(connection, &planned.sql, &all_bindings(probe, "", board, now, None), |rowid| {
-                    fresh.insert(rowid);
-                })?;
-            }
-        }
-        let changed = before != fresh.len() || *rows != fresh;
-        *rows = fresh;
-        Ok(changed)
     }
 
     /// Whether the census can look at the whole table in one slice.
@@ -327,16 +310,16 @@ impl Watch {
     fn fetch_worst(
         &self,
         connection: &Connection,
+        sets: &Sets,
         now: Moment,
         rows: usize,
     ) -> rusqlite::Result<Vec<Judged>> {
         if rows == 0 {
             return Ok(Vec::new());
         }
-        let sets = self.sets();
         let mut wanted = RowSet::default();
         for set in [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring] {
-            for rowid in self.worst_of(connection, set, &sets, now, rows)? {
+            for rowid in self.worst_of(connection, set, sets, now, rows)? {
                 wanted.insert(rowid);
             }
         }
@@ -369,7 +352,7 @@ impl Watch {
         for asked in &self.asked {
             let of_set = matches!(asked.planned.probe.tag, Tag::Reason(reason) if reason.set() == set);
             let probe = &asked.planned.probe;
-            if of_set && probe.window.is_some() && asked.rows.len() > 0 {
+            if of_set && probe.window.is_some() {
                 let limit = i64::try_from(rows).unwrap_or(i64::MAX);
                 let sql = format!("{} LIMIT {limit}", asked.planned.sql);
                 select(connection, &sql, &all_bindings(probe, "", &self.board, now, None), &mut take)?;
@@ -458,144 +441,6 @@ pub fn worse_first(one: &Judged, other: &Judged) -> std::cmp::Ordering {
     rank(one).cmp(&rank(other))
 }
 
-/// `:now` as the profile's own expressions expect it.
-pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {
-    let now = board.rules.claim_now(now);
-    match board.unit {
-        TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
-            bound(now.micros(), board.unit)
-        }
-        TimeUnit::TextUtc | TimeUnit::Timestamptz | TimeUnit::Timestamp => SqlValue::Text(now.rfc3339()),
-    }
-}
-
-pub fn all_bindings(
-    probe: &Probe,
-    suffix: &str,
-    board: &BoundBoard,
-    now: Moment,
-    edges: Option<(i64, i64)>,
-) -> Vec<(String, SqlValue)> {
-    let mut all = probe.bindings(suffix, board, now, edges);
-    all.push((":now".into(), now_value(board, now)));
-    all
-}
-
-/// Binds those of the values that the statement asks for.
-pub fn bind_known(
-    statement: &mut rusqlite::Statement<'_>,
-    values: &[(String, SqlValue)],
-) -> rusqlite::Result<()> {
-    for (name, value) in values {
-        if let Some(at) = statement.parameter_index(name)? {
-            statement.raw_bind_parameter(at, value)?;
-        }
-    }
-    Ok(())
-}
-
-fn count(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind_known(&mut statement, values)?;
-    let mut rows = statement.raw_query();
-    let count: i64 = rows.next()?.map_or(Ok(0), |row| row.get(0))?;
-    Ok(count.max(0) as u64)
-}
-
-pub fn select(
-    connection: &Connection,
-    sql: &str,
-    values: &[(String, SqlValue)],
-    mut each: impl FnMut(i64),
-) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind_known(&mut statement, values)?;
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next()? {
-        each(row.get(0)?);
-    }
-    Ok(())
-}
-
-/// Moves a window from its place at `last` to its place at `now`: rows it has reached come in,
-/// rows it has left go. Nothing was written in between.
-fn strip(
-    connection: &Connection,
-    board: &BoundBoard,
-    planned: &Planned,
-    rows: &mut RowSet,
-    last: Moment,
-    now: Moment,
-) -> rusqlite::Result<bool> {
-    let Some(window) = &planned.probe.window else { return Ok(false) };
-    let (old_from, old_to) = window.edges(board, last);
-    let (from, to) = window.edges(board, now);
-    let mut changed = false;
-    let mut read = |edges: (i64, i64), each: &mut dyn FnMut(i64)| -> rusqlite::Result<()> {
-        if edges.0 >= edges.1 {
-            return Ok(());
-        }
-        let bindings = all_bindings(&planned.probe, "", board, now, Some(edges));
-        select(connection, &planned.sql, &bindings, |rowid| {
-            changed = true;
-            each(rowid);
-        })
-    };
-    read((old_from, from.min(old_to)), &mut |rowid| rows.remove(rowid))?;
-    read((old_to.max(from), to), &mut |rowid| rows.insert(rowid))?;
-    Ok(changed)
-}
-
-/// Visits the holders one by one and collects the claims of those that are not registered.
-///
-/// The way along the index costs a step a holder; where there are about as many holders as
-/// claims, reading the index from end to end costs less.
-fn hop(connection: &Connection, board: &BoundBoard, rows: &mut RowSet, claims: u64) -> rusqlite::Result<()> {
-    let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else { return Ok(()) };
-    let Some(column) = holder.column.as_deref() else { return Ok(()) };
-    let claims_of = format!("SELECT c.rowid FROM {} WHERE {} = ?1", board.from, holder.text);
-    let mut claims_of = connection.prepare_cached(&claims_of)?;
-    let mut collect = |holder: &SqlValue| -> rusqlite::Result<()> {
-        let mut found = claims_of.query([holder])?;
-        while let Some(row) = found.next()? {
-            rows.insert(row.get(0)?);
-        }
-        Ok(())
-    };
-
-    let first = format!("SELECT min({}) FROM {}", holder.text, board.from);
-    let registered = format!("SELECT 1 FROM {} WHERE {} = ?1", registry.from, registry.id.text);
-    let mut registered = connection.prepare_cached(&registered)?;
-    let mut next = connection.prepare_cached(&next_holder(board, column))?;
-    let mut steps_left = (claims / 60).max(64);
-    let mut here: SqlValue = connection.prepare_cached(&first)?.query_row([], |row| row.get(0))?;
-    while here != SqlValue::Null && steps_left > 0 {
-        if !registered.exists([&here])? {
-            collect(&here)?;
-        }
-        here = next.query_row([&here], |row| row.get(0))?;
-        steps_left -= 1;
-    }
-    if here != SqlValue::Null {
-        let rest = format!(
-            "SELECT h.holder FROM (SELECT DISTINCT {holder} AS holder FROM {from} WHERE {holder} >= ?1) AS h \
-             LEFT JOIN {registry} ON {id} = h.holder WHERE {id} IS NULL",
-            holder = holder.text,
-            from = board.from,
-            registry = registry.from,
-            id = registry.id.text,
-        );
-        let mut rest = connection.prepare_cached(&rest)?;
-        let mut missing = rest.query([&here])?;
-        while let Some(row) = missing.next()? {
-            collect(&row.get(0)?)?;
-        }
-    }
-    // No holder at all is nobody in the registry.
-    let nobody = format!("SELECT c.rowid FROM {} WHERE {} IS NULL", board.from, holder.text);
-    select(connection, &nobody, &[], |rowid| rows.insert(rowid))
-}
-
 /// The statements that would add the indexes a board lacks.
 fn advice(connection: &Connection, board: &BoundBoard, planned: &[Planned]) -> rusqlite::Result<Vec<String>> {
     let mut wanted: Vec<(String, String)> = Vec::new();
@@ -606,6 +451,7 @@ fn advice(connection: &Connection, board: &BoundBoard, planned: &[Planned]) -> r
             wanted.push((board.table.clone(), column.clone()));
         }
         if planned.driver == Driver::Sessions
+            && planned.probe.window.is_some()
             && let Some(registry) = &board.registry
             && let Some(column) = &registry.beat_at.cell.column
             && registry.beat_at.unit.is_number()

@@ -1,0 +1,68 @@
+//! Running statements: binding what they ask for, and reading plain answers.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as SqlValue;
+
+use super::bind::BoundBoard;
+use super::cell::bound;
+use super::probe::Probe;
+use crate::domain::time::{Moment, TimeUnit};
+
+/// `:now` as the profile's own expressions expect it.
+pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {
+    let now = board.rules.claim_now(now);
+    match board.unit {
+        TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
+            bound(now.micros(), board.unit)
+        }
+        TimeUnit::TextUtc | TimeUnit::Timestamptz | TimeUnit::Timestamp => SqlValue::Text(now.rfc3339()),
+    }
+}
+
+pub fn all_bindings(
+    probe: &Probe,
+    suffix: &str,
+    board: &BoundBoard,
+    now: Moment,
+    edges: Option<(i64, i64)>,
+) -> Vec<(String, SqlValue)> {
+    let mut all = probe.bindings(suffix, board, now, edges);
+    all.push((":now".into(), now_value(board, now)));
+    all
+}
+
+/// Binds those of the values that the statement asks for.
+pub fn bind_known(
+    statement: &mut rusqlite::Statement<'_>,
+    values: &[(String, SqlValue)],
+) -> rusqlite::Result<()> {
+    for (name, value) in values {
+        if let Some(at) = statement.parameter_index(name)? {
+            statement.raw_bind_parameter(at, value)?;
+        }
+    }
+    Ok(())
+}
+
+pub fn count(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind_known(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    let count: i64 = rows.next()?.map_or(Ok(0), |row| row.get(0))?;
+    Ok(count.max(0) as u64)
+}
+
+pub fn select(
+    connection: &Connection,
+    sql: &str,
+    values: &[(String, SqlValue)],
+    mut each: impl FnMut(i64),
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind_known(&mut statement, values)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        each(row.get(0)?);
+    }
+    Ok(())
+}
