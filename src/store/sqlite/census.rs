@@ -125,9 +125,8 @@ impl Census {
         }
         self.whole = small;
         let quiet = matches!(since, Since::Quiet(_));
-        let moves = self.plan.probes.iter().any(Probe::depends_on_clock);
         if small {
-            if quiet && !moves && self.done.is_some() {
+            if quiet && !self.can_change_by_itself() {
                 return Ok(false);
             }
             let mut count = Count::new(self.plan.probes.len(), now);
@@ -152,6 +151,16 @@ impl Census {
             None => self.done = Some(count),
         }
         Ok(true)
+    }
+
+    /// Whether time alone can change the last count: a window that only shrinks cannot change an
+    /// empty set.
+    fn can_change_by_itself(&self) -> bool {
+        let Some(done) = &self.done else { return true };
+        let moving = |(probe, set): (&Probe, &RowSet)| {
+            probe.depends_on_clock() && !(probe.only_shrinks() && set.len() == 0)
+        };
+        self.plan.probes.iter().zip(&done.sets).any(moving)
     }
 
     /// How many rows the next slice has, and the last of them.

@@ -114,6 +114,11 @@ impl Probe {
         all
     }
 
+    /// Whether time can only take rows away.
+    pub fn only_shrinks(&self) -> bool {
+        self.strips && self.window.as_ref().is_some_and(|window| !window.to.moves())
+    }
+
     /// Whether the answer can change although nothing is written.
     pub fn depends_on_clock(&self) -> bool {
         let moving = |window: &Window| window.from.moves() || window.to.moves();
