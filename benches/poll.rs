@@ -5,6 +5,8 @@
 //! over 1,000 sessions, compares every count with a brute-force answer, and measures the peak
 //! memory of `claimtop check`. `cargo bench --bench poll -- 10000` runs one size only.
 
+#![allow(clippy::expect_used, clippy::print_stdout)]
+
 use claimtop::config::Config;
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::profile::Library;

@@ -129,7 +129,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
             return if error.use_stderr() { Exit::Error } else { Exit::Fine };
         }
     };
-    let setup = match Setup::load(cli.common) {
+    let setup = match Setup::load(&cli.common) {
         Ok(setup) => setup,
         Err(sentence) => return output::complain(&sentence),
     };

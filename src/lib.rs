@@ -1,4 +1,38 @@
-//! claimtop.
+//! `top` for task claims: which claims on tasks, jobs and locks are stale, expiring or orphaned,
+//! and why.
+//!
+//! # The map
+//!
+//! ```text
+//! main      arguments in, an exit code out
+//! cli       the command line: one file per verb
+//! config    the config file: sources by name, thresholds
+//! report    what goes out: tables, JSON, CSV; every string of a database made visible
+//! store     databases: a source and its profiles become snapshots
+//!   sqlite    a thread owns each connection
+//!               open      read-only, and why not       bind     a profile laid onto a schema
+//!               probe     a reason as a predicate      plan     from which side, by which index
+//!               watch     a board from poll to poll    census   what no index answers, in slices
+//!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
+//! profile   where a system keeps its claims, as data; from a profile to rules
+//! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
+//! exit      exit codes
+//! ```
+//!
+//! Nobody looks up: `domain` knows only itself, `profile` the domain, `store` both, `report` what
+//! a store hands out; only `cli` and `main` know all. A test fails when a layer imports what it
+//! must not know.
+//!
+//! # The two data flows
+//!
+//! ```text
+//! a poll      database ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//! a verdict   row ──► rows::read (cell by cell) ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
+//! ```
+//!
+//! The second defines what is true of one claim. The first is a fast way to the same answer for a
+//! million of them: one read transaction, one clock, no healthy row read that an index can spare.
+//! A property test holds the first to the second on random databases of every profile.
 
 pub mod cli;
 pub mod config;

@@ -21,7 +21,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    pub fn load(common: Common) -> Result<Setup, String> {
+    pub fn load(common: &Common) -> Result<Setup, String> {
         let config = Config::load(common.config.as_deref()).map_err(|error| error.to_string())?;
         let folder = config::folder().map(|folder| folder.join("profiles"));
         let library = Library::with_folder(folder.as_deref()).map_err(|error| error.to_string())?;

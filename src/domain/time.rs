@@ -255,13 +255,13 @@ impl TimeUnit {
         let moment = match (value, self) {
             (Value::Null, _) => return Reading::Null,
             (Value::Int(number), TimeUnit::Timestamptz | TimeUnit::Timestamp) => {
-                by_magnitude(*number as f64).and_then(|unit| unit.from_int(*number))
+                by_magnitude(*number as f64).and_then(|unit| unit.int(*number))
             }
             (Value::Real(number), TimeUnit::Timestamptz | TimeUnit::Timestamp) => {
-                by_magnitude(*number).and_then(|unit| unit.from_real(*number))
+                by_magnitude(*number).and_then(|unit| unit.real(*number))
             }
-            (Value::Int(number), unit) if unit.is_number() => unit.from_int(*number),
-            (Value::Real(number), unit) if unit.is_number() => unit.from_real(*number),
+            (Value::Int(number), unit) if unit.is_number() => unit.int(*number),
+            (Value::Real(number), unit) if unit.is_number() => unit.real(*number),
             (Value::Text(text), unit) if !unit.is_number() => Moment::parse(text),
             _ => None,
         };
@@ -271,13 +271,13 @@ impl TimeUnit {
         }
     }
 
-    fn from_int(self, number: i64) -> Option<Moment> {
+    fn int(self, number: i64) -> Option<Moment> {
         let micros = i128::from(number) * 1_000_000;
         let micros = micros.div_euclid(i128::from(self.per_second()));
         i64::try_from(micros).ok().and_then(Moment::from_micros)
     }
 
-    fn from_real(self, number: f64) -> Option<Moment> {
+    fn real(self, number: f64) -> Option<Moment> {
         let micros = (number * (1e6 / self.per_second() as f64)).floor();
         // Beyond this the cast below would saturate and hide the overflow.
         (micros.abs() < 9e18).then_some(micros as i64).and_then(Moment::from_micros)

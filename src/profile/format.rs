@@ -376,7 +376,7 @@ impl Board {
         for (verb, act) in [("reclaim", &self.reclaim), ("release", &self.release), ("extend", &self.extend)]
         {
             if let Some(act) = act
-                && act.delete == !act.set.is_empty()
+                && act.delete != act.set.is_empty()
             {
                 return Err(format!("{verb} needs either `delete = true` or a `set`"));
             }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bind;
+mod bound;
 mod cell;
 mod census;
 mod fit;
@@ -17,7 +18,9 @@ mod rows;
 mod rowset;
 mod run;
 mod schema;
+mod sets;
 mod stream;
+mod surroundings;
 mod watch;
 
 use std::sync::mpsc;
@@ -30,6 +33,7 @@ pub use fit::{Fit, FitBoard, fits};
 pub use history::Trace;
 pub use listing::Listed;
 pub use reader::{Options, Profiles, Reader, clock};
+pub use stream::Tally;
 pub use watch::Effort;
 
 type Question = Box<dyn FnOnce(&mut Reader) + Send>;

@@ -1,5 +1,8 @@
 //! One binary for all integration tests: the promises, on real files and the real program.
 
+// Test code may fail loudly anywhere, not only inside the test functions.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
 mod agreement;
 mod documents;
 mod failures;

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::bind::BoundBoard;
+use super::bound::BoundBoard;
 use super::hop::hop;
 use super::plan::{Driver, Planned};
 use super::probe::Tag;

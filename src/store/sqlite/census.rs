@@ -6,7 +6,7 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::bind::BoundBoard;
+use super::bound::BoundBoard;
 use super::plan::Planned;
 use super::probe::{Probe, Tag};
 use super::rowset::RowSet;

@@ -1,6 +1,7 @@
 //! How profiles fit a database, field by field: for people who write their own.
 
-use super::bind::{BoundBoard, TimeSql, bind};
+use super::bind::bind;
+use super::bound::{BoundBoard, TimeSql};
 use super::open;
 use super::reader::Options;
 use super::schema::Schema;

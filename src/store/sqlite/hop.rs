@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 use std::collections::HashSet;
 
-use super::bind::{BoundBoard, BoundRegistry};
+use super::bound::{BoundBoard, BoundRegistry};
 use super::plan::next_holder;
 use super::run::select;
 

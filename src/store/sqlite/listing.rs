@@ -189,7 +189,7 @@ impl Watch {
         page: Page,
     ) -> rusqlite::Result<Option<PageOfRows>> {
         if set == Set::Healthy {
-            return self.page_of_all(connection, now, page);
+            return self.page_of_all(connection, now, page.after);
         }
         let mut waiting = match page.waiting {
             Some(waiting) => waiting,
@@ -215,9 +215,9 @@ impl Watch {
         &self,
         connection: &rusqlite::Connection,
         now: Moment,
-        page: Page,
+        after: Option<i64>,
     ) -> rusqlite::Result<Option<PageOfRows>> {
-        let rows = self.fetch_after(connection, page.after, PAGE, now)?;
+        let rows = self.fetch_after(connection, after, PAGE, now)?;
         Ok(rows
             .last()
             .map(|(last, _)| *last)

@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-use super::bind::BoundBoard;
+use super::bound::BoundBoard;
 use super::probe::{Probe, Tag};
 use super::schema::quoted;
 use crate::domain::verdict::Reason;
@@ -164,7 +164,7 @@ pub fn searches(connection: &Connection, sql: &str, column: Option<&str>) -> rus
 }
 
 /// Whether the statement reads the registry from end to end.
-pub fn scans_registry(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
+fn scans_registry(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
     let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
     let mut rows = explain.raw_query();
     while let Some(row) = rows.next()? {
@@ -173,4 +173,38 @@ pub fn scans_registry(connection: &Connection, sql: &str) -> rusqlite::Result<bo
         }
     }
     Ok(false)
+}
+
+/// The statements that would add the indexes a board lacks.
+pub fn advice(
+    connection: &Connection,
+    board: &BoundBoard,
+    planned: &[Planned],
+) -> rusqlite::Result<Vec<String>> {
+    let mut wanted: Vec<(String, String)> = Vec::new();
+    for planned in planned {
+        if planned.driver == Driver::Census
+            && let Some(column) = &planned.probe.index
+        {
+            wanted.push((board.table.clone(), column.clone()));
+        }
+        if planned.driver == Driver::Sessions
+            && planned.probe.window.is_some()
+            && let Some(registry) = &board.registry
+            && let Some(column) = &registry.beat_at.cell.column
+            && registry.beat_at.unit.is_number()
+            && scans_registry(connection, &planned.sql)?
+        {
+            wanted.push((registry.table.clone(), column.clone()));
+        }
+    }
+    wanted.sort();
+    wanted.dedup();
+    Ok(wanted
+        .into_iter()
+        .map(|(table, column)| {
+            let name = quoted(&format!("idx_{table}_{column}"));
+            format!("CREATE INDEX {name} ON {}({})", quoted(&table), quoted(&column))
+        })
+        .collect())
 }

@@ -7,7 +7,7 @@
 
 use rusqlite::types::Value as SqlValue;
 
-use super::bind::{BoundBoard, TimeSql};
+use super::bound::{BoundBoard, TimeSql};
 use super::cell::bound;
 use super::functions::code;
 use super::schema::literal;
@@ -239,7 +239,7 @@ fn timeouts(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     let arguments = format!("{}, {}, {seconds}", since.cell.text, code(since.unit));
     let warn = limits.warn_before.map_or_else(|| "NULL".into(), |warn| warn.as_micros().to_string());
     let at = |function: &str, more: &str| TimeSql {
-        cell: super::bind::Sql { text: String::new(), column: None },
+        cell: super::bound::Sql { text: String::new(), column: None },
         unit: TimeUnit::UnixUs,
         comparable: format!("{function}({arguments}{more})"),
     };

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::bind::{BoundProfile, Misfit, bind};
+use super::bind::{Misfit, bind};
+use super::bound::BoundProfile;
 use super::open::{self, Identity, explain};
 use super::schema::Schema;
+use super::stream::Tally;
 use super::watch::{Effort, Since, Watch};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
@@ -107,6 +109,21 @@ impl Reader {
             Ok(now)
         })
         .map(|now| self.snapshots(now, started))
+    }
+
+    /// The same counts by reading every claim one by one: slow, and obviously right.
+    pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
+        self.in_one_transaction("counting", |reader, now, _| {
+            let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
+            watches
+                .map(|watch| Tally::take(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
+                .collect()
+        })
+    }
+
+    /// Stops this reader's clock at an instant, or moves it to another.
+    pub fn freeze(&mut self, at: Moment) {
+        self.options.frozen_at = Some(at);
     }
 
     fn snapshots(&self, now: Moment, started: Instant) -> Vec<Snapshot> {

@@ -3,7 +3,7 @@
 use rusqlite::Row;
 use sha2::{Digest, Sha256};
 
-use super::bind::{BoundBoard, TimeSql};
+use super::bound::{BoundBoard, TimeSql};
 use super::cell::cell;
 use crate::domain::claim::{Claim, Lease, Process, Registry, Session, Timeout};
 use crate::domain::rules::DeadlineRule;

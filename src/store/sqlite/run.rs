@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::bind::BoundBoard;
+use super::bound::BoundBoard;
 use super::cell::bound;
 use super::probe::Probe;
 use crate::domain::time::{Moment, TimeUnit};
@@ -65,4 +65,11 @@ pub fn select(
         each(row.get(0)?);
     }
     Ok(())
+}
+
+/// Whether a table has more than `rows` rows.
+pub fn is_larger(connection: &Connection, from: &str, rows: usize) -> rusqlite::Result<bool> {
+    let limit = i64::try_from(rows).unwrap_or(i64::MAX);
+    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {from} LIMIT {})", limit.saturating_add(1));
+    Ok(count(connection, &sql, &[])? > rows as u64)
 }

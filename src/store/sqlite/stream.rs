@@ -6,7 +6,7 @@
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-use super::bind::BoundBoard;
+use super::bound::BoundBoard;
 use super::rows::RowReader;
 use super::run::{bind_known, now_value};
 use super::watch::worse_first;

@@ -7,18 +7,19 @@ use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 use std::collections::BTreeMap;
 
-use super::ask::{Answer, Asked};
-use super::bind::BoundBoard;
-use super::cell::bound;
+use super::ask::Asked;
+use super::bound::BoundBoard;
 use super::census::{Census, CensusPlan};
-use super::plan::{Driver, Planned, plan, scans_registry, searches};
+use super::plan::{Driver, advice, plan, searches};
 use super::probe::{Tag, compile};
 use super::rows::RowReader;
 use super::rowset::RowSet;
-use super::run::{all_bindings, bind_known, count, now_value, select};
+use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
 use super::schema::quoted;
+use super::sets::{Sets, TROUBLED};
 use super::stream::Tally;
-use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Sessions};
+use super::surroundings::Surroundings;
+use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
 
@@ -54,11 +55,9 @@ pub struct Watch {
     asked: Vec<Asked>,
     census: Census,
     total: Total,
-    sessions: Option<Sessions>,
-    backlog: BTreeMap<String, u64>,
-    oldest_queued: Option<Moment>,
+    surroundings: Surroundings,
     indexes: Vec<String>,
-    added_up: (Counts, BTreeMap<Reason, u64>),
+    counted: (Counts, BTreeMap<Reason, u64>),
     worst: Vec<Judged>,
     /// The answer for a board without rowids, which has to be read whole.
     tally: Option<Tally>,
@@ -80,7 +79,7 @@ impl Watch {
         // Without a predicate SQLite counts the smallest index page by page.
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
-        let indexed = board.held.is_none() || searches(connection, &sql, None)?;
+        let indexed = !board.has_rowid || board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
         let indexes = advice(connection, &board, &planned)?;
         let (by_census, planned): (Vec<_>, Vec<_>) =
@@ -93,11 +92,9 @@ impl Watch {
             asked,
             census,
             total,
-            sessions: None,
-            backlog: BTreeMap::new(),
-            oldest_queued: None,
+            surroundings: Surroundings::default(),
             indexes,
-            added_up: (Counts::default(), BTreeMap::new()),
+            counted: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
             tally: None,
         })
@@ -112,22 +109,18 @@ impl Watch {
         effort: Effort,
     ) -> rusqlite::Result<()> {
         if !self.board.has_rowid {
-            let most = effort.slice as u64 * STREAMED_SLICES;
+            let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
             self.tally = Some(Tally::take(connection, &self.board, &self.reader, now, most, effort.rows)?);
-            self.count_backlog(connection)?;
-            return self.count_sessions(connection, now, Since::Written);
+            return self.surroundings.refresh(connection, &self.board, now, Since::Written, effort.whole);
         }
+        self.surroundings.refresh(connection, &self.board, now, since, effort.whole)?;
         let mut changed = since == Since::Written;
-        if since == Since::Written {
-            if self.total.indexed {
-                self.total.count = count(connection, &self.total.sql, &self.now_binding(now))?;
-            }
-            self.count_backlog(connection)?;
+        if since == Since::Written && self.total.indexed {
+            self.total.count = count(connection, &self.total.sql, &self.now_binding(now))?;
         }
         for asked in &mut self.asked {
             changed |= asked.refresh(connection, &self.board, self.total.count, now, since)?;
         }
-        self.count_sessions(connection, now, since)?;
         let whole = if self.census.is_urgent() { effort.whole.max(effort.slice) } else { effort.slice };
         let small = self.is_small(connection, whole)?;
         changed |= self.census.step(connection, &self.board, now, since, small, effort.slice)?;
@@ -136,7 +129,7 @@ impl Watch {
         }
         if changed {
             let sets = self.sets();
-            self.added_up = self.add_up(&sets);
+            self.counted = sets.count(self.total.count);
             self.worst = self.fetch_worst(connection, &sets, now, effort.rows)?;
         } else {
             self.judge_again(now);
@@ -149,14 +142,14 @@ impl Watch {
         if let Some(tally) = &self.tally {
             return self.tallied(tally);
         }
-        let (counts, reasons) = self.added_up.clone();
+        let (counts, reasons) = self.counted.clone();
         BoardSnapshot {
             board: self.board.name.clone(),
             counts,
             reasons,
-            sessions: self.sessions.clone(),
-            backlog: self.backlog.clone(),
-            oldest_queued: self.oldest_queued,
+            sessions: self.surroundings.sessions.clone(),
+            backlog: self.surroundings.backlog.clone(),
+            oldest_queued: self.surroundings.oldest_queued,
             worst: self.worst.clone(),
             gaps: Gaps {
                 census: self.census.gap(),
@@ -166,34 +159,14 @@ impl Watch {
         }
     }
 
-    /// Counts the sets and their unions.
-    fn add_up(&self, sets: &Sets) -> (Counts, BTreeMap<Reason, u64>) {
-        let mut reasons = BTreeMap::new();
-        for (reason, rows) in &sets.reasons {
-            if rows.len() > 0 {
-                reasons.insert(*reason, rows.len());
-            }
-        }
-        let mut counts = Counts { total: self.total.count, runaway: sets.runaway, ..Counts::default() };
-        let mut all = RowSet::default();
-        for set in [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring] {
-            let rows = sets.of(set);
-            counts.set(set, rows.len());
-            all.add_all(&rows);
-        }
-        // The census may lag behind a table that shrinks.
-        counts.healthy = counts.total.saturating_sub(all.len());
-        (counts, reasons)
-    }
-
     fn tallied(&self, tally: &Tally) -> BoardSnapshot {
         BoardSnapshot {
             board: self.board.name.clone(),
             counts: tally.counts,
             reasons: tally.reasons.clone(),
-            sessions: self.sessions.clone(),
-            backlog: self.backlog.clone(),
-            oldest_queued: self.oldest_queued,
+            sessions: self.surroundings.sessions.clone(),
+            backlog: self.surroundings.backlog.clone(),
+            oldest_queued: self.surroundings.oldest_queued,
             worst: tally.worst.clone(),
             gaps: Gaps {
                 census: tally.cut.then_some(snapshot::Census {
@@ -209,36 +182,7 @@ impl Watch {
 
     /// The sets of every reason.
     pub fn sets(&self) -> Sets {
-        let mut sets = Sets::default();
-        let mut old_beats = RowSet::default();
-        let mut bad_deadlines = RowSet::default();
-        for asked in &self.asked {
-            if let Answer::Count(count) = asked.answer {
-                sets.runaway += count;
-            }
-        }
-        let asked = self.asked.iter().filter_map(|asked| match &asked.answer {
-            Answer::Rows(rows) => Some((asked.planned.probe.tag, rows)),
-            Answer::Count(_) => None,
-        });
-        for (tag, rows) in asked.chain(self.census.answers()) {
-            match tag {
-                Tag::Reason(reason) => sets.add(reason, rows),
-                Tag::Runaway => sets.runaway += rows.len(),
-                Tag::OldBeat => old_beats.add_all(rows),
-                Tag::BadDeadline => {
-                    bad_deadlines.add_all(rows);
-                    sets.add(Reason::Unreadable, rows);
-                }
-            }
-        }
-        // Silent is an old heartbeat under a lease that is known to run.
-        if let Some(expired) = sets.reasons.get(&Reason::LeaseExpired) {
-            old_beats.remove_all(expired);
-        }
-        old_beats.remove_all(&bad_deadlines);
-        sets.add(Reason::HeartbeatSilent, &old_beats);
-        sets
+        Sets::gather(&self.asked, &self.census)
     }
 
     fn now_binding(&self, now: Moment) -> Vec<(String, SqlValue)> {
@@ -253,57 +197,7 @@ impl Watch {
         if self.board.held.is_none() {
             return Ok(self.total.count <= slice as u64);
         }
-        let sql = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {})",
-            quoted(&self.board.table),
-            slice.saturating_add(1)
-        );
-        Ok(count(connection, &sql, &[])? <= slice as u64)
-    }
-
-    fn count_sessions(&mut self, connection: &Connection, now: Moment, since: Since) -> rusqlite::Result<()> {
-        let Some(registry) = &self.board.registry else { return Ok(()) };
-        let (time, after) = match &registry.stale_at {
-            Some(stale_at) => (stale_at, 0),
-            None => (&registry.beat_at, self.board.rules.thresholds.orphan_after.as_micros()),
-        };
-        let unit = time.compared_in();
-        let within = |from: &str, to: &str| {
-            let t = &time.comparable;
-            format!("SELECT count(*) FROM {} WHERE {t} >= {from} AND {t} < {to}", registry.from)
-        };
-        let now = self.board.rules.session_now(now).micros();
-        let edges = [
-            (":first".to_owned(), bound(Moment::EARLIEST.micros(), unit)),
-            (":cut".to_owned(), bound(now.saturating_sub(after), unit)),
-            (":last".to_owned(), bound(Moment::LATEST.micros(), unit)),
-        ];
-        let stale = count(connection, &within(":first", ":cut"), &edges)?;
-        let (total, readable) = match (&self.sessions, since) {
-            (Some(known), Since::Quiet(_)) => (known.total, known.alive + known.stale),
-            _ => {
-                let all = format!("SELECT count(*) FROM {}", registry.from);
-                (count(connection, &all, &[])?, count(connection, &within(":first", ":last"), &edges)?)
-            }
-        };
-        let alive = readable.saturating_sub(stale);
-        self.sessions = Some(Sessions { registry: registry.table.clone(), total, alive, stale });
-        Ok(())
-    }
-
-    fn count_backlog(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let Some(backlog) = &self.board.backlog else { return Ok(()) };
-        for (state, predicate) in &backlog.states {
-            let sql = format!("SELECT count(*) FROM {} WHERE {predicate}", backlog.from);
-            self.backlog.insert(state.clone(), count(connection, &sql, &[])?);
-        }
-        if let (Some(oldest), Some(queued)) = (&backlog.oldest, backlog.states.get("queued")) {
-            let sql = format!("SELECT min({}) FROM {} WHERE {queued}", oldest.comparable, backlog.from);
-            let value =
-                connection.prepare_cached(&sql)?.query_row([], |row| Ok(super::cell::cell(row, 0)))?;
-            self.oldest_queued = oldest.compared_in().read(&value).at();
-        }
-        Ok(())
+        Ok(!is_larger(connection, &quoted(&self.board.table), slice)?)
     }
 
     /// The worst claims of every set, worst first.
@@ -318,7 +212,7 @@ impl Watch {
             return Ok(Vec::new());
         }
         let mut wanted = RowSet::default();
-        for set in [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring] {
+        for set in TROUBLED {
             for rowid in self.worst_of(connection, set, sets, now, rows)? {
                 wanted.insert(rowid);
             }
@@ -412,61 +306,10 @@ impl Watch {
     }
 }
 
-/// The rows of every reason.
-#[derive(Debug, Default)]
-pub struct Sets {
-    pub reasons: BTreeMap<Reason, RowSet>,
-    pub runaway: u64,
-}
-
-impl Sets {
-    fn add(&mut self, reason: Reason, rows: &RowSet) {
-        self.reasons.entry(reason).or_default().add_all(rows);
-    }
-
-    pub fn of(&self, set: Set) -> RowSet {
-        let mut all = RowSet::default();
-        for (_, rows) in self.reasons.iter().filter(|(reason, _)| reason.set() == set) {
-            all.add_all(rows);
-        }
-        all
-    }
-}
-
 /// Worst headline first, then the deadline that passed longest ago.
 pub fn worse_first(one: &Judged, other: &Judged) -> std::cmp::Ordering {
     let rank = |judged: &Judged| {
         (judged.verdict.headline(), judged.verdict.deadline.map_or(i64::MAX, Moment::micros))
     };
     rank(one).cmp(&rank(other))
-}
-
-/// The statements that would add the indexes a board lacks.
-fn advice(connection: &Connection, board: &BoundBoard, planned: &[Planned]) -> rusqlite::Result<Vec<String>> {
-    let mut wanted: Vec<(String, String)> = Vec::new();
-    for planned in planned {
-        if planned.driver == Driver::Census
-            && let Some(column) = &planned.probe.index
-        {
-            wanted.push((board.table.clone(), column.clone()));
-        }
-        if planned.driver == Driver::Sessions
-            && planned.probe.window.is_some()
-            && let Some(registry) = &board.registry
-            && let Some(column) = &registry.beat_at.cell.column
-            && registry.beat_at.unit.is_number()
-            && scans_registry(connection, &planned.sql)?
-        {
-            wanted.push((registry.table.clone(), column.clone()));
-        }
-    }
-    wanted.sort();
-    wanted.dedup();
-    Ok(wanted
-        .into_iter()
-        .map(|(table, column)| {
-            format!("CREATE INDEX ON_{table}_{column} ON {}({})", quoted(&table), quoted(&column))
-        })
-        .map(|sql| sql.replacen("ON_", "idx_", 1))
-        .collect())
 }

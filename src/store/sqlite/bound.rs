@@ -1,0 +1,110 @@
+//! A profile as it is on one database: SQL over `c`, the claim's row, and `s`, its holder's.
+
+use std::collections::BTreeMap;
+
+use super::functions::code;
+use crate::domain::rules::Rules;
+use crate::domain::time::TimeUnit;
+use crate::profile::format::Profile;
+
+/// A profile that fits a database.
+#[derive(Debug)]
+pub struct BoundProfile {
+    pub profile: Profile,
+    pub boards: Vec<BoundBoard>,
+    pub notices: Vec<String>,
+}
+
+/// A board as SQL over `c`, the claim's row, and `s`, its holder's registry row.
+#[derive(Debug)]
+pub struct BoundBoard {
+    pub name: String,
+    pub rules: Rules,
+    pub table: String,
+    /// The unit in which `:now` is given to the profile's expressions.
+    pub unit: TimeUnit,
+    pub has_rowid: bool,
+    /// How many columns the claim's row has.
+    pub width: usize,
+    /// `FROM` without the registry.
+    pub from: String,
+    pub held: Option<String>,
+    pub id: Vec<String>,
+    pub kind: Option<String>,
+    pub holder: Option<Sql>,
+    pub claimed_at: Option<TimeSql>,
+    pub beat_at: Option<TimeSql>,
+    pub deadline: Option<TimeSql>,
+    pub timeout: Option<String>,
+    pub disowned: Option<String>,
+    pub attempts: Option<String>,
+    pub max_attempts: Option<String>,
+    pub error: Option<String>,
+    pub registry: Option<BoundRegistry>,
+    pub backlog: Option<BoundBacklog>,
+}
+
+impl BoundBoard {
+    /// `FROM` with the registry, where there is one.
+    pub fn joined(&self) -> String {
+        match (&self.registry, &self.holder) {
+            (Some(registry), Some(holder)) => {
+                format!("{} LEFT JOIN {} ON {} = {}", self.from, registry.from, registry.id.text, holder.text)
+            }
+            _ => self.from.clone(),
+        }
+    }
+}
+
+/// An expression, and the column where it is nothing else.
+#[derive(Debug, Clone)]
+pub struct Sql {
+    pub text: String,
+    pub column: Option<String>,
+}
+
+/// A time as SQL.
+#[derive(Debug, Clone)]
+pub struct TimeSql {
+    /// The cell itself.
+    pub cell: Sql,
+    pub unit: TimeUnit,
+    /// What can be compared with a [`super::cell::bound`].
+    pub comparable: String,
+}
+
+impl TimeSql {
+    pub fn new(cell: Sql, unit: TimeUnit) -> TimeSql {
+        let comparable = if unit.is_number() {
+            cell.text.clone()
+        } else {
+            format!("claimtop_time({}, {})", cell.text, code(unit))
+        };
+        TimeSql { cell, unit, comparable }
+    }
+
+    /// The unit of `comparable`.
+    pub fn compared_in(&self) -> TimeUnit {
+        if self.unit.is_number() { self.unit } else { TimeUnit::UnixUs }
+    }
+}
+
+#[derive(Debug)]
+pub struct BoundRegistry {
+    pub table: String,
+    /// `FROM` of the registry alone.
+    pub from: String,
+    pub id: Sql,
+    pub beat_at: TimeSql,
+    pub stale_at: Option<TimeSql>,
+    pub started_at: Option<TimeSql>,
+    pub pid: Option<String>,
+    pub host: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct BoundBacklog {
+    pub from: String,
+    pub states: BTreeMap<String, String>,
+    pub oldest: Option<TimeSql>,
+}

@@ -1,0 +1,98 @@
+//! What surrounds the claims of a board: the sessions that hold them, and the jobs nobody holds.
+
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+use super::bound::{BoundBacklog, BoundBoard};
+use super::cell::{bound, cell};
+use super::plan::searches;
+use super::run::{count, is_larger};
+use super::watch::Since;
+use crate::domain::snapshot::Sessions;
+use crate::domain::time::Moment;
+
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    pub sessions: Option<Sessions>,
+    pub backlog: BTreeMap<String, u64>,
+    pub oldest_queued: Option<Moment>,
+}
+
+impl Surroundings {
+    /// Counts anew what writes, or the clock, may have changed. Where no index helps, a backlog
+    /// is counted only in a table of at most `whole` rows.
+    pub fn refresh(
+        &mut self,
+        connection: &Connection,
+        board: &BoundBoard,
+        now: Moment,
+        since: Since,
+        whole: usize,
+    ) -> rusqlite::Result<()> {
+        if let (Since::Written, Some(backlog)) = (since, &board.backlog) {
+            self.count_backlog(connection, backlog, whole)?;
+        }
+        self.count_sessions(connection, board, now, since)
+    }
+
+    fn count_backlog(
+        &mut self,
+        connection: &Connection,
+        backlog: &BoundBacklog,
+        whole: usize,
+    ) -> rusqlite::Result<()> {
+        self.backlog.clear();
+        self.oldest_queued = None;
+        let large = is_larger(connection, &backlog.from, whole)?;
+        for (state, predicate) in &backlog.states {
+            let sql = format!("SELECT count(*) FROM {} WHERE {predicate}", backlog.from);
+            if large && !searches(connection, &sql, None)? {
+                continue;
+            }
+            self.backlog.insert(state.clone(), count(connection, &sql, &[])?);
+            if let ("queued", Some(oldest)) = (state.as_str(), &backlog.oldest) {
+                let sql =
+                    format!("SELECT min({}) FROM {} WHERE {predicate}", oldest.comparable, backlog.from);
+                let value = connection.prepare_cached(&sql)?.query_row([], |row| Ok(cell(row, 0)))?;
+                self.oldest_queued = oldest.compared_in().read(&value).at();
+            }
+        }
+        Ok(())
+    }
+
+    fn count_sessions(
+        &mut self,
+        connection: &Connection,
+        board: &BoundBoard,
+        now: Moment,
+        since: Since,
+    ) -> rusqlite::Result<()> {
+        let Some(registry) = &board.registry else { return Ok(()) };
+        let (time, after) = match &registry.stale_at {
+            Some(stale_at) => (stale_at, 0),
+            None => (&registry.beat_at, board.rules.thresholds.orphan_after.as_micros()),
+        };
+        let unit = time.compared_in();
+        let within = |from: &str, to: &str| {
+            let t = &time.comparable;
+            format!("SELECT count(*) FROM {} WHERE {t} >= {from} AND {t} < {to}", registry.from)
+        };
+        let now = board.rules.session_now(now).micros();
+        let edges = [
+            (":first".to_owned(), bound(Moment::EARLIEST.micros(), unit)),
+            (":cut".to_owned(), bound(now.saturating_sub(after), unit)),
+            (":last".to_owned(), bound(Moment::LATEST.micros(), unit)),
+        ];
+        let stale = count(connection, &within(":first", ":cut"), &edges)?;
+        let (total, readable) = match (&self.sessions, since) {
+            (Some(known), Since::Quiet(_)) => (known.total, known.alive + known.stale),
+            _ => {
+                let all = format!("SELECT count(*) FROM {}", registry.from);
+                (count(connection, &all, &[])?, count(connection, &within(":first", ":last"), &edges)?)
+            }
+        };
+        let alive = readable.saturating_sub(stale);
+        self.sessions = Some(Sessions { registry: registry.table.clone(), total, alive, stale });
+        Ok(())
+    }
+}
