@@ -6,8 +6,8 @@ use super::Only;
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::exit::Exit;
-use crate::report::list::{Line, TRACE_HEADINGS, table, trace_csv, trace_json, trace_table};
-use crate::report::paint::Paint;
+use crate::report::list::{Layout, Line, TRACE_HEADINGS, table, trace_csv, trace_json, trace_table};
+use crate::report::paint::{Paint, terminal_width};
 use crate::store::sqlite::Listed;
 use crate::store::{Filter, StoreError};
 
@@ -150,7 +150,9 @@ impl Printer {
             }
             Format::Table => {
                 self.lines.sort_by_key(|(line, _)| line.rank());
-                print(&table(&self.lines, self.sources, Paint::for_stdout()));
+                let paint = Paint::for_stdout();
+                let layout = Layout { sources: self.sources, width: terminal_width(), paint };
+                print(&table(&self.lines, layout));
                 if limit.is_some_and(|limit| self.lines.len() >= limit) {
                     print(&format!("... the first {} only; --limit 0 shows all\n", self.lines.len()));
                 }

@@ -113,7 +113,10 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
             limits.ttl.unwrap_or_default(),
         ),
         Reason::HeartbeatSilent => {
-            format!("heartbeat silent for {} although the lease runs {left} more", age(claim.beat_at.at()))
+            format!(
+                "its heartbeat has been silent for {}, {left} of its lease are left",
+                age(claim.beat_at.at())
+            )
         }
         Reason::Unreadable => unreadable(claim),
         Reason::ClockSkew => skewed(claim, rules, now),

@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 
 use super::json;
 use super::paint::Paint;
-use super::table::{Cell, render};
+use super::table::{Cell, render, width_of};
 use crate::domain::claim::{Registry, Session};
-use crate::domain::time::{Moment, Reading};
+use crate::domain::time::{Moment, Reading, Span};
 use crate::domain::value::percent;
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::{escape, visible};
@@ -174,40 +174,74 @@ fn field(text: &str) -> String {
     }
 }
 
-/// The table for people; `sources` says whether more than one source is shown.
-pub fn table(lines: &[(Line, Moment)], sources: bool, paint: Paint) -> String {
+/// How the table for people is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// More than one source is shown.
+    pub sources: bool,
+    /// The columns of the terminal, if it is one.
+    pub width: Option<usize>,
+    pub paint: Paint,
+}
+
+/// The table for people. Where the sentences do not fit beside it they go below, each under its
+/// claim, and the age makes room.
+pub fn table(lines: &[(Line, Moment)], layout: Layout) -> String {
+    let wide = rows(lines, layout, true);
+    let fits = layout.width.is_none_or(|width| width_of(&wide) <= width);
+    if fits {
+        return render(&wide);
+    }
+    let narrow = render(&rows(lines, layout, false));
+    let mut rows = narrow.lines();
+    let mut out = format!("{}\n", rows.next().unwrap_or_default());
+    for (row, (line, _)) in rows.zip(lines) {
+        out.push_str(row);
+        out.push_str("\n  ");
+        out.push_str(&layout.paint.dim(&line.why));
+        out.push('\n');
+    }
+    out
+}
+
+fn rows(lines: &[(Line, Moment)], layout: Layout, wide: bool) -> Vec<Vec<Cell>> {
     let mut heading: Vec<Cell> = Vec::new();
-    if sources {
+    if layout.sources {
         heading.push(Cell::text("SOURCE"));
     }
     heading.extend(["VERDICT", "BOARD", "ID", "KIND", "HOLDER"].map(Cell::text));
-    heading.push(Cell::right("AGE"));
-    heading.push(Cell::right("LEFT"));
-    heading.push(Cell::text("WHY"));
-    let mut rows = vec![heading];
-    for (line, now) in lines {
-        rows.push(row(line, *now, sources, paint));
+    if wide {
+        heading.push(Cell::right("AGE"));
     }
-    render(&rows)
+    heading.push(Cell::right("LEFT"));
+    if wide {
+        heading.push(Cell::text("WHY"));
+    }
+    let mut rows = vec![heading];
+    rows.extend(lines.iter().map(|(line, now)| row(line, *now, layout, wide)));
+    rows
 }
 
-fn row(line: &Line, now: Moment, sources: bool, paint: Paint) -> Vec<Cell> {
+fn row(line: &Line, now: Moment, layout: Layout, wide: bool) -> Vec<Cell> {
     let or_dash = |text: &Option<String>| text.as_deref().map_or_else(|| "-".into(), visible);
-    let span =
-        |span: Option<crate::domain::time::Span>| span.map_or_else(|| "-".into(), |span| span.to_string());
+    let span = |span: Option<Span>| span.map_or_else(|| "-".into(), |span| span.to_string());
     let verdict = line.verdict.as_str();
     let mut cells = Vec::new();
-    if sources {
+    if layout.sources {
         cells.push(Cell::text(visible(&line.source)));
     }
-    cells.push(Cell::painted(verdict, paint.set(line.verdict, verdict)));
+    cells.push(Cell::painted(verdict, layout.paint.set(line.verdict, verdict)));
     cells.push(Cell::text(line.board.clone()));
     cells.push(Cell::text(visible(&line.id)));
     cells.push(Cell::text(or_dash(&line.kind)));
     cells.push(Cell::text(or_dash(&line.holder)));
-    cells.push(Cell::right(span(line.claimed_at.map(|at| now.since(at)))));
+    if wide {
+        cells.push(Cell::right(span(line.claimed_at.map(|at| now.since(at)))));
+    }
     cells.push(Cell::right(span(line.deadline_at.map(|at| at.since(now)))));
-    cells.push(Cell::text(line.why.clone()));
+    if wide {
+        cells.push(Cell::text(line.why.clone()));
+    }
     cells
 }
 

@@ -25,13 +25,23 @@ impl Cell {
     }
 }
 
-/// The rows below one another, two spaces between columns, the last column unpadded.
-pub fn render(rows: &[Vec<Cell>]) -> String {
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width_of = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.plain.width()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..columns).map(width_of).collect();
+    (0..columns).map(width_of).collect()
+}
+
+/// How many columns of a terminal the rows take.
+pub fn width_of(rows: &[Vec<Cell>]) -> usize {
+    let widths = widths(rows);
+    widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * 2
+}
+
+/// The rows below one another, two spaces between columns, the last column unpadded.
+pub fn render(rows: &[Vec<Cell>]) -> String {
+    let widths = widths(rows);
     let mut out = String::new();
     for row in rows {
         let mut line = String::new();

@@ -1,1 +1,132 @@
-//! To come.
+//! What goes wrong is said in one sentence, and never hides what goes right.
+
+mod files;
+mod permissions;
+mod settings;
+mod statements;
+mod thresholds;
+
+use crate::support::{COORDINATION, Database, MINUTE, command, json, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const AT_NOW: [&str; 2] = ["--now", "1794744000000"];
+
+/// A database with one claim, of a living session, that expires so long after the frozen clock.
+fn with_claim(expires_in: i64) -> Database {
+    let database = Database::new(COORDINATION);
+    database.session("session-1", MINUTE);
+    database.task("task-1", "session-1", expires_in);
+    database
+}
+
+/// A claim that nothing is wrong with.
+fn healthy() -> Database {
+    with_claim(20 * MINUTE)
+}
+
+fn run(arguments: &[&str], sources: &[&Path]) -> Output {
+    command(arguments).args(AT_NOW).args(sources).output().expect("claimtop runs")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+/// The one sentence on standard error, less the name of the program.
+fn sentence(output: &Output) -> String {
+    let text = stderr(output);
+    assert_eq!(text.lines().count(), 1, "one line: {text:?}");
+    assert!(!text.contains("panicked"), "{text}");
+    text.trim_end().strip_prefix("claimtop: ").expect("the program names itself").to_owned()
+}
+
+/// Holds `check` and `list` to everything that is promised of a source that cannot be read, and
+/// hands back what was said of it.
+fn refused(bad: &Path) -> String {
+    refused_with(&[], bad)
+}
+
+fn refused_with(options: &[&str], bad: &Path) -> String {
+    let with = |verb: &[&'static str], sources: &[&Path]| {
+        let arguments: Vec<&str> = verb.iter().chain(options).copied().collect();
+        run(&arguments, sources)
+    };
+    let alone = with(&["check"], &[bad]);
+    assert_eq!(code(&alone), 3, "{}", stderr(&alone));
+    assert_eq!(stdout(&alone), "");
+    let said = sentence(&alone);
+    assert!(said.starts_with(&bad.display().to_string()), "names the file: {said}");
+
+    let listed = with(&["list"], &[bad]);
+    assert_eq!((code(&listed), stdout(&listed)), (3, String::new()));
+    assert_eq!(sentence(&listed), said);
+
+    // The order of the sources must not matter.
+    let good = healthy();
+    for sources in [[bad, good.path().as_path()], [good.path().as_path(), bad]] {
+        let both = with(&["check"], &sources);
+        assert_eq!(code(&both), 3);
+        assert_eq!(sentence(&both), said);
+        assert!(stdout(&both).contains("all 1 claims are healthy"), "{}", stdout(&both));
+        let both = with(&["list"], &sources);
+        assert_eq!(code(&both), 3);
+        assert!(stdout(&both).contains("task-1"), "{}", stdout(&both));
+    }
+    in_json(with(&["check", "--json"], &[bad, &good.path()]), &said);
+
+    // Critical goes before an error, and an error before a warning.
+    assert_eq!(code(&with(&["check"], &[bad, &with_claim(-MINUTE).path()])), 2);
+    assert_eq!(code(&with(&["check"], &[&with_claim(MINUTE).path(), bad])), 3);
+    said
+}
+
+#[allow(clippy::needless_pass_by_value)]
+fn in_json(both: Output, said: &str) {
+    assert_eq!(code(&both), 3);
+    let all = json(&both);
+    let entries = all["sources"].as_array().expect("sources");
+    assert_eq!(entries.len(), 2, "{all:#}");
+    assert_eq!(entries[0]["ok"], false);
+    assert_eq!(entries[0]["error"], said);
+    assert_eq!(entries[1]["ok"], true);
+    assert!(entries[1]["error"].is_null());
+    assert_eq!(entries[1]["claims"]["healthy"], 1);
+}
+
+/// A file in a folder of its own.
+struct Scratch {
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.at(name);
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+
+    /// A database without a write-ahead log, closed: all of it is in one file.
+    fn database(&self, name: &str, statements: &str) -> PathBuf {
+        let path = self.at(name);
+        let connection = rusqlite::Connection::open(&path).expect("a database");
+        connection.execute_batch(statements).expect(statements);
+        connection.close().expect("closed");
+        path
+    }
+}
+
+/// Thousands of claims in [`COORDINATION`], so that its tables have many pages.
+const MANY_CLAIMS: &str = "
+    INSERT INTO sessions VALUES ('session-1', '/project', 'cli', 1794740400000, 1794743970000, '{}', 4312);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+    INSERT INTO task_claims SELECT printf('task-%06d', i), 'session-1', 1794742800000, 1794745800000,
+      1794743990000, 3, 'cli', NULL, printf('{\"note\": \"%0100d\"}', i) FROM n;";
