@@ -126,3 +126,13 @@ fn a_view_can_be_a_board() {
         claimtop(&["list", "--json", "--now", "1794744000000", "--profile", &profile()], &database.path());
     assert_eq!(lines(&output).len(), 3);
 }
+
+#[test]
+fn a_bare_name_that_the_registry_has_too_is_told_apart_before_it_fails() {
+    let database = yards();
+    database.run("ALTER TABLE crew ADD COLUMN state TEXT", ());
+    let output = claimtop(&["check", "--profile", &profile()], &database.path());
+    assert_eq!(output.status.code(), Some(3));
+    let sentence = crate::support::stderr(&output);
+    assert!(sentence.contains("ambiguous column name: state; write c. before"), "{sentence}");
+}

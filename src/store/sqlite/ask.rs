@@ -1,13 +1,15 @@
 //! One probe under watch: asked anew after a write, moved on with the clock otherwise.
 
 use rusqlite::Connection;
+use rusqlite::types::{Value as SqlValue, ValueRef};
 
 use super::bound::BoundBoard;
+use super::functions::unpack;
 use super::hop::hop;
 use super::plan::{Driver, Planned};
 use super::probe::Tag;
 use super::rowset::RowSet;
-use super::run::{all_bindings, select};
+use super::run::{all_bindings, bind_known};
 use super::watch::Since;
 use crate::domain::time::Moment;
 
@@ -79,7 +81,7 @@ impl Asked {
             Driver::Holders => hop(connection, board, &mut selected, claims)?,
             Driver::Claims | Driver::Sessions | Driver::Census => {
                 let bindings = all_bindings(probe, "", board, now, None);
-                select(connection, &self.planned.sql, &bindings, |value| selected.push(value))?;
+                selected = answer(connection, &self.planned, &bindings)?;
             }
         }
         let fresh = Answer::new(probe.tag, selected);
@@ -119,10 +121,30 @@ impl Asked {
         let mut selected = Vec::new();
         if edges.0 < edges.1 {
             let bindings = all_bindings(&self.planned.probe, "", board, now, Some(edges));
-            select(connection, &self.planned.sql, &bindings, |value| selected.push(value))?;
+            selected = answer(connection, &self.planned, &bindings)?;
         }
         // A count of none is no news.
         selected.retain(|value| self.planned.probe.tag != Tag::Runaway || *value != 0);
         Ok(selected)
     }
+}
+
+/// What a probe's statement answers: packed rows, or a count.
+fn answer(
+    connection: &Connection,
+    planned: &Planned,
+    bindings: &[(String, SqlValue)],
+) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(&planned.whole())?;
+    bind_known(&mut statement, bindings)?;
+    let mut rows = statement.raw_query();
+    let mut selected = Vec::new();
+    while let Some(row) = rows.next()? {
+        match row.get_ref(0)? {
+            ValueRef::Integer(count) => selected.push(count),
+            ValueRef::Blob(packed) => selected.extend(unpack(packed)),
+            ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) => {}
+        }
+    }
+    Ok(selected)
 }

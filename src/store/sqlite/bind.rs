@@ -110,12 +110,14 @@ impl Binder<'_> {
         let holder = board.holder.as_ref().and_then(|holder| scope.required("holder", holder));
         let bound_registry =
             registry.and_then(|registry| self.registry(registry, &board.name, &mut scope.misfit));
-        // From here on the expressions may use `s` as well.
+        // From here on the expressions may use `s` as well, and those before must bear it.
         if let (Some(registry), Some(holder)) = (&bound_registry, &holder) {
             scope.from = format!(
                 "{} LEFT JOIN {} ON {} = {}",
                 scope.from, registry.from, registry.id.text, holder.text
             );
+            let before = held.iter().chain(&id).map(String::as_str).chain([holder.text.as_str()]);
+            scope.expect_unambiguous(before);
         }
         let needs_claimed_at = matches!(rules.deadline, DeadlineRule::Ttl | DeadlineRule::Timeout);
         let claimed_at = board
@@ -291,6 +293,19 @@ impl Scope<'_> {
                 None
             }
             _ => Some(TimeSql::new(sql, unit)),
+        }
+    }
+
+    /// A bare name in an expression may be a column of the registry's as well.
+    fn expect_unambiguous<'a>(&mut self, expressions: impl Iterator<Item = &'a str>) {
+        for sql in expressions {
+            let statement = format!("SELECT {sql} FROM {} LIMIT 0", self.from);
+            if let Err(rusqlite::Error::SqlInputError { msg, .. }) = self.connection.prepare(&statement) {
+                self.complain(
+                    sql,
+                    Problem::Missing(format!("{msg}; write c. before the claim's own columns")),
+                );
+            }
         }
     }
 

@@ -4,7 +4,8 @@
 //! at one of them cannot disagree.
 
 use rusqlite::Connection;
-use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::ValueRef;
 
 use super::cell::owned;
 use crate::domain::claim::Timeout;
@@ -28,12 +29,38 @@ pub fn register(connection: &Connection) -> rusqlite::Result<()> {
         Ok(lease(context)?
             .map(|(since, length)| since.plus(length).minus(thresholds.warn_of(length)).micros()))
     })?;
+    connection.create_aggregate_function("claimtop_rows", 1, flags, PackedRows)?;
     // From when on it has taken twice its time.
     connection.create_scalar_function("claimtop_runaway", 3, flags, |context| {
         Ok(lease(context)?
             .filter(|(_, length)| length.is_positive())
             .map(|(since, length)| since.plus(length).plus(length).micros()))
     })
+}
+
+/// Collects rowids into one blob: handing them over one by one costs more than finding them.
+struct PackedRows;
+
+impl Aggregate<Vec<u8>, Vec<u8>> for PackedRows {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    fn step(&self, context: &mut Context<'_>, rows: &mut Vec<u8>) -> rusqlite::Result<()> {
+        if let ValueRef::Integer(rowid) = context.get_raw(0) {
+            rows.extend(rowid.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, rows: Option<Vec<u8>>) -> rusqlite::Result<Vec<u8>> {
+        Ok(rows.unwrap_or_default())
+    }
+}
+
+/// The rowids in a blob of `claimtop_rows`.
+pub fn unpack(packed: &[u8]) -> impl Iterator<Item = i64> + '_ {
+    packed.as_chunks::<8>().0.iter().map(|bytes| i64::from_ne_bytes(*bytes))
 }
 
 /// The number under which a unit is passed to the functions.

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::cell::cell;
+use super::functions::code;
 use super::reader::Reader;
 use super::schema::{Schema, is_identifier, quoted};
 use crate::domain::time::{Moment, Reading};
@@ -63,13 +64,14 @@ fn read(
     };
     let at = value(Some(&history.at));
     let sql = format!(
-        "SELECT {}, {}, {}, {at}, {} FROM {} AS c WHERE {} ORDER BY {at} DESC LIMIT {limit}",
+        "SELECT {}, {}, {}, {at}, {} FROM {} AS c WHERE {} ORDER BY claimtop_time({at}, {}) DESC LIMIT {limit}",
         value(Some(&history.id)),
         value(history.kind.as_ref()),
         value(history.holder.as_ref()),
         value(Some(&history.what)),
         quoted(&table.name),
         history.only.as_deref().unwrap_or("1"),
+        code(history.time),
     );
     let mut statement = match connection.prepare(&sql) {
         Ok(statement) => statement,

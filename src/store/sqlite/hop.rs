@@ -1,7 +1,7 @@
 //! From holder to holder: the claims whose holder is not in the registry.
 
-use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
 
 use super::bound::{BoundBoard, BoundRegistry};
@@ -43,7 +43,7 @@ pub fn hop(
         if !listed && !registered.exists([&here])? {
             collect(&here)?;
         }
-        here = next.query_row([&here], |row| row.get(0))?;
+        here = next.query_row([&here], |row| row.get(0)).optional()?.unwrap_or(SqlValue::Null);
         steps_left -= 1;
     }
     if here != SqlValue::Null {

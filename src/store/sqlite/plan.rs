@@ -28,8 +28,26 @@ pub enum Driver {
 pub struct Planned {
     pub probe: Probe,
     pub driver: Driver,
-    /// Selects rowids, worst first; empty for the census.
-    pub sql: String,
+    /// `FROM ... WHERE ...`; empty where there is more to it than one statement.
+    from: String,
+}
+
+impl Planned {
+    fn new(probe: Probe, driver: Driver, from: String) -> Planned {
+        Planned { probe, driver, from }
+    }
+
+    /// Selects the whole answer, as one value.
+    pub fn whole(&self) -> String {
+        format!("SELECT {} {}", answer(&self.probe), self.from)
+    }
+
+    /// Selects rows, those first whose time came first; `None` where there is no such order.
+    pub fn worst_first(&self, rows: usize) -> Option<String> {
+        let window = self.probe.window.as_ref().filter(|_| !self.from.is_empty())?;
+        let limit = i64::try_from(rows).unwrap_or(i64::MAX);
+        Some(format!("SELECT c.rowid {} ORDER BY {} LIMIT {limit}", self.from, window.time))
+    }
 }
 
 /// Chooses the way of each probe.
@@ -53,25 +71,25 @@ impl Planner<'_> {
     fn plan(&mut self, probe: Probe) -> rusqlite::Result<Planned> {
         let board = self.board;
         if probe.tag == Tag::Reason(Reason::SessionMissing) && can_hop(self.connection, board, &probe)? {
-            return Ok(Planned { probe, driver: Driver::Holders, sql: String::new() });
+            return Ok(Planned::new(probe, Driver::Holders, String::new()));
         }
-        if let Some(sql) = from_sessions(board, &probe)
+        if let Some(from) = from_sessions(board, &probe)
             && let Some(column) = board.holder.as_ref().and_then(|holder| holder.column.as_deref())
-            && self.searches(&sql, Some(column))?
+            && self.searches(&from, Some(column))?
         {
-            return Ok(Planned { probe, driver: Driver::Sessions, sql });
+            return Ok(Planned::new(probe, Driver::Sessions, from));
         }
-        let sql = from_claims(board, &probe);
-        let driver = if self.searches(&sql, None)? { Driver::Claims } else { Driver::Census };
-        Ok(Planned { probe, driver, sql })
+        let from = from_claims(board, &probe);
+        let driver = if self.searches(&from, None)? { Driver::Claims } else { Driver::Census };
+        Ok(Planned::new(probe, driver, from))
     }
 
-    fn searches(&mut self, sql: &str, column: Option<&str>) -> rusqlite::Result<bool> {
-        if let Some(answer) = self.known.get(sql) {
+    fn searches(&mut self, from: &str, column: Option<&str>) -> rusqlite::Result<bool> {
+        if let Some(answer) = self.known.get(from) {
             return Ok(*answer);
         }
-        let answer = searches(self.connection, sql, column)?;
-        self.known.insert(sql.into(), answer);
+        let answer = searches(self.connection, &format!("SELECT c.rowid {from}"), column)?;
+        self.known.insert(from.into(), answer);
         Ok(answer)
     }
 }
@@ -82,27 +100,13 @@ fn held(board: &BoundBoard) -> &str {
 
 /// What is selected: how many there are of the runaways, which are in other sets already, and
 /// the rows of everything else.
-fn selected(probe: &Probe) -> &'static str {
-    if probe.tag == Tag::Runaway { "count(*)" } else { "c.rowid" }
-}
-
-/// Worst first.
-fn order(probe: &Probe) -> String {
-    match &probe.window {
-        Some(window) if probe.tag != Tag::Runaway => format!(" ORDER BY {}", window.time),
-        _ => String::new(),
-    }
+fn answer(probe: &Probe) -> &'static str {
+    if probe.tag == Tag::Runaway { "count(*)" } else { "claimtop_rows(c.rowid)" }
 }
 
 fn from_claims(board: &BoundBoard, probe: &Probe) -> String {
     let from = if probe.needs_session { board.joined() } else { board.from.clone() };
-    format!(
-        "SELECT {} FROM {from} WHERE {} AND {}{}",
-        selected(probe),
-        held(board),
-        probe.predicate(""),
-        order(probe)
-    )
+    format!("FROM {from} WHERE {} AND {}", held(board), probe.predicate(""))
 }
 
 /// `CROSS JOIN` keeps SQLite from turning the join round.
@@ -113,15 +117,13 @@ fn from_sessions(board: &BoundBoard, probe: &Probe) -> Option<String> {
     let about_session = probe.tag != Tag::Reason(Reason::SessionMissing);
     about_session.then(|| {
         format!(
-            "SELECT {} FROM {} CROSS JOIN {} WHERE {} = {} AND {} AND {}{}",
-            selected(probe),
+            "FROM {} CROSS JOIN {} WHERE {} = {} AND {} AND {}",
             registry.from,
             board.from,
             registry.id.text,
             holder.text,
             probe.predicate(""),
             held(board),
-            order(probe),
         )
     })
 }
@@ -138,7 +140,10 @@ fn can_hop(connection: &Connection, board: &BoundBoard, probe: &Probe) -> rusqli
 /// The holder after `?1`.
 pub fn next_holder(board: &BoundBoard, column: &str) -> String {
     let column = quoted(column);
-    format!("SELECT min(c.{column}) FROM {} AS c WHERE c.{column} > ?1", quoted(&board.table))
+    format!(
+        "SELECT c.{column} FROM {} AS c WHERE c.{column} > ?1 ORDER BY c.{column} LIMIT 1",
+        quoted(&board.table)
+    )
 }
 
 /// Whether the statement reaches `c` through an index rather than reading all of it, and, if
@@ -193,7 +198,7 @@ pub fn advice(
             && let Some(registry) = &board.registry
             && let Some(column) = &registry.beat_at.cell.column
             && registry.beat_at.unit.is_number()
-            && scans_registry(connection, &planned.sql)?
+            && scans_registry(connection, &planned.whole())?
         {
             wanted.push((registry.table.clone(), column.clone()));
         }

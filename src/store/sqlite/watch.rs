@@ -244,11 +244,9 @@ impl Watch {
             }
         };
         for asked in &self.asked {
-            let of_set = matches!(asked.planned.probe.tag, Tag::Reason(reason) if reason.set() == set);
             let probe = &asked.planned.probe;
-            if of_set && probe.window.is_some() {
-                let limit = i64::try_from(rows).unwrap_or(i64::MAX);
-                let sql = format!("{} LIMIT {limit}", asked.planned.sql);
+            let of_set = matches!(probe.tag, Tag::Reason(reason) if reason.set() == set);
+            if let (true, Some(sql)) = (of_set, asked.planned.worst_first(rows)) {
                 select(connection, &sql, &all_bindings(probe, "", &self.board, now, None), &mut take)?;
             }
         }

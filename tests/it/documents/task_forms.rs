@@ -7,7 +7,7 @@ use super::{assert_counts, assert_no_profile_fits, assert_verdict, history, iso,
 use crate::support::{Database, MINUTE, NOW, SECOND, claimtop, json as parsed, lines, stderr};
 
 #[test]
-fn a_registry_that_shares_no_column_with_the_tasks_is_judged_alike() {
+fn a_registry_may_share_the_name_of_a_column_with_the_tasks() {
     // The document's workers have a status, as its tasks do; those of a simpler table do not.
     let simple = HEARTBEATS.replace("status VARCHAR(20) DEFAULT 'active', ", "");
     assert!(!simple.contains("status"));
