@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+use crate::domain::claim::HoldersOn;
 use crate::domain::time::Span;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::Source;
@@ -80,14 +81,6 @@ pub struct SourceConfig {
     pub board: BTreeMap<String, Limits>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HoldersOn {
-    ThisHost,
-    HostColumn,
-    Elsewhere,
-}
-
 /// A path or URL; shown without its password.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -147,13 +140,27 @@ impl Config {
     }
 }
 
-/// A parser's message quotes the value it stumbled over; that may be a password.
+/// A parser's message quotes the value it stumbled over; that may be a password. The names of
+/// keys stay.
 fn without_values(message: &str) -> String {
-    let mut out = String::new();
-    for (at, part) in message.split('"').enumerate() {
-        out.push_str(if at % 2 == 0 { part } else { "\"…\"" });
+    let expected = |message: &str| message.rfind(", expected ").map_or("", |at| &message[at..]).to_owned();
+    if message.starts_with("unknown field") || message.starts_with("missing field") {
+        return message.into();
     }
-    out
+    for (start, said) in [
+        ("invalid type", "a value of the wrong type"),
+        ("invalid value", "a value that does not fit"),
+        ("unknown variant", "an unknown word"),
+    ] {
+        if message.starts_with(start) {
+            return format!("{said}{}", expected(message));
+        }
+    }
+    if message.contains("is not a duration") {
+        return "this is not a duration; write 90s, 30m or 1h 30m".into();
+    }
+    // Errors of syntax name what is missing, not what is there; a quotation would be the latter.
+    message.split(['"', '`']).step_by(2).collect::<Vec<_>>().join("…")
 }
 
 /// The user's config folder for this program.

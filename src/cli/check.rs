@@ -31,7 +31,7 @@ pub fn run(setup: &Setup, sources: &[String], exact: bool) -> Exit {
 /// Every source in a thread of its own but the last, which this one takes.
 fn look_at_all(setup: &Setup, sources: &[String], exact: bool) -> Vec<Looked> {
     let look = |word: &String| Looked {
-        source: word.clone(),
+        source: setup.label(word),
         engine: setup.source(word).engine(),
         result: look(setup, word, exact).map_err(|error| error.to_string()),
     };
@@ -41,9 +41,9 @@ fn look_at_all(setup: &Setup, sources: &[String], exact: bool) -> Vec<Looked> {
         let last = look(last);
         let joined = threads.into_iter().map(|(word, thread)| {
             thread.join().unwrap_or_else(|_| Looked {
-                source: word.clone(),
+                source: setup.label(word),
                 engine: setup.source(word).engine(),
-                result: Err(format!("{word}: the look at it crashed")),
+                result: Err(format!("{}: the look at it crashed", setup.label(word))),
             })
         });
         joined.chain([last]).collect()

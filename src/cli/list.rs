@@ -5,6 +5,7 @@ use tokio::sync::mpsc;
 use super::Only;
 use super::output::{complain, print};
 use super::setup::Setup;
+use crate::domain::time::Moment;
 use crate::exit::Exit;
 use crate::report::list::{Layout, Line, TRACE_HEADINGS, table, trace_csv, trace_json, trace_table};
 use crate::report::paint::{Paint, terminal_width};
@@ -20,8 +21,9 @@ pub enum Format {
 
 /// What a table shows unless told otherwise.
 const TABLE_ROWS: usize = 1_000;
-/// How many claims may be under way between the reader and the printer.
-const UNDER_WAY: usize = 256;
+/// How many claims go from the reader to the printer at once, and how often before it waits.
+const BATCH: usize = 256;
+const UNDER_WAY: usize = 4;
 
 pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) -> Exit {
     let limit = match (only.limit, format) {
@@ -46,16 +48,24 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
 
 async fn one(setup: &Setup, word: &str, filter: &Filter, printer: &mut Printer) -> Result<bool, StoreError> {
     let store = setup.open(word).await?;
-    let (sender, mut claims) = mpsc::channel::<Listed>(UNDER_WAY);
+    let (sender, mut batches) = mpsc::channel::<Vec<Listed>>(UNDER_WAY);
     let filter = filter.clone();
     let listing = store.ask(move |reader| {
         reader.expect_board(filter.board.as_deref())?;
-        reader.list(&filter, |listed| sender.blocking_send(listed).is_ok())
+        let mut batch = Vec::with_capacity(BATCH);
+        reader.list(&filter, |listed| {
+            batch.push(listed);
+            batch.len() < BATCH || sender.blocking_send(std::mem::take(&mut batch)).is_ok()
+        })?;
+        // Nobody waits any more: the rest is of no use.
+        let _ = sender.blocking_send(batch);
+        Ok(())
     });
+    let label = setup.label(word);
     let printing = async {
-        while let Some(listed) = claims.recv().await {
-            if !printer.claim(word, &listed) {
-                claims.close();
+        while let Some(batch) = batches.recv().await {
+            if !batch.iter().all(|listed| printer.claim(&label, listed)) {
+                batches.close();
                 return false;
             }
         }
@@ -77,6 +87,7 @@ pub async fn history(setup: &Setup, sources: &[String], limit: Option<usize>, fo
         print(&csv.record(&TRACE_HEADINGS));
     }
     for word in sources {
+        let label = setup.label(word);
         let traces = match setup.open(word).await {
             Ok(store) => store.ask(move |reader| reader.history(limit)).await,
             Err(error) => Err(error),
@@ -85,8 +96,8 @@ pub async fn history(setup: &Setup, sources: &[String], limit: Option<usize>, fo
             Ok(traces) => {
                 let text = match format {
                     Format::Table => trace_table(&traces),
-                    Format::Json => traces.iter().map(|trace| trace_json(word, trace) + "\n").collect(),
-                    Format::Csv => traces.iter().map(|trace| csv.record(&trace_csv(word, trace))).collect(),
+                    Format::Json => traces.iter().map(|trace| trace_json(&label, trace) + "\n").collect(),
+                    Format::Csv => traces.iter().map(|trace| csv.record(&trace_csv(&label, trace))).collect(),
                 };
                 if !print(&text) {
                     return exit;
@@ -111,56 +122,58 @@ impl Csv {
     }
 }
 
-/// Prints claims as they come, or, for a table, once all are there.
+/// Prints claims in portions as they come, or, for a table, once all are there.
 struct Printer {
     format: Format,
     sources: bool,
     csv: Csv,
-    lines: Vec<(Line, crate::domain::time::Moment)>,
-    started: bool,
+    lines: Vec<(Line, Moment)>,
+    waiting: String,
 }
+
+/// Written at once: a line at a time would cost more than finding it.
+const PORTION: usize = 64 * 1_024;
 
 impl Printer {
     fn new(format: Format, sources: bool) -> Printer {
-        Printer { format, sources, csv: Csv, lines: Vec::new(), started: false }
+        let mut printer = Printer { format, sources, csv: Csv, lines: Vec::new(), waiting: String::new() };
+        if format == Format::Csv {
+            printer.waiting = printer.csv.record(&Line::HEADINGS);
+        }
+        printer
     }
 
+    /// Takes a claim; `false` when nobody reads any more.
     fn claim(&mut self, word: &str, listed: &Listed) -> bool {
         let line = Line::new(word, listed);
         match self.format {
-            Format::Json => print(&(line.json() + "\n")),
-            Format::Csv => {
-                let heading = if self.started { String::new() } else { self.csv.record(&Line::HEADINGS) };
-                self.started = true;
-                print(&(heading + &self.csv.record(&line.csv())))
+            Format::Json => {
+                self.waiting.push_str(&line.json());
+                self.waiting.push('\n');
             }
-            Format::Table => {
-                self.lines.push((line, listed.now));
-                true
-            }
+            Format::Csv => self.waiting.push_str(&self.csv.record(&line.csv())),
+            Format::Table => self.lines.push((line, listed.now)),
         }
+        self.waiting.len() < PORTION || self.flush()
+    }
+
+    fn flush(&mut self) -> bool {
+        print(&std::mem::take(&mut self.waiting))
     }
 
     fn finish(&mut self, limit: Option<usize>, exit: Exit) {
-        match self.format {
-            Format::Table if self.lines.is_empty() => {
-                if exit == Exit::Fine {
-                    print("no claims\n");
-                }
+        if self.format != Format::Table {
+            self.flush();
+        } else if !self.lines.is_empty() {
+            self.lines.sort_by_key(|(line, _)| line.rank());
+            let layout =
+                Layout { sources: self.sources, width: terminal_width(), paint: Paint::for_stdout() };
+            print(&table(&self.lines, layout));
+            if limit.is_some_and(|limit| self.lines.len() >= limit) {
+                print(&format!("... the first {} only; --limit 0 shows all\n", self.lines.len()));
             }
-            Format::Table => {
-                self.lines.sort_by_key(|(line, _)| line.rank());
-                let paint = Paint::for_stdout();
-                let layout = Layout { sources: self.sources, width: terminal_width(), paint };
-                print(&table(&self.lines, layout));
-                if limit.is_some_and(|limit| self.lines.len() >= limit) {
-                    print(&format!("... the first {} only; --limit 0 shows all\n", self.lines.len()));
-                }
-            }
-            Format::Csv if !self.started => {
-                print(&self.csv.record(&Line::HEADINGS));
-            }
-            Format::Csv | Format::Json => {}
+        } else if exit == Exit::Fine {
+            print("no claims\n");
         }
     }
 }

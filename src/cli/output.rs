@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::domain::visible::escape;
+use crate::domain::visible::safe;
 use crate::exit::Exit;
 
 /// Prints to standard output; `false` when nobody reads any more.
@@ -13,8 +13,7 @@ pub fn print(text: &str) -> bool {
 
 /// Says on standard error what went wrong, safe for a terminal.
 pub fn complain(sentence: &str) -> Exit {
-    let lines: Vec<String> = sentence.trim_end().lines().map(escape).collect();
     // If standard error is closed there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "claimtop: {}", lines.join("\n  "));
+    let _ = writeln!(io::stderr(), "claimtop: {}", safe(sentence));
     Exit::Error
 }

@@ -3,6 +3,7 @@
 use super::ProfileVerb;
 use super::output::{complain, print};
 use super::setup::Setup;
+use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::profile::format::Profile;
 use crate::profile::library::Entry;
@@ -30,10 +31,10 @@ fn list(setup: &Setup) -> Exit {
             Err(error) => ("-".into(), error.to_string()),
         };
         rows.push(vec![
-            Cell::text(entry.name.clone()),
-            Cell::text(boards),
-            Cell::text(entry.origin.describe()),
-            Cell::text(about.lines().next().unwrap_or_default()),
+            Cell::text(safe(&entry.name)),
+            Cell::text(safe(&boards)),
+            Cell::text(safe(&entry.origin.describe())),
+            Cell::text(safe(&about)),
         ]);
     }
     print(&render(&rows));
@@ -82,27 +83,23 @@ fn fit(setup: &Setup, word: &str, profiles: Vec<Profile>) -> Result<Vec<Fit>, St
 fn report(fits: &[Fit], detail: bool) -> Exit {
     let mut rows = Vec::new();
     for fit in fits {
-        let verdict = if fit.missing.is_empty() || !fit.boards.is_empty() { "fits" } else { "does not fit" };
+        let verdict = if fit.boards.is_empty() { "does not fit" } else { "fits" };
         let boards: Vec<&str> = fit.boards.iter().map(|board| board.name.as_str()).collect();
         let what = if fit.boards.is_empty() { fit.missing.join("; ") } else { boards.join(", ") };
-        rows.push(vec![Cell::text(fit.profile.clone()), Cell::text(verdict), Cell::text(what)]);
+        rows.push(vec![Cell::text(fit.profile.clone()), Cell::text(verdict), Cell::text(safe(&what))]);
     }
     let mut text = render(&rows);
-    if detail {
-        for fit in fits {
-            for board in &fit.boards {
-                text.push_str(&format!("\nboard {}\n", board.name));
-                let columns = board.columns.iter().map(|(field, sql)| {
-                    vec![
-                        Cell::text(format!("  {field}")),
-                        Cell::text(sql.clone().unwrap_or_else(|| "(not in this database)".into())),
-                    ]
-                });
-                text.push_str(&render(&columns.collect::<Vec<_>>()));
-            }
-            for missing in &fit.missing {
-                text.push_str(&format!("\nleft out: {missing}\n"));
-            }
+    for fit in fits.iter().filter(|_| detail) {
+        for board in &fit.boards {
+            text.push_str(&format!("\nboard {}\n", board.name));
+            let columns = board.columns.iter().map(|(field, sql)| {
+                let sql = sql.as_deref().map_or_else(|| "(not in this database)".into(), safe);
+                vec![Cell::text(format!("  {field}")), Cell::text(sql)]
+            });
+            text.push_str(&render(&columns.collect::<Vec<_>>()));
+        }
+        for missing in &fit.missing {
+            text.push_str(&format!("\nleft out: {}\n", safe(missing)));
         }
     }
     print(&text);

@@ -38,6 +38,14 @@ impl Setup {
         Source::parse(configured.map_or(word, |source| &source.at.0))
     }
 
+    /// The word as it may be printed: a URL without its password.
+    pub fn label(&self, word: &str) -> String {
+        match Source::parse(word) {
+            Source::Postgres(url) => url,
+            Source::Sqlite(_) => word.into(),
+        }
+    }
+
     /// Has a thread open the source that `word` means.
     pub async fn open(&self, word: &str) -> Result<SqliteStore, StoreError> {
         SqliteStore::open(self.options(word, self.effort())?).await

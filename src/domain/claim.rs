@@ -1,5 +1,7 @@
 //! One claim as it was read: who has what, since when, and what is known of the holder.
 
+use serde::Deserialize;
+
 use super::time::{Moment, Reading, Span};
 use super::value::{Key, Value};
 
@@ -46,7 +48,9 @@ impl Timeout {
         let seconds = match value {
             Value::Int(number) => *number as f64,
             Value::Real(number) => *number,
-            Value::Null | Value::Text(_) | Value::Bytes(_) => return Timeout::Unreadable,
+            Value::Null | Value::Text(_) | Value::BadText(_) | Value::Bytes(_) => {
+                return Timeout::Unreadable;
+            }
         };
         if (0.0..LONGEST).contains(&seconds) {
             Timeout::After(Span::micros((seconds * 1e6) as i64))
@@ -101,6 +105,16 @@ impl Process {
             Process::Unknown => "unknown",
         }
     }
+}
+
+/// Where the holders' processes run, as the operator says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldersOn {
+    ThisHost,
+    /// Where the row's host is this one.
+    HostColumn,
+    Elsewhere,
 }
 
 impl Claim {

@@ -72,9 +72,25 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// The text of a message, with nothing in it that could act on a terminal or begin a line.
+pub fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            c if is_deceptive(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// Characters that act on a terminal, show nothing, or reorder or alter their neighbours.
 pub fn is_deceptive(c: char) -> bool {
-    if c.is_control() || (c != ' ' && c.is_whitespace()) {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    if c.is_control() || c.is_whitespace() {
         return true;
     }
     let width = unicode_width::UnicodeWidthChar::width(c);
@@ -101,7 +117,7 @@ mod tests {
         let hostile = "\u{1b}]52;c;aGk=\u{7}\u{9b}2J\r\n\tx\u{202e}y\u{200b}z\u{feff}\u{e0041}";
         let shown = visible(hostile);
         assert!(shown.chars().all(|c| !is_deceptive(c)), "{shown}");
-        assert!(shown.contains("\\u{1b}") && shown.contains("\\u{202e}"));
+        assert!(shown.contains("\\u{1b}") && escape(hostile).contains("\\u{202e}"));
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::domain::time::{Span, TimeUnit};
 /// Why a profile cannot be used.
 #[derive(Debug, Error)]
 pub enum ProfileError {
-    #[error("profile {name}: {source}")]
-    Syntax { name: String, source: Box<toml::de::Error> },
+    #[error("profile {name}, line {line}: {what}")]
+    Syntax { name: String, line: usize, what: String },
     #[error("profile {name}: {problem}")]
     Invalid { name: String, problem: String },
 }
@@ -286,7 +286,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
 impl Profile {
     /// Reads and validates a profile.
     pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
-        let syntax = |source| ProfileError::Syntax { name: name.into(), source: Box::new(source) };
+        let syntax = |error| syntax(name, text, &error);
         let mut profile: Profile = toml::from_str(text).map_err(syntax)?;
         if !profile.vars.is_empty() {
             let mut filled = text.to_owned();
@@ -306,7 +306,7 @@ impl Profile {
         if self.boards.iter().all(|board| !board.on.contains_key(&engine)) {
             return Ok(self);
         }
-        let syntax = |source| ProfileError::Syntax { name: self.name.clone(), source: Box::new(source) };
+        let syntax = |error| syntax(&self.name, &self.text, &error);
         let mut table: toml::Table = self.text.parse().map_err(syntax)?;
         if let Some(toml::Value::Array(claims)) = table.get_mut("claim") {
             for (claim, board) in claims.iter_mut().zip(&self.boards) {
@@ -390,6 +390,14 @@ impl Board {
             None => Ok(()),
         }
     }
+}
+
+/// The error and the line it is on.
+fn syntax(name: &str, text: &str, error: &toml::de::Error) -> ProfileError {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+    let what = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    ProfileError::Syntax { name: name.into(), line, what }
 }
 
 /// Lays `over` onto `base`; tables are merged, everything else is replaced.

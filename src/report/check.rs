@@ -7,7 +7,7 @@ use super::paint::Paint;
 use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
-use crate::domain::visible::escape;
+use crate::domain::visible::safe;
 use crate::exit::Exit;
 
 /// What came of looking at one source.
@@ -163,13 +163,13 @@ fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, paint: Paint) {
         snapshot.poll_cost.as_micros() as f64 / 1_000.0
     ));
     // Writing to a String cannot fail, here and below.
-    let _ = writeln!(out, "{headline}  {}  {summary}  {cost}", paint.bold(&escape(&source.source)));
+    let _ = writeln!(out, "{headline}  {}  {summary}  {cost}", paint.bold(&safe(&source.source)));
     for board in &snapshot.boards {
         sentences(out, board, snapshot.boards.len() > 1, paint);
     }
     holders_and_backlog(out, snapshot);
     for notice in &snapshot.notices {
-        let _ = writeln!(out, "  note: {}", escape(notice));
+        let _ = writeln!(out, "  note: {}", safe(notice));
     }
     for board in &snapshot.boards {
         gaps(out, board);

@@ -27,16 +27,15 @@ impl Formatter for Escaping {
         fragment: &str,
     ) -> io::Result<()> {
         let mut units = [0; 2];
-        for c in fragment.chars() {
-            if is_deceptive(c) {
-                for unit in c.encode_utf16(&mut units) {
-                    write!(writer, "\\u{unit:04x}")?;
-                }
-            } else {
-                write!(writer, "{c}")?;
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_deceptive(*c)) {
+            writer.write_all(&rest.as_bytes()[..at])?;
+            for unit in c.encode_utf16(&mut units) {
+                write!(writer, "\\u{unit:04x}")?;
             }
+            rest = &rest[at + c.len_utf8()..];
         }
-        Ok(())
+        writer.write_all(rest.as_bytes())
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Line {
     profile: String,
     board: String,
     id: String,
+    /// The id as it may be shown, unlike any other.
+    #[serde(skip)]
+    shown: String,
     kind: Option<String>,
     holder: Option<String>,
     verdict: Set,
@@ -50,6 +53,7 @@ impl Line {
             profile: listed.profile.clone(),
             board: listed.board.clone(),
             id: claim.key.text(),
+            shown: claim.key.visible(),
             kind: claim.kind.clone(),
             holder: claim.holder.clone(),
             verdict: verdict.headline(),
@@ -232,7 +236,7 @@ fn row(line: &Line, now: Moment, layout: Layout, wide: bool) -> Vec<Cell> {
     }
     cells.push(Cell::painted(verdict, layout.paint.set(line.verdict, verdict)));
     cells.push(Cell::text(line.board.clone()));
-    cells.push(Cell::text(visible(&line.id)));
+    cells.push(Cell::text(line.shown.clone()));
     cells.push(Cell::text(or_dash(&line.kind)));
     cells.push(Cell::text(or_dash(&line.holder)));
     if wide {

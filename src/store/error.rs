@@ -7,15 +7,15 @@ use crate::profile::format::ProfileError;
 
 #[derive(Debug, Error)]
 pub enum StoreError {
-    #[error("{}: there is no such file", path.display())]
+    #[error("{}: there is no such file; check the path, or start the application that creates it", path.display())]
     Missing { path: PathBuf },
     #[error("{}: is a directory; name the database file in it", path.display())]
     Directory { path: PathBuf },
-    #[error("{}: is not a regular file", path.display())]
+    #[error("{}: is not a regular file; name the database file itself", path.display())]
     NotAFile { path: PathBuf },
     #[error("{}: the file is empty; no worker has created its tables yet", path.display())]
     Empty { path: PathBuf },
-    #[error("{}: is not a SQLite database, or is encrypted", path.display())]
+    #[error("{}: is not a SQLite database, or is encrypted; check that it is the right file", path.display())]
     NotADatabase { path: PathBuf },
     #[error("{}: cannot be read: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },

@@ -13,8 +13,7 @@ pub enum Source {
 
 impl Source {
     pub fn parse(text: &str) -> Source {
-        let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
-        if is_url {
+        if is_postgres(text) {
             return Source::Postgres(without_password(text));
         }
         let path = text.strip_prefix("sqlite://").unwrap_or(text);
@@ -38,21 +37,36 @@ impl fmt::Display for Source {
     }
 }
 
-/// `scheme://user:secret@host` with the secret replaced; secrets are never kept or printed.
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.into();
-    };
-    // The last @ before the path: a password may hold one of its own.
-    let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(authority_end);
-    let Some((user, host)) = authority.rsplit_once('@') else {
-        return url.into();
-    };
+/// A URL, or the `key=value` form.
+fn is_postgres(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["postgres://", "postgresql://"].iter().any(|scheme| lower.starts_with(scheme))
+        || lower.split_whitespace().any(|word| {
+            ["host=", "dbname=", "user=", "password=", "service="].iter().any(|key| word.starts_with(key))
+        })
+}
+
+/// The text without its secrets, which are never kept or printed: neither `user:secret@` nor
+/// `password=secret`.
+fn without_password(text: &str) -> String {
+    without_parameter(&without_userinfo(text))
+}
+
+fn without_userinfo(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
+    // The last @: a password may hold one, or a slash. Rather too much is hidden than too little.
+    let Some((user, host)) = rest.rsplit_once('@') else { return text.into() };
     match user.split_once(':') {
-        Some((user, _)) => format!("{scheme}://{user}:***@{host}{path}"),
-        None => url.into(),
+        Some((user, _)) => format!("{scheme}://{user}:***@{host}"),
+        None => text.into(),
     }
+}
+
+fn without_parameter(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let Some(start) = lower.find("password=").map(|at| at + "password=".len()) else { return text.into() };
+    let end = text[start..].find(['&', ' ']).map_or(text.len(), |length| start + length);
+    format!("{}***{}", &text[..start], without_parameter(&text[end..]))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn refused_with(options: &[&str], bad: &Path) -> String {
         assert_eq!(code(&both), 3);
         assert!(stdout(&both).contains("task-1"), "{}", stdout(&both));
     }
-    in_json(with(&["check", "--json"], &[bad, &good.path()]), &said);
+    in_json(&with(&["check", "--json"], &[bad, &good.path()]), &said);
 
     // Critical goes before an error, and an error before a warning.
     assert_eq!(code(&with(&["check"], &[bad, &with_claim(-MINUTE).path()])), 2);
@@ -81,10 +81,9 @@ fn refused_with(options: &[&str], bad: &Path) -> String {
     said
 }
 
-#[allow(clippy::needless_pass_by_value)]
-fn in_json(both: Output, said: &str) {
-    assert_eq!(code(&both), 3);
-    let all = json(&both);
+fn in_json(both: &Output, said: &str) {
+    assert_eq!(code(both), 3);
+    let all = json(both);
     let entries = all["sources"].as_array().expect("sources");
     assert_eq!(entries.len(), 2, "{all:#}");
     assert_eq!(entries[0]["ok"], false);

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 6] = [
+const MAY_KNOW: [(&str, &[&str]); 7] = [
     ("domain", &["domain"]),
     ("exit", &[]),
+    ("liveness", &["domain", "liveness"]),
     ("profile", &["domain", "profile"]),
     ("store", &["domain", "profile", "store"]),
     ("config", &["config", "domain", "profile", "store"]),

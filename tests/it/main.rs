@@ -9,6 +9,7 @@ mod failures;
 mod hostile;
 mod invented;
 mod layers;
+mod liveness;
 mod support;
 mod verdicts;
 mod watching;

@@ -2,10 +2,11 @@
 //!
 //! Optional columns that the database lacks are dropped; a missing required one is named.
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, Sql, TimeSql};
+use super::open::Denied;
 use super::schema::{Schema, Table, is_identifier, quoted};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::time::TimeUnit;
@@ -25,6 +26,7 @@ pub struct Misfit {
 /// Lays `profile` onto the database, if at least one of its boards fits.
 pub fn bind(
     connection: &Connection,
+    denied: &Denied,
     schema: &Schema,
     profile: Profile,
     operator: &Operator,
@@ -36,7 +38,7 @@ pub fn bind(
         return Err(misfit);
     }
     for board in &profile.boards {
-        let binder = Binder { connection, schema, profile: &profile, operator };
+        let binder = Binder { connection, denied, schema, profile: &profile, operator };
         match binder.board(board, &mut notices) {
             Ok(board) => boards.push(board),
             Err(mut other) => {
@@ -57,6 +59,7 @@ pub fn bind(
 
 struct Binder<'a> {
     connection: &'a Connection,
+    denied: &'a Denied,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
@@ -65,6 +68,7 @@ struct Binder<'a> {
 /// Where the fields of one row are looked up.
 struct Scope<'a> {
     connection: &'a Connection,
+    denied: &'a Denied,
     table: &'a Table,
     alias: &'a str,
     from: String,
@@ -98,6 +102,7 @@ impl Binder<'_> {
         let alone = format!("{} AS c {}", quoted(&table.name), board.from.as_deref().unwrap_or_default());
         let mut scope = Scope {
             connection: self.connection,
+            denied: self.denied,
             table,
             alias: "c",
             from: alone.trim_end().into(),
@@ -191,6 +196,7 @@ impl Binder<'_> {
         let from = format!("{} AS s", quoted(&table.name));
         let mut scope = Scope {
             connection: self.connection,
+            denied: self.denied,
             table,
             alias: "s",
             from: from.clone(),
@@ -230,6 +236,7 @@ impl Binder<'_> {
         let from = format!("{} AS c", quoted(&table.name));
         let mut scope = Scope {
             connection: self.connection,
+            denied: self.denied,
             table,
             alias: "c",
             from: from.clone(),
@@ -329,11 +336,10 @@ impl Scope<'_> {
         let text =
             if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value})") };
         let statement = format!("SELECT {text} FROM {} LIMIT 0", self.from);
+        self.denied.take();
         match self.connection.prepare(&statement) {
             Ok(_) => Ok(Sql { text, column: None }),
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => {
-                Err(Problem::Refused("a profile may only read".into()))
-            }
+            Err(_) if self.denied.take() => Err(Problem::Refused("a profile may only read".into())),
             Err(rusqlite::Error::SqlInputError { msg, .. }) => Err(Problem::Missing(msg)),
             Err(error) => Err(Problem::Missing(error.to_string())),
         }

@@ -14,7 +14,7 @@ pub fn owned(cell: ValueRef<'_>) -> Value {
         ValueRef::Real(number) => Value::Real(number),
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Value::Text(text.into()),
-            Err(_) => Value::Bytes(bytes.into()),
+            Err(_) => Value::BadText(bytes.into()),
         },
         ValueRef::Blob(bytes) => Value::Bytes(bytes.into()),
     }

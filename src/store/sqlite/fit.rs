@@ -2,7 +2,7 @@
 
 use super::bind::bind;
 use super::bound::{BoundBoard, TimeSql};
-use super::open;
+use super::open::{self, Opened};
 use super::reader::Options;
 use super::schema::Schema;
 use crate::profile::format::{Engine, Profile};
@@ -25,14 +25,14 @@ pub struct FitBoard {
 
 /// Lays each of the profiles onto the database.
 pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    let (connection, _) = open::read_only(&options.path, options.busy_timeout)?;
+    let Opened { connection, denied, .. } = open::read_only(&options.path, options.busy_timeout)?;
     let sentence = |error| open::explain(&options.path, &error, options.busy_timeout, "reading the schema");
     let schema = Schema::read(&connection).map_err(sentence)?;
     let mut fits = Vec::new();
     for profile in profiles {
         let profile = profile.on(Engine::Sqlite)?;
         let name = profile.name.clone();
-        fits.push(match bind(&connection, &schema, profile, &options.operator) {
+        fits.push(match bind(&connection, &denied, &schema, profile, &options.operator) {
             Ok(bound) => Fit {
                 profile: name,
                 boards: bound.boards.iter().map(|board| describe(board, &bound.profile)).collect(),

@@ -10,6 +10,8 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::functions;
@@ -27,6 +29,9 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// No file at all.
+    pub const NONE: Identity = Identity { device: 0, inode: 0 };
+
     fn of(metadata: &Metadata) -> Identity {
         Identity { device: metadata.dev(), inode: metadata.ino() }
     }
@@ -43,12 +48,33 @@ impl Identity {
     }
 }
 
+/// A connection that nothing can be written through.
+#[derive(Debug)]
+pub struct Opened {
+    pub connection: Connection,
+    pub identity: Identity,
+    pub denied: Denied,
+}
+
+/// Whether SQL has tried to do more than read since this was last asked.
+///
+/// SQLite reports a denied function like any misspelt one; only the authorizer itself knows.
+#[derive(Debug, Clone, Default)]
+pub struct Denied(Arc<AtomicBool>);
+
+impl Denied {
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
 /// Opens `path` so that nothing can be written through it.
-pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<(Connection, Identity), StoreError> {
+pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<Opened, StoreError> {
     let before = look(path)?;
+    let denied = Denied::default();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened =
-        Connection::open_with_flags(path, flags).and_then(|connection| prepare(connection, busy_timeout));
+    let opened = Connection::open_with_flags(path, flags)
+        .and_then(|connection| prepare(connection, busy_timeout, denied.clone()));
     let connection = opened.map_err(|error| explain(path, &error, busy_timeout, "opening"))?;
     if Identity::at(path)? != before {
         // Replaced between the look and the open; the next poll will find it whole.
@@ -57,7 +83,7 @@ pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<(Connection, Ide
             why: "it was replaced while it was being opened; try again".into(),
         });
     }
-    Ok((connection, before))
+    Ok(Opened { connection, identity: before, denied })
 }
 
 fn look(path: &Path) -> Result<Identity, StoreError> {
@@ -79,7 +105,11 @@ fn look(path: &Path) -> Result<Identity, StoreError> {
     Ok(Identity::of(&metadata))
 }
 
-fn prepare(mut connection: Connection, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+fn prepare(
+    mut connection: Connection,
+    busy_timeout: Duration,
+    denied: Denied,
+) -> rusqlite::Result<Connection> {
     connection.busy_timeout(busy_timeout)?;
     // "task-1" in a profile's SQL is a misspelt column, never a string.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
@@ -90,7 +120,11 @@ fn prepare(mut connection: Connection, busy_timeout: Duration) -> rusqlite::Resu
     connection.set_prepared_statement_cache_capacity(512);
     connection.pragma_update(None, "cache_size", -CACHE_KB)?;
     functions::register(&connection)?;
-    connection.authorizer(Some(only_reading))?;
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        let answer = only_reading(context);
+        denied.0.fetch_or(answer == Authorization::Deny, Ordering::Relaxed);
+        answer
+    }))?;
     // The first real read: this is where a missing -shm or a foreign file shows.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)

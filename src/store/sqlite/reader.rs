@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::bind::{Misfit, bind};
 use super::bound::BoundProfile;
-use super::open::{self, Identity, explain};
+use super::open::{self, Denied, Identity, Opened, explain};
 use super::schema::Schema;
 use super::stream::Tally;
 use super::watch::{Effort, Since, Watch};
@@ -75,6 +75,7 @@ pub struct Reader {
     pub(super) options: Options,
     pub(super) connection: Connection,
     identity: Identity,
+    denied: Denied,
     pub(super) watched: Vec<Watched>,
     schema_version: i64,
     /// The data version and the clock of the last poll.
@@ -84,11 +85,12 @@ pub struct Reader {
 
 impl Reader {
     pub fn open(options: Options) -> Result<Reader, StoreError> {
-        let (connection, identity) = open::read_only(&options.path, options.busy_timeout)?;
+        let Opened { connection, identity, denied } = open::read_only(&options.path, options.busy_timeout)?;
         let mut reader = Reader {
             options,
             connection,
             identity,
+            denied,
             watched: Vec::new(),
             schema_version: -1,
             last: None,
@@ -151,8 +153,12 @@ impl Reader {
         if Identity::at(&self.options.path)? == self.identity {
             return Ok(());
         }
-        let fresh = Reader::open(self.options.clone())?;
-        *self = fresh;
+        // The old connection goes first: closing it later would drop the new one's locks on files
+        // that both have open.
+        self.identity = Identity::NONE;
+        self.connection = Connection::open_in_memory()
+            .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
+        *self = Reader::open(self.options.clone())?;
         for watched in &mut self.watched {
             watched.notices.push("the file was replaced; this is the new one".into());
         }
@@ -251,7 +257,7 @@ impl Reader {
             self.sql("reading the schema", |connection| pragma(connection, "schema_version"))?;
         self.last = None;
         let schema = self.sql("reading the schema", Schema::read)?;
-        let bound = fit(&self.connection, &schema, &self.options)?;
+        let bound = fit(&self.connection, &self.denied, &schema, &self.options)?;
         self.watched.clear();
         for profile in bound {
             let mut boards = Vec::new();
@@ -280,12 +286,17 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
 }
 
 /// The profiles that fit, or why none does.
-fn fit(connection: &Connection, schema: &Schema, options: &Options) -> Result<Vec<BoundProfile>, StoreError> {
+fn fit(
+    connection: &Connection,
+    denied: &Denied,
+    schema: &Schema,
+    options: &Options,
+) -> Result<Vec<BoundProfile>, StoreError> {
     let mut fitting = Vec::new();
     let mut misfits = Vec::new();
     for profile in options.profiles.candidates(schema)? {
         let name = profile.name.clone();
-        match bind(connection, schema, profile.on(Engine::Sqlite)?, &options.operator) {
+        match bind(connection, denied, schema, profile.on(Engine::Sqlite)?, &options.operator) {
             Ok(bound) => fitting.push(bound),
             Err(misfit) if options.profiles.is_a_guess() && misfit.refused.is_none() => {
                 misfits.push((name, misfit));

@@ -136,6 +136,7 @@ fn absorb(hash: &mut Sha256, value: &Value) {
         Value::Int(number) => (1, number.to_be_bytes().into()),
         Value::Real(number) => (2, number.to_bits().to_be_bytes().into()),
         Value::Text(text) => (3, text.as_bytes().into()),
+        Value::BadText(bytes) => (5, bytes.clone()),
         Value::Bytes(bytes) => (4, bytes.clone()),
     };
     hash.update([tag]);

@@ -45,19 +45,23 @@ fn broken_toml_is_named_with_its_line_and_without_its_value() {
 
 #[test]
 fn a_value_of_the_wrong_kind_is_named_by_its_line_and_not_printed() {
+    let mut printed = Vec::new();
     for (line, content) in [
         (1, "row_limit = \"hunter2\"\n"),
         (1, "row_limit = [\"hunter2\"]\n"),
+        (1, "row_limit = 'one \"hunter2\" in quotes'\n"),
         (2, "row_limit = 5\nbusy_timeout = \"hunter2\"\n"),
         (2, "[defaults]\norphan_after = 'hunter2'\n"),
+        (2, "[defaults]\norphan_after = 'one \"hunter2\" in quotes'\n"),
         (3, "[source.prod]\nat = 'x.db'\nholders_on = 'hunter2'\n"),
         (3, "[source.prod]\nat = 'x.db'\nread_only = 'hunter2'\n"),
         (1, "source = 'hunter2'\n"),
     ] {
         let said = config_error(content);
         assert!(said.starts_with(&format!(":{line}: ")), "line {line}: {said}");
-        assert!(!said.contains(SECRET), "{said}");
+        printed.extend(said.contains(SECRET).then_some(said));
     }
+    assert!(printed.is_empty(), "{printed:#?}");
 }
 
 #[test]
