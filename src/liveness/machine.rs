@@ -66,13 +66,11 @@ impl Machine {
     /// Never cast: 0 and negatives mean groups of processes to the kernel, and 2^32 + 1 would
     /// become process 1.
     fn pid(&self, value: &Value) -> Result<Pid, String> {
-        match value {
-            Value::Int(number) if (1..=self.pid_max).contains(number) => {
-                i32::try_from(*number).ok().and_then(Pid::from_raw)
-            }
-            Value::Int(_) | Value::Null | Value::Real(_) | Value::Text(_) | Value::Bytes(_) => None,
-        }
-        .ok_or_else(|| {
+        let number = match value {
+            Value::Int(number) => Some(*number).filter(|number| (1..=self.pid_max).contains(number)),
+            _ => None,
+        };
+        number.and_then(|number| i32::try_from(number).ok()).and_then(Pid::from_raw).ok_or_else(|| {
             format!("the pid is {}, not a whole number from 1 to {}", value.describe(), self.pid_max)
         })
     }
@@ -135,13 +133,13 @@ impl Machine {
             return Finding::dead(format!("{name} has ended and is a zombie"));
         }
         let start = self.boot.and_then(|boot| moment_of(boot, stat.start, self.ticks));
-        let identity = start.map(|start| (start, Identity::of(start, subject.started_at, subject.beat_at)));
+        let identity = start.map(|start| Identity::of(start, subject.started_at, subject.beat_at));
         let started = start.map_or_else(String::new, |start| format!(" started {}", start.rfc3339()));
         match (identity, stat.kind, inner) {
-            (Some((_, Identity::Other(_))), _, _) if self.clock_was_set() => Finding::unknown(format!(
+            (Some(Identity::Other(_)), _, _) if self.clock_was_set() => Finding::unknown(format!(
                 "{name} exists, but the clock was set, so its start time means nothing"
             )),
-            (Some((_, Identity::Other(sign))), _, _) => Finding::dead(format!(
+            (Some(Identity::Other(sign)), _, _) => Finding::dead(format!(
                 "pid {pid} was reused: {name}{started}, after the last heartbeat {}",
                 sign.rfc3339()
             )),
@@ -153,14 +151,14 @@ impl Machine {
                 "{name} runs in a PID namespace of its own and knows itself as {inner}, so it may be another process"
             )),
             (None, Kind::User, None) => undated(&name, subject),
-            (Some((_, Identity::Doubtful(registered))), Kind::User, None) => Finding::unknown(format!(
+            (Some(Identity::Doubtful(registered)), Kind::User, None) => Finding::unknown(format!(
                 "{name}{started}, after the session was registered {}, so it may be another process",
                 registered.rfc3339()
             )),
-            (Some((_, Identity::Same)), Kind::User, None) => {
+            (Some(Identity::Same), Kind::User, None) => {
                 Finding::alive(format!("{name}{started}{}", manner(stat.state)))
             }
-            (Some((_, Identity::Unchecked)), Kind::User, None) => Finding::alive(format!(
+            (Some(Identity::Unchecked), Kind::User, None) => Finding::alive(format!(
                 "{name}{started}{}; the row has no time to compare that with",
                 manner(stat.state)
             )),
@@ -211,7 +209,7 @@ mod tests {
         Machine { namespace: Namespace::Initial, ..Machine::here() }
     }
 
-    /// This test's own process, in a session that beat last a minute after the machine booted.
+    /// This test's own process, in a session that last beat so many seconds after boot.
     fn probe(machine: &Machine, beat_after_boot: i64) -> Finding {
         let pid = own_pid();
         let beat_at = read_boot_time().map(|boot| boot.plus(Span::seconds(beat_after_boot)));

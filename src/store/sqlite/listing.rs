@@ -4,6 +4,8 @@
 //! in a transaction of its own, so that a slow reader of the list never holds back the database.
 //! A row that has left its set in between is judged as it is then.
 
+use std::collections::VecDeque;
+
 use super::reader::Reader;
 use super::rowset::RowSet;
 use super::stream::stream;
@@ -85,15 +87,8 @@ impl Reader {
         let sets: Vec<Set> = if filter.sets.is_empty() { Set::ALL.into() } else { filter.sets.clone() };
         let mut shown = RowSet::default();
         for set in Set::ALL.into_iter().filter(|set| sets.contains(set)) {
-            let mut page = Page::default();
-            loop {
-                let limit = *left;
-                let next = self.in_one_transaction("listing", |reader, now, _| {
-                    let watch = reader.watch(place);
-                    watch.page(&reader.connection, set, now, limit, filter, page)
-                })?;
-                let Some((rows, rest, now)) = next else { break };
-                page = rest;
+            let mut pages = self.pages(place, set, filter, *left, &shown)?;
+            while let Some((rows, now)) = self.next_page(place, &mut pages)? {
                 for (rowid, judged) in rows {
                     if *left == 0 {
                         return Ok(true);
@@ -110,6 +105,55 @@ impl Reader {
             }
         }
         Ok(true)
+    }
+
+    /// The way through a set, past what was shown with a worse one.
+    fn pages(
+        &mut self,
+        place: Place,
+        set: Set,
+        filter: &Filter,
+        limit: usize,
+        shown: &RowSet,
+    ) -> Result<Pages, StoreError> {
+        if set == Set::Healthy {
+            return Ok(Pages::Through { after: None });
+        }
+        let narrowed = filter.holder.is_some() || filter.kind.is_some();
+        let most = if narrowed { usize::MAX } else { limit };
+        let mut members = self.in_one_transaction("listing", |reader, now, _| {
+            let watch = reader.watch(place);
+            watch.worst_of(&reader.connection, set, &watch.sets(), now, most)
+        })?;
+        members.retain(|rowid| !shown.contains(*rowid));
+        Ok(Pages::Members(members.into()))
+    }
+
+    /// The next page, or nothing after the last.
+    fn next_page(&mut self, place: Place, pages: &mut Pages) -> Result<Option<PageOfRows>, StoreError> {
+        self.in_one_transaction("listing", |reader, now, _| {
+            let watch = reader.watch(place);
+            let rows = match pages {
+                Pages::Members(waiting) if waiting.is_empty() => return Ok(None),
+                Pages::Members(waiting) => {
+                    let mut rows = Vec::new();
+                    for rowid in waiting.drain(..waiting.len().min(PAGE)) {
+                        let claim = watch.fetch(&reader.connection, rowid, now, true)?;
+                        rows.extend(claim.map(|judged| (rowid, judged)));
+                    }
+                    rows
+                }
+                Pages::Through { after } => {
+                    let rows = watch.fetch_after(&reader.connection, *after, PAGE, now)?;
+                    match rows.last() {
+                        Some((last, _)) => *after = Some(*last),
+                        None => return Ok(None),
+                    }
+                    rows
+                }
+            };
+            Ok(Some((rows, now)))
+        })
     }
 
     fn list_streamed(
@@ -166,61 +210,13 @@ struct Place {
     board: usize,
 }
 
-/// Where a list of one set has come to.
-#[derive(Debug, Clone, Default)]
-struct Page {
-    /// The members still to be shown, in order; unset before the first page.
-    waiting: Option<std::collections::VecDeque<i64>>,
-    /// For the healthy: the last row looked at.
-    after: Option<i64>,
+/// What is still to be shown of a set.
+#[derive(Debug)]
+enum Pages {
+    /// These rows, in this order.
+    Members(VecDeque<i64>),
+    /// All rows after this one: what is not healthy was shown before.
+    Through { after: Option<i64> },
 }
 
-type PageOfRows = (Vec<(i64, Judged)>, Page, Moment);
-
-impl Watch {
-    /// The next page of a set, or nothing after the last.
-    fn page(
-        &self,
-        connection: &rusqlite::Connection,
-        set: Set,
-        now: Moment,
-        limit: usize,
-        filter: &Filter,
-        page: Page,
-    ) -> rusqlite::Result<Option<PageOfRows>> {
-        if set == Set::Healthy {
-            return self.page_of_all(connection, now, page.after);
-        }
-        let mut waiting = match page.waiting {
-            Some(waiting) => waiting,
-            None => {
-                let sets = self.sets();
-                let narrowed = filter.holder.is_some() || filter.kind.is_some();
-                let rows = if narrowed { usize::MAX } else { limit };
-                self.worst_of(connection, set, &sets, now, rows)?.into()
-            }
-        };
-        if waiting.is_empty() {
-            return Ok(None);
-        }
-        let mut rows = Vec::new();
-        for rowid in waiting.drain(..waiting.len().min(PAGE)) {
-            rows.extend(self.fetch(connection, rowid, now, true)?.map(|judged| (rowid, judged)));
-        }
-        Ok(Some((rows, Page { waiting: Some(waiting), after: None }, now)))
-    }
-
-    /// The claims in the order of their rows; what is not healthy was shown before.
-    fn page_of_all(
-        &self,
-        connection: &rusqlite::Connection,
-        now: Moment,
-        after: Option<i64>,
-    ) -> rusqlite::Result<Option<PageOfRows>> {
-        let rows = self.fetch_after(connection, after, PAGE, now)?;
-        Ok(rows
-            .last()
-            .map(|(last, _)| *last)
-            .map(|last| (rows, Page { waiting: None, after: Some(last) }, now)))
-    }
-}
+type PageOfRows = (Vec<(i64, Judged)>, Moment);

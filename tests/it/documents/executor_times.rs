@@ -116,7 +116,7 @@ fn the_oldest_queued_job_is_found_among_all_forms() {
     }
 }
 
-fn reclaimed(database: &Database, id: String, updated_at: Box<dyn ToSql>) {
+fn reclaimed(database: &Database, id: &str, updated_at: &dyn ToSql) {
     database.run(
         "INSERT INTO executor_jobs (id, type, status, last_error, updated_at)
          VALUES (?1, 'run_tsa', 'queued', 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 1. ', ?2)",
@@ -135,7 +135,7 @@ fn the_history_is_newest_first_in_every_form() {
         let database = Database::new(SCHEMA);
         for minutes in [30, 10, 20] {
             let (form, updated_at) = forms(-minutes * MINUTE).swap_remove(number);
-            reclaimed(&database, format!("{minutes} minutes, {form}"), updated_at);
+            reclaimed(&database, &format!("{minutes} minutes, {form}"), &updated_at);
         }
         let expected = [10, 20, 30].map(|minutes| iso(-minutes * MINUTE));
         assert_eq!(times_of_history(&database, &[]), expected);
@@ -147,7 +147,7 @@ fn the_history_is_newest_first_though_writers_used_different_forms() {
     let database = Database::new(SCHEMA);
     for minutes in [30, 10, 20] {
         for (form, updated_at) in forms(-minutes * MINUTE) {
-            reclaimed(&database, format!("{minutes} minutes, {form}"), updated_at);
+            reclaimed(&database, &format!("{minutes} minutes, {form}"), &updated_at);
         }
     }
     let all = forms(0).len();
