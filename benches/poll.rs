@@ -214,6 +214,7 @@ fn options(path: &Path) -> Options {
         busy_timeout: Duration::from_secs(2),
         poll_timeout: Duration::from_secs(60),
         frozen_at: None,
+        prober: None,
     }
 }
 

@@ -110,6 +110,7 @@ fn poll_each_second(path: &Path) {
         busy_timeout: Duration::from_secs(2),
         poll_timeout: Duration::from_secs(10),
         frozen_at: None,
+        prober: None,
     })
     .expect("a reader");
     while !DONE.load(Ordering::Relaxed) {

@@ -5,6 +5,7 @@
 mod check;
 mod list;
 mod output;
+mod pid;
 mod profiles;
 mod setup;
 
@@ -43,6 +44,9 @@ struct Common {
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
+    /// Ask the kernel whether the holders' processes live
+    #[arg(long, global = true)]
+    check_pid: bool,
     /// Judge as if it were this instant
     #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = moment)]
     now: Option<Moment>,
@@ -70,6 +74,13 @@ enum Verb {
         /// Print the traces of earlier recoveries that the system itself keeps
         #[arg(long, conflicts_with_all = ["set", "board", "holder", "kind"])]
         history: bool,
+    },
+    /// The holders and their processes: alive, dead on proof, or unknown
+    Pid {
+        source: String,
+        /// Only this session
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
     },
     /// Profiles: where a system keeps its claims
     #[command(subcommand)]
@@ -153,6 +164,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 Err(error) => output::complain(&format!("cannot start: {error}")),
             }
         }
+        Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),
         Verb::Profile(verb) => profiles::run(&setup, verb),
     }
 }

@@ -4,6 +4,7 @@
 //! escape, before it reaches a terminal.
 
 pub mod check;
+pub mod holders;
 pub mod json;
 pub mod list;
 pub mod paint;

@@ -1,13 +1,17 @@
 //! What all verbs share: the config, the profiles, and how to open a source.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::Common;
 use crate::config::{self, Config};
+use crate::domain::claim::Process;
 use crate::domain::time::{Moment, Span};
+use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
-use crate::store::sqlite::{Effort, Options, Profiles, SqliteStore};
+use crate::store::sqlite::{Effort, Options, Prober, Profiles, SqliteStore};
 use crate::store::{Source, StoreError};
 
 #[derive(Debug, Clone)]
@@ -16,6 +20,8 @@ pub struct Setup {
     pub library: Library,
     pub json: bool,
     pub now: Option<Moment>,
+    /// Whether the kernel is asked about the holders' processes.
+    pub check_pid: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
 }
@@ -29,7 +35,7 @@ impl Setup {
         for name in &common.profile {
             named.push(library.find(name).map_err(|error| error.to_string())?);
         }
-        Ok(Setup { config, library, json: common.json, now: common.now, named })
+        Ok(Setup { config, library, json: common.json, now: common.now, check_pid: common.check_pid, named })
     }
 
     /// The source that a word of the command line means.
@@ -62,9 +68,34 @@ impl Setup {
                 busy_timeout: duration(self.config.busy_timeout),
                 poll_timeout: duration(self.config.poll_timeout),
                 frozen_at: self.now,
+                prober: self.check_pid.then(|| self.prober(self.config.named(word))),
             }),
             Source::Postgres(url) => Err(StoreError::NoPostgres { source_name: url }),
         }
+    }
+
+    /// Asks this machine's kernel, once for each process.
+    fn prober(&self, source: Option<&str>) -> Prober {
+        let holders_on = source.and_then(|name| self.config.source.get(name)?.holders_on);
+        let machine = Machine::here();
+        let known: Mutex<HashMap<String, (Process, String)>> = Mutex::default();
+        Prober::new(move |session| {
+            let subject = Subject {
+                pid: &session.pid,
+                host: session.host.as_deref(),
+                started_at: session.started_at.at(),
+                beat_at: session.beat_at.at(),
+            };
+            let look = || {
+                let finding = machine.probe(&subject, holders_on);
+                (finding.process, finding.evidence)
+            };
+            let key = format!("{subject:?}");
+            match known.lock() {
+                Ok(mut known) => known.entry(key).or_insert_with(look).clone(),
+                Err(_) => look(),
+            }
+        })
     }
 
     /// From strong to weak: the command line, the config, detection.

@@ -87,6 +87,8 @@ pub struct Session {
     pub pid: Value,
     pub host: Option<String>,
     pub process: Process,
+    /// What the process was judged by, once somebody has looked.
+    pub evidence: Option<String>,
 }
 
 /// Whether the holder's process runs: proven either way, or not known.

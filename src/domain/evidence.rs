@@ -95,7 +95,10 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
     let age = |at: Option<Moment>| at.map_or(Span::ZERO, |at| now.since(at));
     let left = verdict.deadline.map_or(Span::ZERO, |at| at.since(now));
     match reason {
-        Reason::ProcessDead => "the holder's process is dead".into(),
+        Reason::ProcessDead => match session_of(claim).and_then(|session| session.evidence.as_deref()) {
+            Some(evidence) => format!("its process is dead: {evidence}"),
+            None => "its process is dead".into(),
+        },
         Reason::SessionMissing if claim.disowned => "nobody can be working on it".into(),
         Reason::SessionMissing => match &claim.holder {
             Some(holder) => format!("its session {} is not registered", visible(holder)),
@@ -112,6 +115,14 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
             claim.kind.as_deref().map_or_else(|| "it".into(), visible),
             limits.ttl.unwrap_or_default(),
         ),
+        Reason::HeartbeatSilent if session_lives(claim) => match session_of(claim) {
+            Some(session) => format!(
+                "heartbeat {} old, but pid {} is alive: slow or stuck",
+                age(claim.beat_at.at().max(session.beat_at.at())),
+                session.pid.visible()
+            ),
+            None => "its process is alive".into(),
+        },
         Reason::HeartbeatSilent => {
             format!(
                 "its heartbeat has been silent for {}, {left} of its lease are left",
@@ -133,6 +144,10 @@ fn session_of(claim: &Claim) -> Option<&Session> {
         Registry::Listed(session) => Some(session),
         Registry::None | Registry::Missing => None,
     }
+}
+
+fn session_lives(claim: &Claim) -> bool {
+    session_of(claim).is_some_and(|session| session.process == Process::Alive)
 }
 
 /// The times of a claim, by name.

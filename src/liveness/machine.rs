@@ -68,7 +68,7 @@ impl Machine {
     fn pid(&self, value: &Value) -> Result<Pid, String> {
         let number = match value {
             Value::Int(number) => Some(*number).filter(|number| (1..=self.pid_max).contains(number)),
-            _ => None,
+            Value::Null | Value::Real(_) | Value::Text(_) | Value::BadText(_) | Value::Bytes(_) => None,
         };
         number.and_then(|number| i32::try_from(number).ok()).and_then(Pid::from_raw).ok_or_else(|| {
             format!("the pid is {}, not a whole number from 1 to {}", value.describe(), self.pid_max)

@@ -156,6 +156,7 @@ fn session(listed: &Listed) -> Option<Json> {
             "pid": session.pid.int(),
             "host": session.host,
             "process": session.process.as_str(),
+            "evidence": session.evidence,
         })
     };
     match &listed.judged.claim.registry {

@@ -149,6 +149,7 @@ fn reader(path: &Path, profiles: Profiles, slice: usize) -> Reader {
         busy_timeout: Duration::from_secs(5),
         poll_timeout: Duration::from_secs(60),
         frozen_at: Moment::from_micros(NOW * 1_000),
+        prober: None,
     })
     .expect("a reader")
 }

@@ -10,6 +10,7 @@ mod hostile;
 mod invented;
 mod layers;
 mod liveness;
+mod processes;
 mod support;
 mod verdicts;
 mod watching;

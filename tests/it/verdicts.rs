@@ -81,6 +81,7 @@ impl Case {
                     Some("alive") => Process::Alive,
                     _ => Process::Unknown,
                 },
+                evidence: None,
             }),
         };
         let lease = match (self.claim.get("until"), self.claim.get("timeout")) {
@@ -135,7 +136,15 @@ fn registries() -> impl Strategy<Value = Registry> {
     let process = prop_oneof![Just(Process::Alive), Just(Process::Dead), Just(Process::Unknown)];
     let session = (readings(), proptest::option::of(readings()), readings(), process);
     let listed = session.prop_map(|(beat_at, stale_at, started_at, process)| {
-        Registry::Listed(Session { beat_at, stale_at, started_at, pid: Value::Int(7), host: None, process })
+        Registry::Listed(Session {
+            beat_at,
+            stale_at,
+            started_at,
+            pid: Value::Int(7),
+            host: None,
+            process,
+            evidence: None,
+        })
     });
     prop_oneof![1 => Just(Registry::None), 1 => Just(Registry::Missing), 4 => listed]
 }

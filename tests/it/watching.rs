@@ -25,6 +25,7 @@ fn options(path: &Path) -> Options {
         busy_timeout: Duration::from_secs(10),
         poll_timeout: Duration::from_secs(60),
         frozen_at: Moment::from_micros(NOW * 1_000),
+        prober: None,
     }
 }
 

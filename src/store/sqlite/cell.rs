@@ -20,6 +20,17 @@ pub fn owned(cell: ValueRef<'_>) -> Value {
     }
 }
 
+/// The value as a parameter. A text that is not UTF-8 cannot be one and is bound as its bytes.
+pub fn to_sql(value: &Value) -> SqlValue {
+    match value {
+        Value::Null => SqlValue::Null,
+        Value::Int(number) => SqlValue::Integer(*number),
+        Value::Real(number) => SqlValue::Real(*number),
+        Value::Text(text) => SqlValue::Text(text.clone()),
+        Value::BadText(bytes) | Value::Bytes(bytes) => SqlValue::Blob(bytes.clone()),
+    }
+}
+
 /// Column `at` of a row; a column that is not there reads as NULL.
 pub fn cell(row: &Row<'_>, at: usize) -> Value {
     row.get_ref(at).map_or(Value::Null, owned)

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::bind::{Misfit, bind};
 use super::bound::BoundProfile;
+use super::holders::Prober;
 use super::open::{self, Denied, Identity, Opened, explain};
 use super::schema::Schema;
 use super::stream::Tally;
@@ -32,6 +33,8 @@ pub struct Options {
     pub poll_timeout: Duration,
     /// A clock that stands still, for tests on frozen data.
     pub frozen_at: Option<Moment>,
+    /// Who asks the kernel about the holders' processes, if that is wanted.
+    pub prober: Option<Prober>,
 }
 
 /// Which profiles to lay onto a database.
@@ -262,7 +265,9 @@ impl Reader {
         for profile in bound {
             let mut boards = Vec::new();
             for board in profile.boards {
-                boards.push(self.sql("planning", |connection| Watch::new(connection, board))?);
+                boards.push(self.sql("planning", |connection| {
+                    Watch::new(connection, board, self.options.prober.clone())
+                })?);
             }
             self.watched.push(Watched {
                 name: profile.profile.name.clone(),

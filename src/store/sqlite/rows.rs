@@ -5,7 +5,8 @@ use sha2::{Digest, Sha256};
 
 use super::bound::{BoundBoard, TimeSql};
 use super::cell::cell;
-use crate::domain::claim::{Claim, Lease, Process, Registry, Session, Timeout};
+use super::holders::{Prober, read_session, session_columns};
+use crate::domain::claim::{Claim, Lease, Registry, Timeout};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Reading};
@@ -21,10 +22,11 @@ pub struct RowReader {
     keys: usize,
     /// The first of the raw columns of `c`, followed by those of `s`.
     raw: usize,
+    prober: Option<Prober>,
 }
 
 impl RowReader {
-    pub fn new(board: &BoundBoard) -> RowReader {
+    pub fn new(board: &BoundBoard, prober: Option<Prober>) -> RowReader {
         let null = || "NULL".to_owned();
         let text = |sql: &Option<String>| sql.clone().unwrap_or_else(null);
         let time = |sql: &Option<TimeSql>| sql.as_ref().map_or_else(null, |time| time.cell.text.clone());
@@ -44,11 +46,7 @@ impl RowReader {
         match &board.registry {
             Some(registry) => {
                 columns.push(format!("{} IS NOT NULL", registry.id.text));
-                columns.push(registry.beat_at.cell.text.clone());
-                columns.push(time(&registry.stale_at));
-                columns.push(time(&registry.started_at));
-                columns.push(text(&registry.pid));
-                columns.push(text(&registry.host));
+                columns.extend(session_columns(registry));
                 from = board.joined();
             }
             None => columns.extend((0..6).map(|_| null())),
@@ -63,6 +61,7 @@ impl RowReader {
             select: format!("SELECT {} FROM {from} WHERE {held}", columns.join(", ")),
             keys: board.id.len(),
             raw,
+            prober,
         }
     }
 
@@ -81,14 +80,10 @@ impl RowReader {
         let registry = match &board.registry {
             None => Registry::None,
             Some(_) if at(10) == Value::Int(0) => Registry::Missing,
-            Some(registry) => Registry::Listed(Session {
-                beat_at: registry.beat_at.unit.read(&at(11)),
-                stale_at: registry.stale_at.as_ref().map(|time| time.unit.read(&at(12))),
-                started_at: time(13, &registry.started_at),
-                pid: at(14),
-                host: at(15).text(),
-                process: Process::Unknown,
-            }),
+            Some(registry) => {
+                let first = 1 + self.keys + 11;
+                Registry::Listed(read_session(row, first, registry, self.prober.as_ref()))
+            }
         };
         let claim = Claim {
             key: Key((1..=self.keys).map(|part| cell(row, part)).collect()),

@@ -7,7 +7,7 @@ use super::census::Census;
 use super::probe::Tag;
 use super::rowset::RowSet;
 use crate::domain::snapshot::Counts;
-use crate::domain::verdict::{Reason, Set};
+use crate::domain::verdict::{Reason, Reasons, Set};
 
 /// The sets that can be counted row by row; what is in none of them is healthy.
 pub const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring];
@@ -51,6 +51,16 @@ impl Sets {
         old_beats.remove_all(&bad_deadlines);
         sets.add(Reason::HeartbeatSilent, &old_beats);
         sets
+    }
+
+    /// Puts a row where its verdict says, whatever the statements said.
+    pub fn overrule(&mut self, rowid: i64, verdict: Reasons) {
+        for rows in self.reasons.values_mut() {
+            rows.remove(rowid);
+        }
+        for reason in verdict.iter() {
+            self.reasons.entry(reason).or_default().insert(rowid);
+        }
     }
 
     fn add(&mut self, reason: Reason, rows: &RowSet) {

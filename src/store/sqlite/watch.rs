@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::ask::Asked;
 use super::bound::BoundBoard;
 use super::census::{Census, CensusPlan};
+use super::holders::{Prober, claims_in_question};
 use super::plan::{Driver, advice, plan, searches};
 use super::probe::{Tag, compile};
 use super::rows::RowReader;
@@ -21,7 +22,7 @@ use super::stream::Tally;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reason, Set};
+use crate::domain::verdict::{Reason, Reasons, Set};
 
 /// What a poll knows about the time since the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,9 @@ pub struct Watch {
     total: Total,
     surroundings: Surroundings,
     indexes: Vec<String>,
+    prober: Option<Prober>,
+    /// The claims about which the kernel knows more than the tables.
+    overruled: Vec<(i64, Reasons)>,
     counted: (Counts, BTreeMap<Reason, u64>),
     worst: Vec<Judged>,
     /// The answer for a board without rowids, which has to be read whole.
@@ -72,8 +76,12 @@ struct Total {
 }
 
 impl Watch {
-    pub fn new(connection: &Connection, board: BoundBoard) -> rusqlite::Result<Watch> {
-        let reader = RowReader::new(&board);
+    pub fn new(
+        connection: &Connection,
+        board: BoundBoard,
+        prober: Option<Prober>,
+    ) -> rusqlite::Result<Watch> {
+        let reader = RowReader::new(&board, prober.clone());
         let probes = if board.has_rowid { compile(&board) } else { Vec::new() };
         let planned = plan(connection, &board, probes)?;
         // Without a predicate SQLite counts the smallest index page by page.
@@ -94,6 +102,8 @@ impl Watch {
             total,
             surroundings: Surroundings::default(),
             indexes,
+            prober,
+            overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
             tally: None,
@@ -127,6 +137,7 @@ impl Watch {
         if let (false, Some(total)) = (self.total.indexed, self.census.total()) {
             self.total.count = total;
         }
+        changed |= self.ask_the_kernel(connection, now)?;
         if changed {
             let sets = self.sets();
             self.counted = sets.count(self.total.count);
@@ -182,7 +193,25 @@ impl Watch {
 
     /// The sets of every reason.
     pub fn sets(&self) -> Sets {
-        Sets::gather(&self.asked, &self.census)
+        let mut sets = Sets::gather(&self.asked, &self.census);
+        for (rowid, reasons) in &self.overruled {
+            sets.overrule(*rowid, *reasons);
+        }
+        sets
+    }
+
+    /// Judges the claims again whose processes are proven dead, or alive in spite of their silence.
+    fn ask_the_kernel(&mut self, connection: &Connection, now: Moment) -> rusqlite::Result<bool> {
+        let Some(prober) = &self.prober else { return Ok(false) };
+        let mut overruled = Vec::new();
+        for rowid in claims_in_question(connection, &self.board, prober, now)? {
+            if let Some(judged) = self.fetch(connection, rowid, now, false)? {
+                overruled.push((rowid, judged.verdict.reasons));
+            }
+        }
+        let changed = self.overruled != overruled;
+        self.overruled = overruled;
+        Ok(changed)
     }
 
     fn now_binding(&self, now: Moment) -> Vec<(String, SqlValue)> {

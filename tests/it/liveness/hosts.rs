@@ -70,7 +70,7 @@ fn a_row_without_host_is_unknown_unless_the_holders_are_said_to_be_here() {
 fn nobody_is_called_dead_unless_the_operator_said_where_the_holders_run() {
     let _free = NUMBERS.read();
     let gone = row(Being::alive().reap()).host(&this_host());
-    assert_unknown(&gone.found_with(None), "holders_on is not set");
+    assert_found(&gone.found_with(None), Process::Unknown, "holders_on is not set");
     assert_found(&gone.found_with(Some(HoldersOn::HostColumn)), Process::Dead, "no process");
     assert_found(&gone.found_with(Some(HoldersOn::ThisHost)), Process::Dead, "no process");
     assert_unknown(&gone.found_with(Some(HoldersOn::Elsewhere)), "elsewhere");

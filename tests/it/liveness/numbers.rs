@@ -49,5 +49,7 @@ fn reals_and_blobs_are_no_pids() {
     for real in [12.0, 0.5, f64::NAN, f64::INFINITY] {
         assert_no_pid(Value::Real(real), "the number");
     }
-    assert_no_pid(Value::Bytes(vec![0x31, 0x32]), "the pid is");
+    for bytes in [Value::Bytes(vec![0x31, 0x32]), Value::BadText(vec![0x31, 0xff])] {
+        assert_no_pid(bytes, "the pid is");
+    }
 }
