@@ -144,7 +144,7 @@ pub fn claims_in_question(
         };
         if matters {
             super::run::select(connection, &sql, &[(":holder".into(), to_sql(&id))], |rowid| {
-                claims.push(rowid)
+                claims.push(rowid);
             })?;
         }
     }
