@@ -11,6 +11,7 @@ mod invented;
 mod layers;
 mod liveness;
 mod processes;
+mod queues;
 mod support;
 mod verdicts;
 mod watching;
