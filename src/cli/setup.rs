@@ -79,13 +79,8 @@ impl Setup {
         let holders_on = source.and_then(|name| self.config.source.get(name)?.holders_on);
         let machine = Machine::here();
         let known: Mutex<HashMap<String, (Process, String)>> = Mutex::default();
-        Prober::new(move |session| {
-            let subject = Subject {
-                pid: &session.pid,
-                host: session.host.as_deref(),
-                started_at: session.started_at.at(),
-                beat_at: session.beat_at.at(),
-            };
+        Prober::new(move |worker, started_at, beat_at| {
+            let subject = Subject { pid: &worker.pid, host: worker.host.as_deref(), started_at, beat_at };
             let look = || {
                 let finding = machine.probe(&subject, holders_on);
                 (finding.process, finding.evidence)

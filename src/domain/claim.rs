@@ -15,6 +15,7 @@ pub struct Claim {
     pub beat_at: Reading,
     pub lease: Lease,
     pub registry: Registry,
+    pub worker: Worker,
     /// The system's own rule says that nobody can be working on this.
     pub disowned: bool,
     pub attempts: Option<i64>,
@@ -84,11 +85,23 @@ pub struct Session {
     /// When the system itself gives the session up, where it keeps such an instant.
     pub stale_at: Option<Reading>,
     pub started_at: Reading,
+}
+
+/// The process that holds the claim, as far as the rows tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worker {
     pub pid: Value,
     pub host: Option<String>,
     pub process: Process,
     /// What the process was judged by, once somebody has looked.
     pub evidence: Option<String>,
+}
+
+impl Worker {
+    /// Nobody has looked yet.
+    pub fn new(pid: Value, host: Option<String>) -> Worker {
+        Worker { pid, host, process: Process::Unknown, evidence: None }
+    }
 }
 
 /// Whether the holder's process runs: proven either way, or not known.

@@ -44,10 +44,10 @@ pub fn conclude(claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) ->
     } else {
         Conclusion::Alive
     };
-    match session.map(|session| session.process) {
-        Some(Process::Dead) => return Conclusion::Dead,
-        Some(Process::Alive) => return living,
-        Some(Process::Unknown) | None => {}
+    match claim.worker.process {
+        Process::Dead => return Conclusion::Dead,
+        Process::Alive => return living,
+        Process::Unknown => {}
     }
     if verdict.reasons.contains(Reason::ClockSkew) {
         return Conclusion::Unknown;
@@ -95,7 +95,7 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
     let age = |at: Option<Moment>| at.map_or(Span::ZERO, |at| now.since(at));
     let left = verdict.deadline.map_or(Span::ZERO, |at| at.since(now));
     match reason {
-        Reason::ProcessDead => match session_of(claim).and_then(|session| session.evidence.as_deref()) {
+        Reason::ProcessDead => match claim.worker.evidence.as_deref() {
             Some(evidence) => format!("its process is dead: {evidence}"),
             None => "its process is dead".into(),
         },
@@ -115,14 +115,11 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
             claim.kind.as_deref().map_or_else(|| "it".into(), visible),
             limits.ttl.unwrap_or_default(),
         ),
-        Reason::HeartbeatSilent if session_lives(claim) => match session_of(claim) {
-            Some(session) => format!(
-                "heartbeat {} old, but pid {} is alive: slow or stuck",
-                age(claim.beat_at.at().max(session.beat_at.at())),
-                session.pid.visible()
-            ),
-            None => "its process is alive".into(),
-        },
+        Reason::HeartbeatSilent if claim.worker.process == Process::Alive => format!(
+            "heartbeat {} old, but pid {} is alive: slow or stuck",
+            age(claim.beat_at.at().max(session_of(claim).and_then(|session| session.beat_at.at()))),
+            claim.worker.pid.visible()
+        ),
         Reason::HeartbeatSilent => {
             format!(
                 "its heartbeat has been silent for {}, {left} of its lease are left",
@@ -144,10 +141,6 @@ fn session_of(claim: &Claim) -> Option<&Session> {
         Registry::Listed(session) => Some(session),
         Registry::None | Registry::Missing => None,
     }
-}
-
-fn session_lives(claim: &Claim) -> bool {
-    session_of(claim).is_some_and(|session| session.process == Process::Alive)
 }
 
 /// The times of a claim, by name.

@@ -273,6 +273,7 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
     // Its holder.
     let passed_lease = passed && rules.deadline != DeadlineRule::Holder;
     reasons.add_if(Reason::SessionMissing, claim.disowned);
+    reasons.add_if(Reason::ProcessDead, claim.worker.process == Process::Dead);
     match &claim.registry {
         Registry::None => {}
         Registry::Missing => reasons.add(Reason::SessionMissing),
@@ -280,11 +281,10 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
             let silent = gives_up(session, limits.orphan_after).is_some_and(|at| at < session_now);
             // A living process is no orphan for its silence alone; it is slow, or stuck, unless
             // its claim beats by itself.
-            let lives = session.process == Process::Alive;
+            let lives = claim.worker.process == Process::Alive;
             let beats = claim.beat_at.at().is_some_and(|beat| beat >= claim_now.minus(limits.silent_after));
             reasons.add_if(Reason::SessionStale, silent && !lives);
             reasons.add_if(Reason::HeartbeatSilent, silent && lives && !beats && !passed_lease);
-            reasons.add_if(Reason::ProcessDead, session.process == Process::Dead);
         }
     }
 

@@ -86,6 +86,9 @@ pub struct Board {
     pub id: Vec<String>,
     pub kind: Option<String>,
     pub holder: Option<String>,
+    /// The holder's process, where the claim itself names it and no registry does.
+    pub pid: Option<String>,
+    pub host: Option<String>,
     pub claimed_at: Option<Time>,
     pub beat_at: Option<Time>,
     pub attempts: Option<String>,

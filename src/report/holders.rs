@@ -9,19 +9,19 @@ use crate::store::sqlite::Holder;
 
 /// A holder as a JSON line.
 pub fn line(source: &str, holder: &Holder) -> String {
-    let session = &holder.session;
+    let worker = &holder.worker;
     json::line(&json!({
         "source": source,
         "profile": holder.profile,
-        "registry": holder.registry,
+        "registry": holder.listed_in,
         "id": holder.id.text(),
         "state": state(holder),
-        "beat_at": session.beat_at.at(),
-        "started_at": session.started_at.at(),
-        "pid": session.pid.int(),
-        "host": session.host,
-        "process": session.process.as_str(),
-        "evidence": session.evidence,
+        "beat_at": holder.beat_at.at(),
+        "started_at": holder.started_at.at(),
+        "pid": worker.pid.int(),
+        "host": worker.host,
+        "process": worker.process.as_str(),
+        "evidence": worker.evidence,
         "claims": holder.claims,
     }))
 }
@@ -30,8 +30,8 @@ pub fn table(holders: &[Holder]) -> String {
     let heading = ["SESSION", "HEARTBEAT", "CLAIMS", "PID", "HOST", "PROCESS", "WHY"];
     let mut rows = vec![heading.map(Cell::text).to_vec()];
     for holder in holders {
-        let session = &holder.session;
-        let beat = session.beat_at.at().map_or_else(
+        let worker = &holder.worker;
+        let beat = holder.beat_at.at().map_or_else(
             || state(holder).to_owned(),
             |beat| format!("{} ago, {}", holder.now.since(beat), state(holder)),
         );
@@ -39,17 +39,17 @@ pub fn table(holders: &[Holder]) -> String {
             Cell::text(holder.id.visible()),
             Cell::text(beat),
             Cell::right(holder.claims.to_string()),
-            Cell::text(session.pid.visible()),
-            Cell::text(session.host.as_deref().map_or_else(|| "-".into(), visible)),
-            Cell::text(session.process.as_str()),
-            Cell::text(session.evidence.as_deref().map_or_else(String::new, safe)),
+            Cell::text(worker.pid.visible()),
+            Cell::text(worker.host.as_deref().map_or_else(|| "-".into(), visible)),
+            Cell::text(worker.process.as_str()),
+            Cell::text(worker.evidence.as_deref().map_or_else(String::new, safe)),
         ]);
     }
     render(&rows)
 }
 
 fn state(holder: &Holder) -> &'static str {
-    match (holder.session.beat_at.at(), holder.is_stale) {
+    match (holder.beat_at.at(), holder.is_stale) {
         (None, _) => "unknown",
         (Some(_), true) => "stale",
         (Some(_), false) => "alive",

@@ -6,9 +6,9 @@ use serde_json::{Value as Json, json};
 use super::json;
 use super::paint::Paint;
 use super::table::{Cell, render, width_of};
-use crate::domain::claim::{Registry, Session};
+use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading, Span};
-use crate::domain::value::percent;
+use crate::domain::value::{Value, percent};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::{escape, visible};
 use crate::store::sqlite::{Listed, Trace};
@@ -146,28 +146,29 @@ fn address(listed: &Listed) -> String {
     format!("{}/{}/{}", percent(&listed.profile), percent(&listed.board), listed.judged.claim.key.address())
 }
 
+/// What is known of the holder, unless nothing can be.
 fn session(listed: &Listed) -> Option<Json> {
-    let reasons = &listed.judged.verdict.reasons;
-    let listed_as = |state: &str, session: &Session| {
-        json!({
-            "state": state,
-            "beat_at": session.beat_at.at(),
-            "started_at": session.started_at.at(),
-            "pid": session.pid.int(),
-            "host": session.host,
-            "process": session.process.as_str(),
-            "evidence": session.evidence,
-        })
+    let claim = &listed.judged.claim;
+    let stale = listed.judged.verdict.reasons.contains(Reason::SessionStale);
+    let (state, session) = match &claim.registry {
+        Registry::None if claim.worker.pid == Value::Null => return None,
+        Registry::None => ("unregistered", None),
+        Registry::Missing => ("missing", None),
+        Registry::Listed(session) => match &session.beat_at {
+            Reading::At(_) if stale => ("stale", Some(session)),
+            Reading::At(_) => ("alive", Some(session)),
+            Reading::Absent | Reading::Null | Reading::Bad(_) => ("unknown", Some(session)),
+        },
     };
-    match &listed.judged.claim.registry {
-        Registry::None => None,
-        Registry::Missing => Some(json!({"state": "missing", "beat_at": null, "process": "unknown"})),
-        Registry::Listed(session) => Some(match &session.beat_at {
-            Reading::At(_) if reasons.contains(Reason::SessionStale) => listed_as("stale", session),
-            Reading::At(_) => listed_as("alive", session),
-            Reading::Absent | Reading::Null | Reading::Bad(_) => listed_as("unknown", session),
-        }),
-    }
+    Some(json!({
+        "state": state,
+        "beat_at": session.and_then(|session| session.beat_at.at()),
+        "started_at": session.and_then(|session| session.started_at.at()),
+        "pid": claim.worker.pid.int(),
+        "host": claim.worker.host,
+        "process": claim.worker.process.as_str(),
+        "evidence": claim.worker.evidence,
+    }))
 }
 
 /// A CSV field: escaped like everything shown, and never the start of a spreadsheet's formula.

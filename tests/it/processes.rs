@@ -139,3 +139,41 @@ fn the_holders_are_listed_with_what_is_known_of_them() {
     assert_eq!(nobody.status.code(), Some(3));
     assert!(stderr(&nobody).contains("there is no session nobody"));
 }
+
+#[test]
+fn a_worker_named_after_its_host_and_process_can_be_asked_about() {
+    let worker = Worker::start();
+    let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let gone = Worker::start().end();
+    let database = Database::new(
+        "CREATE TABLE merge_queue (id INTEGER PRIMARY KEY, workspace TEXT, status TEXT, added_at INTEGER,
+           started_at INTEGER, agent_id TEXT)",
+    );
+    let now = chrono::Utc::now().timestamp();
+    let agents = [
+        format!("{here}-{}", worker.0.id()),
+        format!("{here}-{gone}"),
+        "elsewhere-1".into(),
+        "somebody".into(),
+    ];
+    for agent in &agents {
+        database.run(
+            "INSERT INTO merge_queue (workspace, status, added_at, started_at, agent_id) VALUES (?1, 'claimed', ?2, ?2, ?1)",
+            (agent, now),
+        );
+    }
+    let config = format!("[source.here]\nat = {:?}\nholders_on = \"host-column\"\n", database.path());
+    std::fs::write(database.beside("config.toml"), config).expect("a config");
+
+    let all = lines(&run(&database, &["list", "--json", "--check-pid"], 10_000, now * 1_000));
+    let of = |agent: &str| all.iter().find(|claim| claim["holder"] == agent).expect("the claim");
+    assert_eq!(of(&agents[0])["session"]["process"], "alive");
+    assert_eq!(of(&agents[1])["reasons"][0], "process_dead");
+    assert_eq!(of(&agents[2])["session"]["process"], "unknown");
+    assert_eq!(of(&agents[3])["session"], Json::Null);
+
+    let check = json(&run(&database, &["check", "--json", "--check-pid"], 10_000, now * 1_000));
+    assert_eq!(check["sources"][0]["claims"]["orphaned"], 1);
+    let holders = lines(&run(&database, &["pid", "--json"], 10_000, now * 1_000));
+    assert_eq!(holders.len(), 4);
+}

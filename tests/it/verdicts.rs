@@ -1,6 +1,6 @@
 //! The pure verdict: the table in scenarios, and what holds for every row whatever it says.
 
-use claimtop::domain::claim::{Claim, Lease, Process, Registry, Session, Timeout};
+use claimtop::domain::claim::{Claim, Lease, Process, Registry, Session, Timeout, Worker};
 use claimtop::domain::evidence::{conclude, why};
 use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
 use claimtop::domain::time::{Moment, Reading, Span, TimeUnit};
@@ -74,14 +74,6 @@ impl Case {
                 beat_at: distance(beat),
                 stale_at: None,
                 started_at: Reading::Absent,
-                pid: Value::Null,
-                host: None,
-                process: match self.claim.get("process").map(String::as_str) {
-                    Some("dead") => Process::Dead,
-                    Some("alive") => Process::Alive,
-                    _ => Process::Unknown,
-                },
-                evidence: None,
             }),
         };
         let lease = match (self.claim.get("until"), self.claim.get("timeout")) {
@@ -97,6 +89,14 @@ impl Case {
             beat_at: time("beat"),
             lease,
             registry,
+            worker: Worker {
+                process: match self.claim.get("process").map(String::as_str) {
+                    Some("dead") => Process::Dead,
+                    Some("alive") => Process::Alive,
+                    _ => Process::Unknown,
+                },
+                ..Worker::new(Value::Int(7), None)
+            },
             disowned: false,
             attempts: None,
             max_attempts: None,
@@ -133,18 +133,9 @@ fn readings() -> impl Strategy<Value = Reading> {
 }
 
 fn registries() -> impl Strategy<Value = Registry> {
-    let process = prop_oneof![Just(Process::Alive), Just(Process::Dead), Just(Process::Unknown)];
-    let session = (readings(), proptest::option::of(readings()), readings(), process);
-    let listed = session.prop_map(|(beat_at, stale_at, started_at, process)| {
-        Registry::Listed(Session {
-            beat_at,
-            stale_at,
-            started_at,
-            pid: Value::Int(7),
-            host: None,
-            process,
-            evidence: None,
-        })
+    let session = (readings(), proptest::option::of(readings()), readings());
+    let listed = session.prop_map(|(beat_at, stale_at, started_at)| {
+        Registry::Listed(Session { beat_at, stale_at, started_at })
     });
     prop_oneof![1 => Just(Registry::None), 1 => Just(Registry::Missing), 4 => listed]
 }
@@ -166,6 +157,7 @@ prop_compose! {
         beat_at in readings(),
         lease in leases(),
         registry in registries(),
+        process in prop_oneof![Just(Process::Alive), Just(Process::Dead), Just(Process::Unknown)],
         disowned in any::<bool>(),
         attempts in proptest::option::of(any::<i64>()),
         max_attempts in proptest::option::of(any::<i64>()),
@@ -178,6 +170,7 @@ prop_compose! {
             beat_at,
             lease,
             registry,
+            worker: Worker { process, ..Worker::new(Value::Int(7), None) },
             disowned,
             attempts,
             max_attempts,

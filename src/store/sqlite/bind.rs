@@ -124,6 +124,21 @@ impl Binder<'_> {
             let before = held.iter().chain(&id).map(String::as_str).chain([holder.text.as_str()]);
             scope.expect_unambiguous(before);
         }
+        // The registry knows its members best; without it the claim may still name its process.
+        let (pid, host) = match (registry, &bound_registry) {
+            (Some(written), Some(registry)) => {
+                let mut process = |field: &str, sql: &Option<String>| {
+                    scope.of_registry(registry, self.schema, field, sql.as_ref()?)
+                };
+                (process("session.pid", &written.pid), process("session.host", &written.host))
+            }
+            _ => {
+                let mut process = |field: &str, sql: &Option<String>| {
+                    scope.optional(field, sql.as_ref()?).map(|sql| sql.text)
+                };
+                (process("pid", &board.pid), process("host", &board.host))
+            }
+        };
         let needs_claimed_at = matches!(rules.deadline, DeadlineRule::Ttl | DeadlineRule::Timeout);
         let claimed_at = board
             .claimed_at
@@ -161,6 +176,8 @@ impl Binder<'_> {
             id,
             kind: kind.map(|sql| sql.text),
             holder,
+            pid,
+            host,
             claimed_at,
             beat_at,
             deadline,
@@ -214,8 +231,6 @@ impl Binder<'_> {
             .started_at
             .as_ref()
             .and_then(|sql| scope.time("session.started_at", &column(sql), registry.time, false));
-        let pid = registry.pid.as_ref().and_then(|sql| scope.optional("session.pid", sql));
-        let host = registry.host.as_ref().and_then(|sql| scope.optional("session.host", sql));
         misfit.missing.append(&mut scope.misfit.missing);
         misfit.refused = misfit.refused.take().or(scope.misfit.refused);
         Some(BoundRegistry {
@@ -225,8 +240,6 @@ impl Binder<'_> {
             beat_at: beat_at?,
             stale_at,
             started_at,
-            pid: pid.map(|sql| sql.text),
-            host: host.map(|sql| sql.text),
         })
     }
 
@@ -279,6 +292,22 @@ impl Scope<'_> {
                 None
             }
             Err(Problem::Missing(_)) => None,
+        }
+    }
+
+    /// A value of the registry's row, if the database has it.
+    fn of_registry(
+        &mut self,
+        registry: &BoundRegistry,
+        schema: &Schema,
+        field: &str,
+        value: &str,
+    ) -> Option<String> {
+        let table = schema.table(&registry.table)?;
+        match table.column(value) {
+            Some(column) => Some(format!("s.{}", quoted(&column.name))),
+            None if is_identifier(value) => None,
+            None => self.optional(field, value).map(|sql| sql.text),
         }
     }
 

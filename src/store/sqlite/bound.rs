@@ -32,6 +32,9 @@ pub struct BoundBoard {
     pub id: Vec<String>,
     pub kind: Option<String>,
     pub holder: Option<Sql>,
+    /// The process, out of the registry's row or the claim's.
+    pub pid: Option<String>,
+    pub host: Option<String>,
     pub claimed_at: Option<TimeSql>,
     pub beat_at: Option<TimeSql>,
     pub deadline: Option<TimeSql>,
@@ -98,8 +101,6 @@ pub struct BoundRegistry {
     pub beat_at: TimeSql,
     pub stale_at: Option<TimeSql>,
     pub started_at: Option<TimeSql>,
-    pub pid: Option<String>,
-    pub host: Option<String>,
 }
 
 #[derive(Debug)]

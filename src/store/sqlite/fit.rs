@@ -76,6 +76,8 @@ fn describe(board: &BoundBoard, profile: &Profile) -> FitBoard {
         add("attempts", written.attempts.is_some(), board.attempts.clone());
         add("max_attempts", written.max_attempts.is_some(), board.max_attempts.clone());
         add("error", written.error.is_some(), board.error.clone());
+        add("pid", written.pid.is_some(), board.pid.clone());
+        add("host", written.host.is_some(), board.host.clone());
         if let Some(declared) = profile.registry(written) {
             let registry = board.registry.as_ref();
             add("session", true, registry.map(|registry| registry.from.clone()));
@@ -86,8 +88,8 @@ fn describe(board: &BoundBoard, profile: &Profile) -> FitBoard {
                 declared.started_at.is_some(),
                 registry.and_then(|registry| time(&registry.started_at)),
             );
-            add("session.pid", declared.pid.is_some(), registry.and_then(|registry| registry.pid.clone()));
-            add("session.host", declared.host.is_some(), registry.and_then(|registry| registry.host.clone()));
+            add("session.pid", declared.pid.is_some(), board.pid.clone());
+            add("session.host", declared.host.is_some(), board.host.clone());
         }
     }
     FitBoard { name: board.name.clone(), columns }

@@ -2,14 +2,17 @@
 //! processes, if somebody asks.
 
 use rusqlite::{Connection, Row};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::bound::{BoundBoard, BoundRegistry, TimeSql};
 use super::cell::{cell, to_sql};
 use super::reader::Reader;
-use super::run::count;
-use crate::domain::claim::{Process, Session};
+use super::run::{count, select};
+use super::stream::stream;
+use super::watch::Watch;
+use crate::domain::claim::{Claim, Process, Registry, Session, Worker};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
 use crate::domain::verdict::gives_up;
@@ -19,18 +22,30 @@ use crate::store::StoreError;
 #[derive(Clone)]
 pub struct Prober(Arc<Probe>);
 
-type Probe = dyn Fn(&Session) -> (Process, String) + Send + Sync;
+/// The worker, when it was started, and when it was last heard of.
+type Probe = dyn Fn(&Worker, Option<Moment>, Option<Moment>) -> (Process, String) + Send + Sync;
 
 impl Prober {
-    pub fn new(probe: impl Fn(&Session) -> (Process, String) + Send + Sync + 'static) -> Prober {
+    pub fn new(
+        probe: impl Fn(&Worker, Option<Moment>, Option<Moment>) -> (Process, String) + Send + Sync + 'static,
+    ) -> Prober {
         Prober(Arc::new(probe))
     }
 
-    /// Fills in what is known of the session's process.
-    pub fn probe(&self, session: &mut Session) {
-        let (process, evidence) = (self.0)(session);
-        session.process = process;
-        session.evidence = Some(evidence);
+    fn probe(&self, worker: &mut Worker, started_at: Option<Moment>, heard_of: Option<Moment>) {
+        let (process, evidence) = (self.0)(worker, started_at, heard_of);
+        worker.process = process;
+        worker.evidence = Some(evidence);
+    }
+
+    /// Fills in what is known of the process that holds a claim.
+    pub fn probe_holder_of(&self, claim: &mut Claim) {
+        let (started_at, heard_of) = match &claim.registry {
+            Registry::Listed(session) => (session.started_at.at(), session.beat_at.at()),
+            // It took the claim: then, at least, it was there.
+            Registry::None | Registry::Missing => (None, claim.sign_of_life()),
+        };
+        self.probe(&mut claim.worker, started_at, heard_of);
     }
 }
 
@@ -40,72 +55,63 @@ impl fmt::Debug for Prober {
     }
 }
 
-/// One member of a registry.
+/// One who holds claims, or could.
 #[derive(Debug, Clone)]
 pub struct Holder {
     pub profile: String,
-    pub registry: String,
+    /// The table it is listed in: the registry, or the claims themselves.
+    pub listed_in: String,
     pub id: Value,
-    pub session: Session,
+    /// When it was last heard of, and when it started.
+    pub beat_at: Reading,
+    pub started_at: Reading,
     pub is_stale: bool,
-    /// How many claims it holds, on all boards of its profile.
+    pub worker: Worker,
+    /// How many claims it holds, on all boards that share its registry.
     pub claims: u64,
     pub now: Moment,
 }
 
 /// The columns of a registry row, in the order that [`read_session`] expects.
-pub fn session_columns(registry: &BoundRegistry) -> [String; 5] {
+pub fn session_columns(registry: &BoundRegistry) -> [String; 3] {
     let time =
         |time: &Option<TimeSql>| time.as_ref().map_or_else(|| "NULL".into(), |time| time.cell.text.clone());
-    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "NULL".into());
-    [
-        registry.beat_at.cell.text.clone(),
-        time(&registry.stale_at),
-        time(&registry.started_at),
-        text(&registry.pid),
-        text(&registry.host),
-    ]
+    [registry.beat_at.cell.text.clone(), time(&registry.stale_at), time(&registry.started_at)]
 }
 
 /// The session in the columns of `row` that begin at `first`.
-pub fn read_session(
-    row: &Row<'_>,
-    first: usize,
-    registry: &BoundRegistry,
-    prober: Option<&Prober>,
-) -> Session {
-    let time = |at: usize, sql: &Option<TimeSql>| match sql {
-        Some(time) => time.unit.read(&cell(row, first + at)),
-        None => Reading::Absent,
-    };
-    let mut session = Session {
+pub fn read_session(row: &Row<'_>, first: usize, registry: &BoundRegistry) -> Session {
+    Session {
         beat_at: registry.beat_at.unit.read(&cell(row, first)),
         stale_at: registry.stale_at.as_ref().map(|time| time.unit.read(&cell(row, first + 1))),
-        started_at: time(2, &registry.started_at),
-        pid: cell(row, first + 3),
-        host: cell(row, first + 4).text(),
-        process: Process::Unknown,
-        evidence: None,
-    };
-    if let Some(prober) = prober {
-        prober.probe(&mut session);
+        started_at: match &registry.started_at {
+            Some(time) => time.unit.read(&cell(row, first + 2)),
+            None => Reading::Absent,
+        },
     }
-    session
 }
 
-/// Every session of a registry.
+/// Every session of a board's registry, with its process.
 fn sessions(
     connection: &Connection,
+    board: &BoundBoard,
     registry: &BoundRegistry,
     prober: Option<&Prober>,
-) -> rusqlite::Result<Vec<(Value, Session)>> {
-    let columns = session_columns(registry).join(", ");
+) -> rusqlite::Result<Vec<(Value, Session, Worker)>> {
+    let null = || "NULL".to_owned();
+    let process = [board.pid.clone().unwrap_or_else(null), board.host.clone().unwrap_or_else(null)];
+    let columns = [&session_columns(registry)[..], &process[..]].concat().join(", ");
     let sql = format!("SELECT {}, {columns} FROM {}", registry.id.text, registry.from);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
-        all.push((cell(row, 0), read_session(row, 1, registry, prober)));
+        let session = read_session(row, 1, registry);
+        let mut worker = Worker::new(cell(row, 4), cell(row, 5).text());
+        if let Some(prober) = prober {
+            prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
+        }
+        all.push((cell(row, 0), session, worker));
     }
     Ok(all)
 }
@@ -115,78 +121,113 @@ fn is_stale(board: &BoundBoard, session: &Session, now: Moment) -> bool {
     gives_up(session, limit).is_some_and(|at| at < board.rules.session_now(now))
 }
 
-/// The claims of sessions whose verdict the kernel can change: the dead, and those that live
-/// although they are silent.
+fn held(board: &BoundBoard) -> &str {
+    board.held.as_deref().unwrap_or("1")
+}
+
+/// The claims whose verdict the kernel can change: those of dead processes, and of processes that
+/// live although their session is silent.
 pub fn claims_in_question(
     connection: &Connection,
     board: &BoundBoard,
     prober: &Prober,
     now: Moment,
 ) -> rusqlite::Result<Vec<i64>> {
-    let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else { return Ok(Vec::new()) };
-    let held = board.held.as_deref().unwrap_or("1");
+    let mut claims = Vec::new();
+    let Some(pid) = &board.pid else { return Ok(claims) };
+    let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else {
+        let sql = format!("SELECT c.rowid FROM {} WHERE {} AND {pid} IS NOT NULL", board.from, held(board));
+        select(connection, &sql, &[], |rowid| claims.push(rowid))?;
+        return Ok(claims);
+    };
     let sql = format!(
-        "SELECT c.rowid FROM {} CROSS JOIN {} WHERE {id} = {} AND {id} = :holder AND {held}",
+        "SELECT c.rowid FROM {} CROSS JOIN {} WHERE {id} = {} AND {id} = :holder AND {}",
         registry.from,
         board.from,
         holder.text,
+        held(board),
         id = registry.id.text
     );
-    let mut claims = Vec::new();
-    for (id, session) in sessions(connection, registry, Some(prober))? {
-        let matters = match session.process {
+    for (id, session, worker) in sessions(connection, board, registry, Some(prober))? {
+        let matters = match worker.process {
             Process::Dead => true,
-            Process::Alive => {
-                // Kinds may be given up at other times than the board's; each row is judged anyway.
-                !board.rules.kinds.is_empty() || is_stale(board, &session, now)
-            }
+            // Kinds may be given up at other times than the board's; each row is judged anyway.
+            Process::Alive => !board.rules.kinds.is_empty() || is_stale(board, &session, now),
             Process::Unknown => false,
         };
         if matters {
-            super::run::select(connection, &sql, &[(":holder".into(), to_sql(&id))], |rowid| {
-                claims.push(rowid);
-            })?;
+            select(connection, &sql, &[(":holder".into(), to_sql(&id))], |rowid| claims.push(rowid))?;
         }
     }
     Ok(claims)
 }
 
 impl Reader {
-    /// The members of every registry, or the one that is named.
+    /// Everybody in the registries, and, where there is none, everybody who holds a claim that
+    /// names its process; or only the one that is named.
     pub fn holders(&mut self, only: Option<&str>) -> Result<Vec<Holder>, StoreError> {
         self.follow_the_path()?;
         let prober = self.options.prober.clone();
-        self.in_one_transaction("reading the registry", |reader, now, _| {
+        let mut holders = self.in_one_transaction("reading the registry", |reader, now, _| {
             let mut holders: Vec<Holder> = Vec::new();
             for watched in &reader.watched {
-                let boards: Vec<&BoundBoard> = watched.boards.iter().map(|watch| &watch.board).collect();
                 let mut seen: Vec<&str> = Vec::new();
-                for (board, registry) in
-                    boards.iter().filter_map(|board| Some((*board, board.registry.as_ref()?)))
-                {
-                    if seen.contains(&registry.table.as_str()) {
-                        continue;
-                    }
-                    seen.push(&registry.table);
-                    for (id, session) in sessions(&reader.connection, registry, prober.as_ref())? {
-                        if only.is_some_and(|only| id.text().as_deref() != Some(only)) {
-                            continue;
+                for watch in &watched.boards {
+                    let found = match &watch.board.registry {
+                        Some(registry) if seen.contains(&registry.table.as_str()) => continue,
+                        Some(registry) => {
+                            seen.push(&registry.table);
+                            let boards: Vec<&BoundBoard> =
+                                watched.boards.iter().map(|watch| &watch.board).collect();
+                            registered(
+                                &reader.connection,
+                                &watch.board,
+                                registry,
+                                &boards,
+                                prober.as_ref(),
+                                now,
+                            )?
                         }
-                        holders.push(Holder {
-                            profile: watched.name.clone(),
-                            registry: registry.table.clone(),
-                            claims: held_by(&reader.connection, &boards, registry, &id)?,
-                            is_stale: is_stale(board, &session, now),
-                            id,
-                            session,
-                            now,
-                        });
-                    }
+                        None if watch.board.pid.is_some() => named_by_claims(&reader.connection, watch, now)?,
+                        None => Vec::new(),
+                    };
+                    holders.extend(
+                        found.into_iter().map(|holder| Holder { profile: watched.name.clone(), ..holder }),
+                    );
                 }
             }
             Ok(holders)
-        })
+        })?;
+        if let Some(only) = only {
+            holders.retain(|holder| holder.id.text().as_deref() == Some(only));
+        }
+        Ok(holders)
     }
+}
+
+fn registered(
+    connection: &Connection,
+    board: &BoundBoard,
+    registry: &BoundRegistry,
+    boards: &[&BoundBoard],
+    prober: Option<&Prober>,
+    now: Moment,
+) -> rusqlite::Result<Vec<Holder>> {
+    let mut holders = Vec::new();
+    for (id, session, worker) in sessions(connection, board, registry, prober)? {
+        holders.push(Holder {
+            profile: String::new(),
+            listed_in: registry.table.clone(),
+            claims: held_by(connection, boards, registry, &id)?,
+            is_stale: is_stale(board, &session, now),
+            beat_at: session.beat_at,
+            started_at: session.started_at,
+            id,
+            worker,
+            now,
+        });
+    }
+    Ok(holders)
 }
 
 /// How many claims a session holds on the boards that share its registry.
@@ -200,11 +241,39 @@ fn held_by(
     for board in boards {
         let shares = board.registry.as_ref().is_some_and(|other| other.table == registry.table);
         if let (true, Some(holder)) = (shares, &board.holder) {
-            let held = board.held.as_deref().unwrap_or("1");
-            let sql =
-                format!("SELECT count(*) FROM {} WHERE {} = :holder AND {held}", board.from, holder.text);
+            let sql = format!(
+                "SELECT count(*) FROM {} WHERE {} = :holder AND {}",
+                board.from,
+                holder.text,
+                held(board)
+            );
             claims += count(connection, &sql, &[(":holder".into(), to_sql(id))])?;
         }
     }
     Ok(claims)
+}
+
+fn named_by_claims(connection: &Connection, watch: &Watch, now: Moment) -> rusqlite::Result<Vec<Holder>> {
+    let mut holders: BTreeMap<String, Holder> = BTreeMap::new();
+    stream(connection, &watch.board, &watch.reader, now, false, |judged| {
+        let claim = judged.claim;
+        let Some(name) = claim.holder.clone() else { return true };
+        let holder = holders.entry(name.clone()).or_insert_with(|| Holder {
+            profile: String::new(),
+            listed_in: watch.board.table.clone(),
+            id: Value::Text(name),
+            beat_at: Reading::Absent,
+            started_at: Reading::Absent,
+            is_stale: false,
+            worker: claim.worker.clone(),
+            claims: 0,
+            now,
+        });
+        holder.claims += 1;
+        if let Some(sign) = claim.sign_of_life().max(holder.beat_at.at()) {
+            holder.beat_at = Reading::At(sign);
+        }
+        true
+    })?;
+    Ok(holders.into_values().collect())
 }

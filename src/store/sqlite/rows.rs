@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::bound::{BoundBoard, TimeSql};
 use super::cell::cell;
 use super::holders::{Prober, read_session, session_columns};
-use crate::domain::claim::{Claim, Lease, Registry, Timeout};
+use crate::domain::claim::{Claim, Lease, Registry, Timeout, Worker};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Reading};
@@ -42,6 +42,8 @@ impl RowReader {
         columns.push(text(&board.attempts));
         columns.push(text(&board.max_attempts));
         columns.push(text(&board.error));
+        columns.push(text(&board.pid));
+        columns.push(text(&board.host));
         let mut from = board.from.clone();
         match &board.registry {
             Some(registry) => {
@@ -49,7 +51,7 @@ impl RowReader {
                 columns.extend(session_columns(registry));
                 from = board.joined();
             }
-            None => columns.extend((0..6).map(|_| null())),
+            None => columns.extend((0..4).map(|_| null())),
         }
         let raw = columns.len();
         columns.push("c.*".into());
@@ -79,13 +81,10 @@ impl RowReader {
         };
         let registry = match &board.registry {
             None => Registry::None,
-            Some(_) if at(10) == Value::Int(0) => Registry::Missing,
-            Some(registry) => {
-                let first = 1 + self.keys + 11;
-                Registry::Listed(read_session(row, first, registry, self.prober.as_ref()))
-            }
+            Some(_) if at(12) == Value::Int(0) => Registry::Missing,
+            Some(registry) => Registry::Listed(read_session(row, 1 + self.keys + 13, registry)),
         };
-        let claim = Claim {
+        let mut claim = Claim {
             key: Key((1..=self.keys).map(|part| cell(row, part)).collect()),
             kind: at(0).text(),
             holder: at(1).text(),
@@ -93,11 +92,15 @@ impl RowReader {
             beat_at: time(3, &board.beat_at),
             lease,
             registry,
+            worker: Worker::new(at(10), at(11).text()),
             disowned: matches!(at(6), Value::Int(number) if number != 0),
             attempts: at(7).int(),
             max_attempts: at(8).int(),
             error: at(9).text(),
         };
+        if let Some(prober) = &self.prober {
+            prober.probe_holder_of(&mut claim);
+        }
         let verdict = judge(&claim, &board.rules, now);
         let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
             || verdict.reasons.contains(Reason::SessionMissing);
