@@ -5,6 +5,7 @@
 
 pub mod claim;
 pub mod evidence;
+pub mod recovery;
 pub mod rules;
 pub mod snapshot;
 pub mod time;

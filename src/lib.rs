@@ -14,6 +14,7 @@
 //!               probe     a reason as a predicate      plan     from which side, by which index
 //!               watch     a board from poll to poll    census   what no index answers, in slices
 //!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
+//! recovery  acts, their guard, their record, their undo
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown
 //! profile   where a system keeps its claims, as data; from a profile to rules
 //! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
@@ -41,5 +42,6 @@ pub mod domain;
 pub mod exit;
 pub mod liveness;
 pub mod profile;
+pub mod recovery;
 pub mod report;
 pub mod store;

@@ -352,6 +352,8 @@ fn is_unreadable(claim: &Claim, rule: DeadlineRule) -> bool {
         }
         Registry::None | Registry::Missing => false,
     };
-    // A heartbeat may be NULL: the worker has not beaten yet.
-    lease || session || unusable(&claim.claimed_at) || claim.beat_at.is_bad()
+    // A heartbeat may be NULL, for the worker has not beaten yet, unless everything rests on it.
+    let alone = rule == DeadlineRule::Ttl && claim.claimed_at == Reading::Absent;
+    let beat = claim.beat_at.is_bad() || alone && claim.beat_at == Reading::Null;
+    lease || session || unusable(&claim.claimed_at) || beat
 }

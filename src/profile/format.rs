@@ -373,8 +373,11 @@ impl Board {
         if self.id.is_empty() {
             return Err("id is empty".into());
         }
-        if (has_ttl || deadline.claimed_at_plus.is_some()) && self.claimed_at.is_none() {
+        if deadline.claimed_at_plus.is_some() && self.claimed_at.is_none() {
             return Err("this deadline needs claimed_at".into());
+        }
+        if has_ttl && self.claimed_at.is_none() && self.beat_at.is_none() {
+            return Err("a TTL needs claimed_at or beat_at to count from".into());
         }
         for (verb, act) in [("reclaim", &self.reclaim), ("release", &self.release), ("extend", &self.extend)]
         {

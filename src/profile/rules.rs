@@ -114,6 +114,7 @@ fn deadline_rule(
     kinds: &BTreeMap<String, Thresholds>,
 ) -> DeadlineRule {
     let deadline = &board.deadline;
+    let counts_from = board.claimed_at.as_ref().or(board.beat_at.as_ref());
     let operator_set_one = thresholds.ttl.is_some() || kinds.values().any(|kind| kind.ttl.is_some());
     if deadline.column.is_some() {
         DeadlineRule::Lease
@@ -121,7 +122,7 @@ fn deadline_rule(
         DeadlineRule::Timeout
     } else if deadline.holder && registry.is_some() {
         DeadlineRule::Holder
-    } else if deadline.ttl.is_some() || operator_set_one && board.claimed_at.is_some() {
+    } else if deadline.ttl.is_some() || operator_set_one && counts_from.is_some() {
         DeadlineRule::Ttl
     } else {
         DeadlineRule::Never

@@ -23,6 +23,10 @@ pub enum StoreError {
     Locked { path: PathBuf, waited_ms: u128, code: i32 },
     #[error("{}: the database is damaged (code {code}): {message}; run `sqlite3 FILE 'PRAGMA integrity_check'` on a copy", path.display())]
     Corrupt { path: PathBuf, code: i32, message: String },
+    #[error("{}: cannot be written: {why}", path.display())]
+    ReadOnly { path: PathBuf, why: String },
+    #[error("{}: the file was replaced while it was open; look again", path.display())]
+    Replaced { path: PathBuf },
     #[error("{}: the file was deleted while it was watched", path.display())]
     Deleted { path: PathBuf },
     #[error("{}: {message} (code {code}), in: {doing}", path.display())]

@@ -1,6 +1,9 @@
 //! SQLite files: a thread of its own owns the connection of each.
 
+mod act;
+mod actor;
 mod ask;
+mod audit_table;
 mod bind;
 mod bound;
 mod cell;
@@ -10,6 +13,7 @@ mod functions;
 mod history;
 mod holders;
 mod hop;
+mod image;
 mod listing;
 mod open;
 mod plan;
@@ -22,6 +26,8 @@ mod schema;
 mod sets;
 mod stream;
 mod surroundings;
+mod touched;
+mod undo;
 mod watch;
 
 use std::sync::mpsc;
@@ -30,9 +36,11 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::StoreError;
+pub use actor::{Acted, Actor, Order, Pending, Place, Seen};
 pub use fit::{Fit, FitBoard, fits};
 pub use history::Trace;
 pub use holders::{Holder, Prober};
+pub use image::{Change, Image, Side};
 pub use listing::Listed;
 pub use reader::{Options, Profiles, Reader, clock};
 pub use stream::Tally;

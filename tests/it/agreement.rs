@@ -385,6 +385,25 @@ fn on_task_queue_databases_without_a_registry() {
 }
 
 #[test]
+fn on_a_system_that_keeps_nothing_but_heartbeats() {
+    let profile = "title = 'Beats'\n[[claim]]\nname = 'job'\ntable = 'beats'\nid = 'id'\nkind = 'kind'\nbeat_at = 'beat'\n\
+                   time = 'unix_ms'\ndeadline = { ttl = { a = '5m' }, otherwise = '30m' }\n";
+    let profile = Profile::parse("beats", profile).expect("the profile");
+    agree(
+        &[Table {
+            name: "beats",
+            columns: &[
+                ("id", "TEXT PRIMARY KEY", Column::Key),
+                ("kind", "TEXT", Column::One(&["a", "b"])),
+                ("beat", "INTEGER", Column::Milliseconds),
+            ],
+            indexes: &["beat", "kind, beat"],
+        }],
+        &Profiles::Named(vec![profile]),
+    );
+}
+
+#[test]
 fn on_an_invented_system_with_every_kind_of_value() {
     let profile = Profile::parse("invented", include_str!("invented/profile.toml")).expect("the profile");
     let profiles = Profiles::Named(vec![profile]);

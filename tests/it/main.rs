@@ -3,6 +3,7 @@
 // Test code may fail loudly anywhere, not only inside the test functions.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod acts;
 mod agreement;
 mod documents;
 mod failures;
@@ -13,5 +14,6 @@ mod liveness;
 mod processes;
 mod queues;
 mod support;
+mod trail;
 mod verdicts;
 mod watching;

@@ -1,1 +1,148 @@
-//! To come.
+//! The tables of popular queues, each with a profile and nothing else: no queue needs code.
+//!
+//! The tables are those that the libraries create, less columns that no claim depends on.
+
+mod django;
+mod java;
+mod python;
+mod rails;
+mod traps;
+mod workers;
+
+use crate::support::{Database, MINUTE, NOW, claimtop, stdout};
+use chrono::DateTime;
+use claimtop::profile::format::{Act, Board, Engine, Profile};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const HOUR: i64 = 60 * MINUTE;
+
+/// A database of one queue, and the path of the profile that reads it.
+struct Queue {
+    database: Database,
+    profile: String,
+}
+
+impl Queue {
+    /// The queue with the profile `queues/NAME.toml`.
+    fn new(name: &str, schema: &str) -> Queue {
+        let file = format!("{name}.toml");
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "it", "queues", &file].iter().collect();
+        Queue { database: Database::new(schema), profile: path.to_string_lossy().into_owned() }
+    }
+
+    fn run(&self, sql: &str, values: impl rusqlite::Params) {
+        self.database.run(sql, values);
+    }
+
+    fn parsed(&self) -> Profile {
+        let text = std::fs::read_to_string(&self.profile).expect("the profile");
+        Profile::parse("queue", &text)
+            .and_then(|profile| profile.on(Engine::Sqlite))
+            .expect("a valid profile")
+    }
+
+    fn list(&self) -> Vec<Json> {
+        self.database.list(&["--profile", &self.profile])
+    }
+
+    /// `check --json`, for what no single claim tells.
+    fn check(&self) -> Json {
+        self.database.check_with(&["--profile", &self.profile]).0
+    }
+
+    /// The one claim with this id.
+    fn claim(&self, id: &str) -> Json {
+        let all = self.list();
+        let found: Vec<&Json> = all.iter().filter(|claim| claim["id"] == id).collect();
+        assert_eq!(found.len(), 1, "claims named {id} in {all:#?}");
+        found[0].clone()
+    }
+
+    /// These claims and no others, each with its verdict and its reasons, worst first. `check`
+    /// counts the same, no field of the profile is left out, and its acts are SQL of this database.
+    fn expect(&self, expected: &[(&str, &str, &[&str])]) {
+        self.expect_with(&["--profile", &self.profile], expected);
+        let fit = claimtop(&["profile", "check", &self.profile], &self.database.path());
+        let fit = stdout(&fit);
+        assert!(!fit.contains("not in this database") && !fit.contains("left out"), "{fit}");
+        for board in &self.parsed().boards {
+            self.expect_acts_compile(board);
+        }
+    }
+
+    fn expect_with(&self, options: &[&str], expected: &[(&str, &str, &[&str])]) {
+        let mut found: Vec<Json> = self
+            .database
+            .list(options)
+            .iter()
+            .map(|claim| json!([claim["id"], claim["verdict"], claim["reasons"]]))
+            .collect();
+        found.sort_by_key(ToString::to_string);
+        let mut wanted: Vec<Json> = expected.iter().map(|claim| json!(claim)).collect();
+        wanted.sort_by_key(ToString::to_string);
+        assert_eq!(found, wanted);
+
+        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+        for reason in expected.iter().flat_map(|(_, _, reasons)| *reasons) {
+            *reasons.entry(reason).or_default() += 1;
+        }
+        let (check, exit) = self.database.check_with(options);
+        assert_eq!(check["ok"], true, "{check:#}");
+        assert_eq!(check["exact"], true, "{check:#}");
+        assert_eq!(check["notices"], json!([]));
+        assert_eq!(check["claims"]["total"], expected.len());
+        let healthy = expected.iter().filter(|(_, verdict, _)| *verdict == "healthy").count();
+        assert_eq!(check["claims"]["healthy"], healthy);
+        let counted: BTreeMap<String, u64> =
+            serde_json::from_value(check["reasons"].clone()).expect("counts by reason");
+        let counted: BTreeMap<&str, u64> = counted
+            .iter()
+            .filter(|(_, count)| **count > 0)
+            .map(|(reason, count)| (reason.as_str(), *count))
+            .collect();
+        assert_eq!(counted, reasons);
+        let worst = expected.iter().map(|(_, verdict, _)| match *verdict {
+            "stale" | "orphaned" => 2,
+            "expiring" | "unknown" => 1,
+            _ => 0,
+        });
+        assert_eq!(exit, worst.max().unwrap_or(0));
+    }
+
+    /// Nothing is run: SQLite only has to understand the statements on the queue's own tables.
+    fn expect_acts_compile(&self, board: &Board) {
+        let acts = [&board.reclaim, &board.release, &board.extend];
+        for act in acts.into_iter().flatten() {
+            for sql in statements(board, act) {
+                if let Err(error) = self.database.connection.prepare(&sql) {
+                    panic!("{sql}: {error}");
+                }
+            }
+        }
+    }
+}
+
+fn statements(board: &Board, act: &Act) -> Vec<String> {
+    let table = board.table.replace('.', "\".\"");
+    let set: Vec<String> = act.set.iter().map(|(column, value)| format!("\"{column}\" = {value}")).collect();
+    let mut all = act.before.clone();
+    all.push(if act.delete {
+        format!("DELETE FROM \"{table}\"")
+    } else {
+        format!("UPDATE \"{table}\" AS c SET {}", set.join(", "))
+    });
+    all.extend(act.also.clone());
+    all.extend(act.blocked_by.iter().map(|sql| format!("SELECT {sql} FROM \"{table}\" AS c")));
+    all
+}
+
+/// A time as Rails and Django write it: UTC without saying so.
+fn naive(from_now: i64) -> String {
+    written(from_now, "%Y-%m-%d %H:%M:%S%.6f")
+}
+
+fn written(from_now: i64, format: &str) -> String {
+    DateTime::from_timestamp_millis(NOW + from_now).expect("a time").format(format).to_string()
+}

@@ -140,11 +140,13 @@ impl Binder<'_> {
             }
         };
         let needs_claimed_at = matches!(rules.deadline, DeadlineRule::Ttl | DeadlineRule::Timeout);
+        let needs_beat = rules.deadline == DeadlineRule::Ttl && board.claimed_at.is_none();
         let claimed_at = board
             .claimed_at
             .as_ref()
             .and_then(|time| scope.time("claimed_at", time, board.time, needs_claimed_at));
-        let beat_at = board.beat_at.as_ref().and_then(|time| scope.time("beat_at", time, board.time, false));
+        let beat_at =
+            board.beat_at.as_ref().and_then(|time| scope.time("beat_at", time, board.time, needs_beat));
         let deadline = board
             .deadline
             .column
@@ -165,7 +167,17 @@ impl Binder<'_> {
             None => (None, None),
         };
         let max_attempts = max_column.and_then(|column| scope.optional("max_attempts", column));
+        let own = [&kind, &timeout].into_iter().flatten().map(|sql| sql.text.clone());
+        let times =
+            [&claimed_at, &beat_at, &deadline].into_iter().flatten().map(|time| time.cell.text.clone());
+        let disowned = board.orphaned_when.as_ref().and_then(|sql| scope.predicate("orphaned_when", sql));
+        let looks_at_session = own.chain(times).chain(disowned.clone()).any(|sql| {
+            let statement = format!("SELECT {sql} FROM {} LIMIT 0", alone.trim_end());
+            self.connection.prepare(&statement).is_err()
+        });
         let bound = BoundBoard {
+            looks_at_session,
+            disowned,
             name: board.name.clone(),
             table: table.name.clone(),
             unit: board.time,
@@ -182,7 +194,6 @@ impl Binder<'_> {
             beat_at,
             deadline,
             timeout: timeout.map(|sql| sql.text),
-            disowned: board.orphaned_when.as_ref().and_then(|sql| scope.predicate("orphaned_when", sql)),
             attempts: board
                 .attempts
                 .as_ref()

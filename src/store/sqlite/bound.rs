@@ -44,10 +44,22 @@ pub struct BoundBoard {
     pub max_attempts: Option<String>,
     pub error: Option<String>,
     pub registry: Option<BoundRegistry>,
+    /// The claim's own values are partly taken from its holder's row.
+    pub looks_at_session: bool,
     pub backlog: Option<BoundBacklog>,
 }
 
 impl BoundBoard {
+    /// Whether time alone can end or begin a claim.
+    pub fn moves(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.contains(":now")) || self.from.contains(":now")
+    }
+
+    /// `FROM` with the registry if that is `needed`, here or by the claim's own values.
+    pub fn from_with(&self, needed: bool) -> String {
+        if needed || self.looks_at_session { self.joined() } else { self.from.clone() }
+    }
+
     /// `FROM` with the registry, where there is one.
     pub fn joined(&self) -> String {
         match (&self.registry, &self.holder) {
@@ -108,4 +120,11 @@ pub struct BoundBacklog {
     pub from: String,
     pub states: BTreeMap<String, String>,
     pub oldest: Option<TimeSql>,
+}
+
+impl BoundBacklog {
+    /// Whether time alone can change its counts.
+    pub fn moves(&self) -> bool {
+        self.states.values().any(|predicate| predicate.contains(":now"))
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::bound::{BoundBoard, BoundRegistry, TimeSql};
 use super::cell::{cell, to_sql};
 use super::reader::Reader;
-use super::run::{count, select};
+use super::run::{count, now_value, select};
 use super::stream::stream;
 use super::watch::Watch;
 use crate::domain::claim::{Claim, Process, Registry, Session, Worker};
@@ -134,10 +134,11 @@ pub fn claims_in_question(
     now: Moment,
 ) -> rusqlite::Result<Vec<i64>> {
     let mut claims = Vec::new();
+    let clock = [(":now".to_owned(), now_value(board, now))];
     let Some(pid) = &board.pid else { return Ok(claims) };
     let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else {
         let sql = format!("SELECT c.rowid FROM {} WHERE {} AND {pid} IS NOT NULL", board.from, held(board));
-        select(connection, &sql, &[], |rowid| claims.push(rowid))?;
+        select(connection, &sql, &clock, |rowid| claims.push(rowid))?;
         return Ok(claims);
     };
     let sql = format!(
@@ -156,7 +157,8 @@ pub fn claims_in_question(
             Process::Unknown => false,
         };
         if matters {
-            select(connection, &sql, &[(":holder".into(), to_sql(&id))], |rowid| claims.push(rowid))?;
+            let values = [clock[0].clone(), (":holder".to_owned(), to_sql(&id))];
+            select(connection, &sql, &values, |rowid| claims.push(rowid))?;
         }
     }
     Ok(claims)
@@ -218,7 +220,7 @@ fn registered(
         holders.push(Holder {
             profile: String::new(),
             listed_in: registry.table.clone(),
-            claims: held_by(connection, boards, registry, &id)?,
+            claims: held_by(connection, boards, registry, &id, now)?,
             is_stale: is_stale(board, &session, now),
             beat_at: session.beat_at,
             started_at: session.started_at,
@@ -236,6 +238,7 @@ fn held_by(
     boards: &[&BoundBoard],
     registry: &BoundRegistry,
     id: &Value,
+    now: Moment,
 ) -> rusqlite::Result<u64> {
     let mut claims = 0;
     for board in boards {
@@ -247,7 +250,8 @@ fn held_by(
                 holder.text,
                 held(board)
             );
-            claims += count(connection, &sql, &[(":holder".into(), to_sql(id))])?;
+            let values = [(":now".to_owned(), now_value(board, now)), (":holder".to_owned(), to_sql(id))];
+            claims += count(connection, &sql, &values)?;
         }
     }
     Ok(claims)

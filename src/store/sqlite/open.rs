@@ -132,14 +132,66 @@ fn prepare(
 
 /// Everything a poll needs and nothing else: profiles bring SQL of their own.
 fn only_reading(context: AuthContext<'_>) -> Authorization {
-    const PRAGMAS: [&str; 6] =
-        ["data_version", "schema_version", "table_xinfo", "table_list", "index_list", "index_xinfo"];
+    const PRAGMAS: [&str; 7] = [
+        "data_version",
+        "schema_version",
+        "table_xinfo",
+        "table_list",
+        "index_list",
+        "index_xinfo",
+        "foreign_key_list",
+    ];
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
         AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
         AuthAction::Transaction { .. } => Authorization::Allow,
         AuthAction::Pragma { pragma_name, .. } if PRAGMAS.contains(&pragma_name) => Authorization::Allow,
         _ => Authorization::Deny,
+    }
+}
+
+/// Opens `path` for acts.
+pub fn read_write(path: &Path, busy_timeout: Duration) -> Result<Connection, StoreError> {
+    use rustix::fs::{Access, access};
+    let read_only = |why: &str| StoreError::ReadOnly { path: path.into(), why: why.into() };
+    match access(path, Access::WRITE_OK) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::ROFS) => return Err(read_only("its file system is read-only")),
+        Err(_) => return Err(read_only("this user may not write the file")),
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if access(folder, Access::WRITE_OK).is_err() {
+        return Err(read_only("this user may not write in its folder, where SQLite keeps its journal"));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags).and_then(|mut connection| {
+        connection.busy_timeout(busy_timeout)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(128);
+        functions::register(&connection)?;
+        connection.authorizer(Some(reading_and_changing_rows))?;
+        Ok(connection)
+    });
+    opened.map_err(|error| explain(path, &error, busy_timeout, "opening for writing"))
+}
+
+/// What an act needs: rows of ordinary tables, and transactions. Never the schema, other files or
+/// settings.
+fn reading_and_changing_rows(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Insert { table_name }
+        | AuthAction::Update { table_name, .. }
+        | AuthAction::Delete { table_name } => {
+            if table_name.starts_with("sqlite_") {
+                Authorization::Deny
+            } else {
+                Authorization::Allow
+            }
+        }
+        AuthAction::Savepoint { .. } => Authorization::Allow,
+        _ => only_reading(context),
     }
 }
 

@@ -86,7 +86,7 @@ impl Window {
 impl Probe {
     /// The whole predicate, with parameters that end in `suffix`.
     pub fn predicate(&self, suffix: &str) -> String {
-        let mut all: Vec<String> = self.only.iter().map(|sql| sql.replace("{}", suffix)).collect();
+        let mut all: Vec<String> = self.only.iter().map(|sql| sql.replace(MARK, suffix)).collect();
         if let Some(window) = &self.window {
             all.push(window.sql(&format!(":from{suffix}"), &format!(":to{suffix}")));
         }
@@ -104,7 +104,7 @@ impl Probe {
         let mut all: Vec<(String, SqlValue)> = self
             .params
             .iter()
-            .map(|(name, unit, edge)| (name.replace("{}", suffix), bound(edge.micros(board, now), *unit)))
+            .map(|(name, unit, edge)| (name.replace(MARK, suffix), bound(edge.micros(board, now), *unit)))
             .collect();
         if let Some(window) = &self.window {
             let (from, to) = edges.unwrap_or_else(|| window.edges(board, now));
@@ -133,6 +133,9 @@ impl Window {
         (self.from.micros(board, now), self.to.micros(board, now))
     }
 }
+
+/// Stands in predicates for the suffix of their parameters; no SQL that a profile brings has it.
+const MARK: &str = "\u{1}";
 
 const TICK: Span = Span::micros(1);
 const FIRST: Edge = Edge::Fixed(Moment::EARLIEST);
@@ -219,8 +222,8 @@ fn deadlines(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
             }
         }
         DeadlineRule::Timeout => timeouts(board, limits, probes),
-        DeadlineRule::Ttl => match (limits.ttl, &board.claimed_at) {
-            (Some(ttl), Some(claimed_at)) => ttls(board, limits, ttl, claimed_at, probes),
+        DeadlineRule::Ttl => match (limits.ttl, board.claimed_at.as_ref().or(board.beat_at.as_ref())) {
+            (Some(ttl), Some(since)) => ttls(board, limits, ttl, since, probes),
             _ => probes.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), false)),
         },
         DeadlineRule::Never => probes.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), false)),
@@ -248,8 +251,8 @@ fn timeouts(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     probes.push(moving(Tag::Reason(Reason::LeaseExpired), &deadline, FIRST, now));
     probes.push(moving(Tag::Runaway, &at("claimtop_runaway", ""), FIRST, Edge::Claims(TICK)));
     let mut near = moving(Tag::Reason(Reason::DeadlineNear), &deadline, now, last());
-    near.only.push(format!("claimtop_near({arguments}, {warn}) < :soon{{}}"));
-    near.params.push((":soon{}".into(), TimeUnit::UnixUs, Edge::Claims(TICK)));
+    near.only.push(format!("claimtop_near({arguments}, {warn}) < :soon{MARK}"));
+    near.params.push((format!(":soon{MARK}"), TimeUnit::UnixUs, Edge::Claims(TICK)));
     near.strips = false;
     probes.push(near);
 }
@@ -261,7 +264,8 @@ fn ttls(board: &BoundBoard, limits: &Thresholds, ttl: Span, claimed_at: &TimeSql
     let cut = Edge::Claims(minus(ttl));
     let warned = Edge::Claims(Span::micros(limits.warn_of(ttl).as_micros() - ttl.as_micros() + 1));
     let double = Edge::Claims(plus_tick(minus(ttl.times(2))));
-    let Some(beat) = &board.beat_at else {
+    // Where the system keeps only one of the two, that decides.
+    let Some(beat) = board.beat_at.as_ref().filter(|_| board.claimed_at.is_some()) else {
         probes.push(moving(exceeded, claimed_at, FIRST, cut));
         probes.push(moving(near, claimed_at, cut, warned));
         probes.push(moving(Tag::Runaway, claimed_at, FIRST, double));
@@ -271,9 +275,11 @@ fn ttls(board: &BoundBoard, limits: &Thresholds, ttl: Span, claimed_at: &TimeSql
     let unit = beat.compared_in();
     let before = |tag: Tag, from: Edge, to: Edge| {
         let mut probe = moving(tag, claimed_at, from, to);
-        probe.only.push(format!("({} IS NULL OR ({b} >= :first{{}} AND {b} < :beat{{}}))", beat.cell.text));
-        probe.params.push((":first{}".into(), unit, FIRST));
-        probe.params.push((":beat{}".into(), unit, to));
+        probe
+            .only
+            .push(format!("({} IS NULL OR ({b} >= :first{MARK} AND {b} < :beat{MARK}))", beat.cell.text));
+        probe.params.push((format!(":first{MARK}"), unit, FIRST));
+        probe.params.push((format!(":beat{MARK}"), unit, to));
         probe.strips = false;
         probe
     };
@@ -282,9 +288,9 @@ fn ttls(board: &BoundBoard, limits: &Thresholds, ttl: Span, claimed_at: &TimeSql
     // Near, because it was claimed so long ago, or because it beat so long ago.
     probes.push(before(near, cut, warned));
     let mut beaten = moving(near, claimed_at, FIRST, cut);
-    beaten.only.push(format!("{b} >= :cut{{}} AND {b} < :beat{{}}"));
-    beaten.params.push((":cut{}".into(), unit, cut));
-    beaten.params.push((":beat{}".into(), unit, warned));
+    beaten.only.push(format!("{b} >= :cut{MARK} AND {b} < :beat{MARK}"));
+    beaten.params.push((format!(":cut{MARK}"), unit, cut));
+    beaten.params.push((format!(":beat{MARK}"), unit, warned));
     beaten.strips = false;
     probes.push(beaten);
 }
@@ -345,7 +351,9 @@ fn unreadable(board: &BoundBoard, probes: &mut Vec<Probe>) {
         bad(reason, claimed_at, true, None, probes);
     }
     if let Some(beat) = &board.beat_at {
-        bad(reason, beat, false, None, probes);
+        // It may be NULL, for the worker has not beaten yet, unless everything rests on it.
+        let alone = board.claimed_at.is_none() && board.rules.deadline == DeadlineRule::Ttl;
+        bad(reason, beat, alone, None, probes);
     }
     if let Some(registry) = &board.registry {
         for time in [Some(&registry.beat_at), registry.stale_at.as_ref()].into_iter().flatten() {
@@ -363,14 +371,14 @@ fn bad(tag: Tag, time: &TimeSql, null_is_bad: bool, session: Option<&String>, pr
         ways.push(format!("({there}{cell} IS NULL)"));
     }
     if time.unit.is_number() {
-        ways.push(format!("{cell} < :first{{}}"));
-        ways.push(format!("{cell} > :last{{}}"));
+        ways.push(format!("{cell} < :first{MARK}"));
+        ways.push(format!("{cell} > :last{MARK}"));
     } else {
         ways.push(format!("({cell} IS NOT NULL AND {} IS NULL)", time.comparable));
     }
     let mut probe = still(tag, vec![format!("({})", ways.join(" OR "))], session.is_some());
-    probe.params.push((":first{}".into(), time.unit, FIRST));
-    probe.params.push((":last{}".into(), time.unit, last()));
+    probe.params.push((format!(":first{MARK}"), time.unit, FIRST));
+    probe.params.push((format!(":last{MARK}"), time.unit, last()));
     probes.push(probe);
 }
 

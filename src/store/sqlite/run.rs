@@ -10,12 +10,18 @@ use crate::domain::time::{Moment, TimeUnit};
 
 /// `:now` as the profile's own expressions expect it.
 pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {
-    let now = board.rules.claim_now(now);
+    time_value(board, board.rules.claim_now(now))
+}
+
+/// An instant as the board's own columns hold it.
+pub fn time_value(board: &BoundBoard, moment: Moment) -> SqlValue {
     match board.unit {
         TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
-            bound(now.micros(), board.unit)
+            bound(moment.micros(), board.unit)
         }
-        TimeUnit::TextUtc | TimeUnit::Timestamptz | TimeUnit::Timestamp => SqlValue::Text(now.rfc3339()),
+        // What SQLite's own datetime() writes: texts are compared as texts, so the form matters.
+        TimeUnit::TextUtc => SqlValue::Text(moment.rfc3339()[..19].replace('T', " ")),
+        TimeUnit::Timestamptz | TimeUnit::Timestamp => SqlValue::Text(moment.rfc3339()),
     }
 }
 

@@ -1,12 +1,14 @@
 //! What a database holds: its tables and their columns.
 
 use rusqlite::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables of a database, by lower-case name.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     tables: BTreeMap<String, Table>,
+    /// Tables whose rows have triggers, or other rows that refer to them.
+    entangled: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub struct Table {
 pub struct Column {
     pub name: String,
     pub declared: String,
+    /// Computed from other columns, and so never written.
+    pub generated: bool,
 }
 
 impl Schema {
@@ -33,16 +37,33 @@ impl Schema {
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?;
         let mut info =
-            connection.prepare("SELECT name, type FROM pragma_table_xinfo(?1) WHERE hidden <> 1")?;
+            connection.prepare("SELECT name, type, hidden FROM pragma_table_xinfo(?1) WHERE hidden <> 1")?;
         for (name, kind, without_rowid) in tables {
             let columns: Vec<Column> = info
-                .query_map([&name], |row| Ok(Column { name: row.get(0)?, declared: row.get(1)? }))?
+                .query_map([&name], |row| {
+                    Ok(Column {
+                        name: row.get(0)?,
+                        declared: row.get(1)?,
+                        generated: row.get::<_, i64>(2)? != 0,
+                    })
+                })?
                 .collect::<Result<_, _>>()?;
             let shadowed = columns.iter().any(|column| column.name.eq_ignore_ascii_case("rowid"));
             let has_rowid = kind == "table" && !without_rowid && !shadowed;
             schema.tables.insert(name.to_ascii_lowercase(), Table { name, has_rowid, columns });
         }
+        let mut entangled = connection.prepare(
+            "SELECT lower(tbl_name) FROM sqlite_schema WHERE type = 'trigger'
+             UNION SELECT lower(f.\"table\") FROM sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f
+             WHERE t.type = 'table'",
+        )?;
+        schema.entangled = entangled.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         Ok(schema)
+    }
+
+    /// Whether a change of one of its rows may change others.
+    pub fn is_entangled(&self, table: &str) -> bool {
+        self.entangled.contains(&table.to_ascii_lowercase())
     }
 
     pub fn table(&self, name: &str) -> Option<&Table> {
@@ -63,6 +84,11 @@ impl Schema {
 }
 
 impl Table {
+    /// The columns that can be written.
+    pub fn written(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| !column.generated)
+    }
+
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name))
     }

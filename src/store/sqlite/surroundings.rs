@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use super::bound::{BoundBacklog, BoundBoard};
 use super::cell::{bound, cell};
 use super::plan::searches;
-use super::run::{count, is_larger};
+use super::run::{bind_known, count, is_larger, now_value};
 use super::watch::Since;
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
+use crate::domain::value::Value;
 
 #[derive(Debug, Default)]
 pub struct Surroundings {
@@ -29,8 +30,10 @@ impl Surroundings {
         since: Since,
         whole: usize,
     ) -> rusqlite::Result<()> {
-        if let (Since::Written, Some(backlog)) = (since, &board.backlog) {
-            self.count_backlog(connection, backlog, whole)?;
+        if let Some(backlog) = &board.backlog
+            && (since == Since::Written || backlog.moves())
+        {
+            self.count_backlog(connection, board, backlog, now, whole)?;
         }
         self.count_sessions(connection, board, now, since)
     }
@@ -38,9 +41,12 @@ impl Surroundings {
     fn count_backlog(
         &mut self,
         connection: &Connection,
+        board: &BoundBoard,
         backlog: &BoundBacklog,
+        now: Moment,
         whole: usize,
     ) -> rusqlite::Result<()> {
+        let clock = [(":now".to_owned(), now_value(board, now))];
         self.backlog.clear();
         self.oldest_queued = None;
         let large = is_larger(connection, &backlog.from, whole)?;
@@ -49,11 +55,14 @@ impl Surroundings {
             if large && !searches(connection, &sql, None)? {
                 continue;
             }
-            self.backlog.insert(state.clone(), count(connection, &sql, &[])?);
+            self.backlog.insert(state.clone(), count(connection, &sql, &clock)?);
             if let ("queued", Some(oldest)) = (state.as_str(), &backlog.oldest) {
                 let sql =
                     format!("SELECT min({}) FROM {} WHERE {predicate}", oldest.comparable, backlog.from);
-                let value = connection.prepare_cached(&sql)?.query_row([], |row| Ok(cell(row, 0)))?;
+                let mut statement = connection.prepare_cached(&sql)?;
+                bind_known(&mut statement, &clock)?;
+                let mut rows = statement.raw_query();
+                let value = rows.next()?.map_or(Value::Null, |row| cell(row, 0));
                 self.oldest_queued = oldest.compared_in().read(&value).at();
             }
         }

@@ -124,6 +124,8 @@ impl Watch {
             return self.surroundings.refresh(connection, &self.board, now, Since::Written, effort.whole);
         }
         self.surroundings.refresh(connection, &self.board, now, since, effort.whole)?;
+        // Where the clock itself says what is claimed, nothing can be taken from the last poll.
+        let since = if self.board.moves() { Since::Written } else { since };
         let mut changed = since == Since::Written;
         if since == Since::Written && self.total.indexed {
             self.total.count = count(connection, &self.total.sql, &self.now_binding(now))?;

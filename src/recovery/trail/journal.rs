@@ -1,0 +1,91 @@
+//! The file below a trail: opened, locked, read line by line, and appended to all or nothing.
+//!
+//! It is opened anew for every use. A journal that was moved aside is then not written to by a
+//! session that still held it, and every use has a lock of its own, threads included.
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::retry_on_intr;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::error::TrailError;
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+}
+
+impl Journal {
+    pub(super) fn at(folder: &Path) -> Journal {
+        Journal { path: folder.join("journal.jsonl") }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn error(&self, source: io::Error) -> TrailError {
+        TrailError::io(&self.path, source)
+    }
+
+    /// Makes the folder and the file, for their owner alone, unless they are there.
+    pub(super) fn create(&self, folder: &Path) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        self.writable()?;
+        // The name of a new file is safe on disk only with its folder.
+        OpenOptions::new().read(true).open(folder)?.sync_all()
+    }
+
+    fn writable(&self) -> io::Result<File> {
+        OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&self.path)
+    }
+
+    /// The file and its length, for one writer at a time, until the file is dropped.
+    pub(super) fn lock(&self) -> io::Result<(File, u64)> {
+        let file = self.writable()?;
+        retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
+        let length = file.metadata()?.len();
+        Ok((file, length))
+    }
+
+    /// Appends the text to a locked file of this length and waits until the disk has it. If that
+    /// fails, the file is cut back; should even this fail, the next append finds a torn line.
+    pub(super) fn append(mut file: &File, length: u64, text: &str) -> io::Result<()> {
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        if written.is_err() {
+            let _ = file.set_len(length).and_then(|()| file.sync_data());
+        }
+        written
+    }
+
+    /// Hands every line, with its newline, to `take`. A journal that is not there has no lines.
+    pub(super) fn each_line(&self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+        let Some(file) = self.readable()? else { return Ok(()) };
+        let mut lines = BufReader::new(&file).take(settled_length(&file)?);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            take(&line);
+            line.clear();
+        }
+        Ok(())
+    }
+
+    pub(super) fn readable(&self) -> io::Result<Option<File>> {
+        match OpenOptions::new().read(true).open(&self.path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The length when nobody was writing. What stands before it never changes again, so a long read
+/// needs no lock and keeps no writer waiting.
+fn settled_length(file: &File) -> io::Result<u64> {
+    retry_on_intr(|| flock(file, FlockOperation::LockShared))?;
+    let length = file.metadata()?.len();
+    flock(file, FlockOperation::Unlock)?;
+    Ok(length)
+}

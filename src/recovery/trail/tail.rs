@@ -1,0 +1,84 @@
+//! The end of the journal, found from behind: where the chain stands, and what must be mended
+//! before it can go on.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::anchor::Anchor;
+use super::link::Link;
+use super::scrap::seal;
+
+/// What is read at first; a line is seldom longer.
+const CHUNK: u64 = 64 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) head: Anchor,
+    mend: Mend,
+}
+
+/// What the file lacks at its end.
+#[derive(Debug)]
+enum Mend {
+    Nothing,
+    /// The last line is whole but for its newline.
+    Newline,
+    /// Bytes that are no part of the chain, and must be told apart from it.
+    Seal(Vec<u8>),
+}
+
+impl Tail {
+    /// Reads no more of the file than it takes to find the last line that holds.
+    pub(super) fn read(file: &File, length: u64) -> io::Result<Tail> {
+        let mut size = CHUNK;
+        loop {
+            let start = length.saturating_sub(size);
+            let mut bytes = vec![0; usize::try_from(length - start).map_err(io::Error::other)?];
+            file.read_exact_at(&mut bytes, start)?;
+            if let Some(tail) = Tail::find(&bytes) {
+                return Ok(tail);
+            }
+            if start == 0 {
+                let mend = if bytes.is_empty() { Mend::Nothing } else { Mend::Seal(bytes) };
+                return Ok(Tail { head: Anchor::start(), mend });
+            }
+            size = size.saturating_mul(4);
+        }
+    }
+
+    /// The first piece may have lost its beginning; then it is no link and the search goes on.
+    fn find(bytes: &[u8]) -> Option<Tail> {
+        let mut end = bytes.len();
+        loop {
+            let piece = bytes[..end].strip_suffix(b"\n").unwrap_or(&bytes[..end]);
+            let start = piece.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+            if let Some(link) = Link::read(&piece[start..]).filter(|link| link.holds) {
+                let mend = match &bytes[end..] {
+                    [] if piece.len() == end => Mend::Newline,
+                    [] => Mend::Nothing,
+                    scrap => Mend::Seal(scrap.to_vec()),
+                };
+                return Some(Tail { head: link.anchor(), mend });
+            }
+            if start == 0 {
+                return None;
+            }
+            end = start;
+        }
+    }
+
+    /// The text that must be written before the next line, and where the chain then stands.
+    pub(super) fn mended(self) -> serde_json::Result<(String, Anchor)> {
+        match self.mend {
+            Mend::Nothing => Ok((String::new(), self.head)),
+            Mend::Newline => Ok(("\n".into(), self.head)),
+            Mend::Seal(scrap) => {
+                // What was cut gets its newline from us; the seal speaks of the bytes before it.
+                let newline = if scrap.ends_with(b"\n") { "" } else { "\n" };
+                let (seal, head) = seal(&self.head, &scrap)?;
+                Ok((format!("{newline}{seal}\n"), head))
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The statements of an act: what the profile says is done, inside a guard that the program adds.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as SqlValue;
+
+use super::actor::{Order, Seen};
+use super::cell::bound;
+use super::probe::{Tag, compile};
+use super::run::{bind_known, now_value, time_value};
+use super::schema::{Schema, quoted};
+use super::watch::Watch;
+use crate::domain::recovery::Action;
+use crate::domain::time::Span;
+use crate::domain::verdict::{Reason, Set};
+use crate::profile::format::{Act, Board, Profile};
+
+/// What runs, in order, and the values it runs with.
+#[derive(Debug)]
+pub struct Statements {
+    /// Selects something if the act is forbidden.
+    pub blocked_by: Option<String>,
+    before: Vec<String>,
+    act: String,
+    also: Vec<String>,
+    pub values: Vec<(String, SqlValue)>,
+}
+
+/// Compiles an act on exactly the row that was looked at, or says why there is none.
+pub fn statements(
+    profile: &Profile,
+    schema: &Schema,
+    watch: &Watch,
+    fresh: &Seen,
+    order: &Order<'_>,
+) -> Result<Statements, String> {
+    let board = &watch.board;
+    let written = profile.boards.iter().find(|written| written.name == board.name);
+    let act = written.and_then(|written| act_of(written, order.action));
+    let act =
+        act.ok_or_else(|| format!("profile {} does not say how to {} here", profile.name, order.action))?;
+    let table = schema.table(&board.table).ok_or("its table is gone")?;
+
+    let (guard, mut values) = fresh.row.guard("c.", ":seen");
+    values.push((":rowid".into(), SqlValue::Integer(fresh.place.rowid)));
+    values.extend(words(watch, fresh, order));
+    let held = board.held.as_deref().unwrap_or("1");
+    let mut conditions = vec![format!("c.rowid = :rowid AND {guard}")];
+    if let Some(stale) = still_stale(watch, fresh, order, &mut values) {
+        conditions.push(format!(
+            "EXISTS (SELECT 1 FROM {} WHERE c.rowid = :rowid AND {held} AND ({stale}))",
+            board.joined()
+        ));
+    }
+    let conditions = conditions.join(" AND ");
+    let target = format!("{} AS c", quoted(&table.name));
+    let sql = if act.delete {
+        format!("DELETE FROM {target} WHERE {conditions}")
+    } else {
+        // Columns that this version of the system lacks are left out, as they are in reading.
+        let set = act
+            .set
+            .iter()
+            .filter_map(|(column, value)| Some(format!("{} = {value}", quoted(&table.column(column)?.name))));
+        let set: Vec<String> = set.collect();
+        if set.is_empty() {
+            return Err(format!("none of the columns that a {} sets is in this database", order.action));
+        }
+        format!("UPDATE {target} SET {} WHERE {conditions}", set.join(", "))
+    };
+    Ok(Statements {
+        blocked_by: act.blocked_by.as_ref().map(|predicate| {
+            format!("SELECT 1 FROM {} WHERE c.rowid = :rowid AND ({predicate})", board.joined())
+        }),
+        before: act.before.clone(),
+        act: sql,
+        also: act.also.clone(),
+        values,
+    })
+}
+
+fn act_of(board: &Board, action: Action) -> Option<&Act> {
+    match action {
+        Action::Reclaim => board.reclaim.as_ref(),
+        Action::Release => board.release.as_ref(),
+        Action::Extend => board.extend.as_ref(),
+    }
+}
+
+/// The values that a profile's expressions may name.
+fn words(watch: &Watch, fresh: &Seen, order: &Order<'_>) -> Vec<(String, SqlValue)> {
+    let board = &watch.board;
+    let claim = &fresh.judged.claim;
+    let limits = board.rules.for_kind(claim.kind.as_deref());
+    let by = order.word.by.or(limits.ttl).unwrap_or(limits.lease);
+    let text = |text: Option<&String>| text.map_or(SqlValue::Null, |text| SqlValue::Text(text.clone()));
+    let number = |number: Option<i64>| number.map_or(SqlValue::Null, SqlValue::Integer);
+    let minutes = limits.ttl.map(|ttl| ttl.as_micros() / Span::minutes(1).as_micros());
+    let why = match &order.word.reason {
+        Some(reason) => format!("{} ({reason})", fresh.why),
+        None => fresh.why.clone(),
+    };
+    let id = claim.key.0.first().map_or(SqlValue::Null, super::cell::to_sql);
+    vec![
+        (":now".into(), now_value(board, fresh.now)),
+        (":until".into(), time_value(board, board.rules.claim_now(fresh.now).plus(by))),
+        (":by".into(), bound(by.as_micros(), board.unit)),
+        (":ttl_minutes".into(), number(minutes)),
+        (":max_attempts".into(), number(claim.max_attempts)),
+        (":why".into(), SqlValue::Text(why)),
+        (":reason".into(), text(order.word.reason.as_ref())),
+        (":id".into(), id),
+        (":holder".into(), text(claim.holder.as_ref())),
+    ]
+}
+
+/// For a reclaim that nobody forces: that the claim is stale or orphaned is asked of the database
+/// once more, at this instant. A dead process is not its business.
+fn still_stale(
+    watch: &Watch,
+    fresh: &Seen,
+    order: &Order<'_>,
+    values: &mut Vec<(String, SqlValue)>,
+) -> Option<String> {
+    let by_kernel = fresh.judged.verdict.reasons.contains(Reason::ProcessDead);
+    if order.action != Action::Reclaim || order.word.force || by_kernel {
+        return None;
+    }
+    let mut stale = Vec::new();
+    for (at, probe) in compile(&watch.board).iter().enumerate() {
+        let counts = match probe.tag {
+            Tag::Reason(reason) => matches!(reason.set(), Set::Stale | Set::Orphaned),
+            Tag::OldBeat => true,
+            Tag::Runaway | Tag::BadDeadline => false,
+        };
+        if counts {
+            let suffix = format!("_{at}");
+            values.extend(probe.bindings(&suffix, &watch.board, fresh.now, None));
+            stale.push(probe.predicate(&suffix));
+        }
+    }
+    (!stale.is_empty()).then(|| stale.join(" OR "))
+}
+
+impl Statements {
+    /// Whether there is nothing but the act itself.
+    pub fn is_alone(&self) -> bool {
+        self.before.is_empty() && self.also.is_empty()
+    }
+
+    /// Runs the act; how many claims it changed.
+    pub fn run_act(&self, connection: &Connection) -> rusqlite::Result<usize> {
+        self.execute(connection, &self.act)
+    }
+
+    /// Runs everything; `false` unless the act changed exactly one claim.
+    pub fn run_all(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        for sql in &self.before {
+            self.execute(connection, sql)?;
+        }
+        if self.run_act(connection)? != 1 {
+            return Ok(false);
+        }
+        for sql in &self.also {
+            match self.execute(connection, sql) {
+                // A log that this version of the system does not keep.
+                Err(rusqlite::Error::SqlInputError { .. }) => {}
+                other => {
+                    other?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn execute(&self, connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
+        let mut statement = connection.prepare_cached(sql)?;
+        bind_known(&mut statement, &self.values)?;
+        statement.raw_execute()
+    }
+
+    /// Everything as it would run, and the values it names.
+    pub fn preview(&self) -> Vec<String> {
+        let all = self.before.iter().chain([&self.act]).chain(&self.also);
+        let named = |sql: &String| {
+            let used = self.values.iter().filter(|(name, _)| mentions(sql, name));
+            let values: Vec<String> =
+                used.map(|(name, value)| format!("{name} = {}", shown(value))).collect();
+            format!("{sql}\n  with {}", values.join(", "))
+        };
+        all.map(named).collect()
+    }
+}
+
+/// Whether the statement names exactly this parameter.
+fn mentions(sql: &str, name: &str) -> bool {
+    sql.match_indices(name).any(|(at, _)| {
+        let next = sql[at + name.len()..].chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+fn shown(value: &SqlValue) -> String {
+    match value {
+        SqlValue::Null => "NULL".into(),
+        SqlValue::Integer(number) => number.to_string(),
+        SqlValue::Real(number) => number.to_string(),
+        SqlValue::Text(text) => format!("'{}'", crate::domain::visible::visible(text)),
+        SqlValue::Blob(bytes) => format!("{} bytes", bytes.len()),
+    }
+}

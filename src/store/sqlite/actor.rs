@@ -1,0 +1,403 @@
+//! One SQLite file, acted on: look at a claim, then change exactly that, or say what moved.
+//!
+//! Everything happens inside one `BEGIN IMMEDIATE` transaction: the row is read again, compared
+//! with what was seen, judged again, changed by a statement that carries every one of its columns
+//! as a guard, and recorded before the commit.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as SqlValue;
+use serde_json::{Value as Json, json};
+
+use super::act::{Statements, statements};
+use super::audit_table;
+use super::image::{Change, Image, Side};
+use super::open::{self, Identity};
+use super::reader::{Options, Reader, clock};
+use super::run::bind_known;
+use super::schema::Schema;
+use super::touched;
+use super::watch::Watch;
+use crate::domain::evidence::{Conclusion, conclude, why};
+use crate::domain::recovery::{Action, Outcome, Word, permit};
+use crate::domain::snapshot::Judged;
+use crate::domain::time::Moment;
+use crate::domain::verdict::Reason;
+use crate::domain::visible::visible;
+use crate::store::StoreError;
+
+/// A claim as an operator saw it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub place: Place,
+    pub judged: Judged,
+    pub conclusion: Conclusion,
+    pub why: String,
+    /// Its whole row.
+    pub row: Image,
+    /// Its holder's whole row in the registry, if there is one.
+    pub session: Option<Image>,
+    pub now: Moment,
+}
+
+/// Where a claim is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub profile: usize,
+    pub board: usize,
+    pub rowid: i64,
+}
+
+/// An act that is ready to be committed, for the record.
+#[derive(Debug)]
+pub struct Pending<'a> {
+    pub seen: &'a Seen,
+    pub profile: &'a str,
+    pub board: &'a str,
+    pub address: String,
+    pub before: Json,
+    pub after: Json,
+    pub db_at: Moment,
+}
+
+/// What came of an act.
+#[derive(Debug)]
+pub struct Acted {
+    pub outcome: Outcome,
+    pub changes: Vec<Change>,
+    /// The statements with their values, for a dry run.
+    pub preview: Vec<String>,
+}
+
+impl Acted {
+    fn nothing(outcome: Outcome) -> Acted {
+        Acted { outcome, changes: Vec::new(), preview: Vec::new() }
+    }
+
+    pub fn images(&self, side: Side) -> Json {
+        Json::Array(self.changes.iter().map(|change| change.json(side)).collect())
+    }
+}
+
+/// Writes the record of a pending act; an error means that the act must not be.
+pub type Recorder<'a> = dyn FnMut(&Pending<'_>) -> Result<(), String> + 'a;
+
+/// How an act is to be done.
+#[derive(Debug, Clone)]
+pub struct Order<'a> {
+    pub action: Action,
+    pub word: &'a Word,
+    pub action_id: &'a str,
+    /// Everything but the commit.
+    pub dry_run: bool,
+}
+
+/// Reads like a [`Reader`] and can write.
+#[derive(Debug)]
+pub struct Actor {
+    pub(super) reader: Reader,
+    pub(super) writer: Connection,
+    pub(super) schema: Schema,
+    identity: Identity,
+}
+
+impl Actor {
+    pub fn open(options: Options) -> Result<Actor, StoreError> {
+        let reader = Reader::open(options)?;
+        let path = &reader.options.path;
+        let writer = open::read_write(path, reader.options.busy_timeout)?;
+        let identity = Identity::at(path)?;
+        let schema = reader.sql("reading the schema", Schema::read)?;
+        Ok(Actor { reader, writer, schema, identity })
+    }
+
+    pub fn reader(&mut self) -> &mut Reader {
+        &mut self.reader
+    }
+
+    fn now(&self) -> Moment {
+        self.reader.options.frozen_at.unwrap_or_else(clock)
+    }
+
+    pub(super) fn watch(&self, place: Place) -> &Watch {
+        &self.reader.watched[place.profile].boards[place.board]
+    }
+
+    /// The claims that an address, or a bare id, means.
+    pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        let now = self.now();
+        let mut found = Vec::new();
+        for profile in 0..self.reader.watched.len() {
+            for number in 0..self.reader.watched[profile].boards.len() {
+                let watch = &self.reader.watched[profile].boards[number];
+                if !watch.board.has_rowid || board.is_some_and(|board| board != watch.board.name) {
+                    continue;
+                }
+                let prefix = format!("{}/{}/", self.reader.watched[profile].name, watch.board.name);
+                let id = wanted.strip_prefix(&prefix).map_or_else(|| wanted.to_owned(), decoded);
+                for rowid in self.rows_with_id(watch, &id, now)? {
+                    let place = Place { profile, board: number, rowid };
+                    found.extend(self.look(&self.reader.connection, place, now)?);
+                }
+            }
+        }
+        // A bare id may be part of another's; the address of each tells.
+        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
+        Ok(found)
+    }
+
+    fn rows_with_id(&self, watch: &Watch, id: &str, now: Moment) -> Result<Vec<i64>, StoreError> {
+        let parts: Vec<&str> = if watch.board.id.len() == 1 { vec![id] } else { id.split(',').collect() };
+        if parts.len() != watch.board.id.len() {
+            return Ok(Vec::new());
+        }
+        let held = watch.board.held.as_deref().unwrap_or("1");
+        let keys = watch.board.id.iter().enumerate().map(|(at, key)| format!("{key} = :key{at}"));
+        let keys = keys.collect::<Vec<_>>().join(" AND ");
+        let sql = format!("SELECT c.rowid FROM {} WHERE {held} AND {keys}", watch.board.from);
+        let mut values = vec![(":now".to_owned(), super::run::now_value(&watch.board, now))];
+        for (at, part) in parts.iter().enumerate() {
+            values.push((format!(":key{at}"), SqlValue::Text((*part).into())));
+        }
+        self.reader.sql("looking for the claim", |connection| {
+            let mut rows = Vec::new();
+            super::run::select(connection, &sql, &values, |rowid| rows.push(rowid))?;
+            Ok(rows)
+        })
+    }
+
+    pub fn address(&self, seen: &Seen) -> String {
+        let watched = &self.reader.watched[seen.place.profile];
+        let board = &watched.boards[seen.place.board].board.name;
+        format!("{}/{board}/{}", watched.name, seen.judged.claim.key.address())
+    }
+
+    /// A claim as it is now, if it is one.
+    pub(super) fn look(
+        &self,
+        connection: &Connection,
+        place: Place,
+        now: Moment,
+    ) -> Result<Option<Seen>, StoreError> {
+        let watch = self.watch(place);
+        let look = || -> rusqlite::Result<Option<Seen>> {
+            let Some(judged) = watch.fetch(connection, place.rowid, now, true)? else { return Ok(None) };
+            let Some(table) = self.schema.table(&watch.board.table) else { return Ok(None) };
+            let Some(row) = Image::read(connection, table, place.rowid)? else { return Ok(None) };
+            let rules = &watch.board.rules;
+            Ok(Some(Seen {
+                place,
+                conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
+                why: why(&judged.claim, &judged.verdict, rules, now),
+                session: self.session_row(connection, watch, place.rowid)?,
+                judged,
+                row,
+                now,
+            }))
+        };
+        look().map_err(|error| self.reader.sentence(&error, "looking at the claim"))
+    }
+
+    fn session_row(
+        &self,
+        connection: &Connection,
+        watch: &Watch,
+        rowid: i64,
+    ) -> rusqlite::Result<Option<Image>> {
+        let (Some(registry), Some(holder)) = (&watch.board.registry, &watch.board.holder) else {
+            return Ok(None);
+        };
+        let Some(table) = self.schema.table(&registry.table) else { return Ok(None) };
+        let sql = format!(
+            "SELECT s.rowid FROM {} JOIN {} ON {} = {} WHERE c.rowid = ?1",
+            watch.board.from, registry.from, registry.id.text, holder.text
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([rowid])?;
+        match rows.next()? {
+            Some(row) => Image::read(connection, table, row.get(0)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
+    pub fn act(
+        &mut self,
+        seen: &Seen,
+        order: &Order<'_>,
+        record: &mut Recorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        self.begin()?;
+        let acted = self.act_inside(seen, order, record);
+        self.end(acted, order.dry_run)
+    }
+
+    /// Takes the write lock, on the file that the path leads to.
+    pub(super) fn begin(&mut self) -> Result<(), StoreError> {
+        if Identity::at(&self.reader.options.path)? != self.identity {
+            return Err(StoreError::Replaced { path: self.reader.options.path.clone() });
+        }
+        self.write("beginning", |writer| writer.execute_batch("BEGIN IMMEDIATE"))
+    }
+
+    /// Commits what was applied and takes everything else back.
+    pub(super) fn end(
+        &mut self,
+        acted: Result<Acted, StoreError>,
+        dry_run: bool,
+    ) -> Result<Acted, StoreError> {
+        let commit = matches!(&acted, Ok(Acted { outcome: Outcome::Applied, .. })) && !dry_run;
+        let ending = if commit { "COMMIT" } else { "ROLLBACK" };
+        let ended = self.write(ending, |writer| writer.execute_batch(ending));
+        if let Err(error) = ended {
+            // A commit that failed has not happened, as long as the transaction can be taken back.
+            let taken_back = self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok();
+            return match acted {
+                Ok(acted) if taken_back => {
+                    Ok(Acted { outcome: Outcome::Refused(error.to_string()), ..acted })
+                }
+                Ok(acted) => Ok(Acted { outcome: Outcome::Unknown(error.to_string()), ..acted }),
+                Err(first) => Err(first),
+            };
+        }
+        acted
+    }
+
+    pub(super) fn write<T>(
+        &self,
+        doing: &str,
+        run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        run(&self.writer).map_err(|error| self.reader.sentence(&error, doing))
+    }
+
+    fn act_inside(
+        &mut self,
+        seen: &Seen,
+        order: &Order<'_>,
+        record: &mut Recorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        let now = self.now();
+        let fresh = self.look(&self.writer, seen.place, now)?;
+        let Some(fresh) = fresh else {
+            return Ok(Acted::nothing(Outcome::Moved(
+                "it is claimed no longer: finished or released".into(),
+            )));
+        };
+        if let Some(what) = moved(seen, &fresh) {
+            return Ok(Acted::nothing(Outcome::Moved(what)));
+        }
+        let judged = &fresh.judged;
+        if let Err(refusal) =
+            permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word)
+        {
+            return Ok(Acted::nothing(Outcome::Refused(refusal)));
+        }
+        let watch = self.watch(seen.place);
+        let written = &self.reader.watched[seen.place.profile].profile;
+        let statements = match statements(written, &self.schema, watch, &fresh, order) {
+            Ok(statements) => statements,
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+        };
+        let preview = statements.preview();
+        let changes = match self.run(&fresh, &statements)? {
+            Ok(changes) => changes,
+            Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
+        };
+        let acted = Acted { outcome: Outcome::Applied, changes, preview };
+        if order.dry_run {
+            return Ok(acted);
+        }
+        let pending = Pending {
+            seen: &fresh,
+            profile: &self.reader.watched[seen.place.profile].name,
+            board: &self.watch(seen.place).board.name,
+            address: self.address(&fresh),
+            before: acted.images(Side::Before),
+            after: acted.images(Side::After),
+            db_at: now,
+        };
+        if let Err(problem) = record(&pending) {
+            return Ok(Acted::nothing(Outcome::Refused(format!(
+                "the record could not be written: {problem}"
+            ))));
+        }
+        if self.schema.table(audit_table::NAME).is_some() {
+            let entry = json!({"action": order.action.as_str(), "address": pending.address,
+                "reason": order.word.reason, "before": pending.before, "after": pending.after});
+            self.write("writing the record", |writer| {
+                audit_table::insert(writer, order.action_id, &now.rfc3339(), &entry)
+            })?;
+        }
+        Ok(acted)
+    }
+
+    /// Runs the statements of an act and says which rows they changed, and how.
+    fn run(
+        &mut self,
+        fresh: &Seen,
+        statements: &Statements,
+    ) -> Result<Result<Vec<Change>, Outcome>, StoreError> {
+        let watch = self.watch(fresh.place);
+        let Some(table) = self.schema.table(&watch.board.table) else { return Ok(Ok(Vec::new())) };
+        let blocked = |writer: &Connection| -> rusqlite::Result<bool> {
+            match &statements.blocked_by {
+                Some(sql) => {
+                    let mut statement = writer.prepare(sql)?;
+                    bind_known(&mut statement, &statements.values)?;
+                    let mut rows = statement.raw_query();
+                    Ok(rows.next()?.is_some())
+                }
+                None => Ok(false),
+            }
+        };
+        if self.write("asking what forbids it", blocked)? {
+            return Ok(Err(Outcome::Refused("the profile forbids it for this claim (blocked_by)".into())));
+        }
+        if statements.is_alone() && !self.schema.is_entangled(&watch.board.table) {
+            let before = Some(fresh.row.clone());
+            if self.write("acting", |writer| statements.run_act(writer))? != 1 {
+                return Ok(Err(Outcome::Moved("it changed at the last moment".into())));
+            }
+            let rowid = fresh.place.rowid;
+            let after = self.write("reading it again", |writer| Image::read(writer, table, rowid))?;
+            return Ok(Ok(vec![Change { table: table.name.clone(), rowid, before, after }]));
+        }
+        let outcome = touched::run(&mut self.writer, &self.schema, |writer| statements.run_all(writer));
+        match outcome.map_err(|error| self.reader.sentence(&error, "acting"))? {
+            Some(changes) => Ok(Ok(changes)),
+            None => Ok(Err(Outcome::Moved("it changed at the last moment".into()))),
+        }
+    }
+}
+
+/// What has changed since the claim was seen, if anything has that matters.
+fn moved(seen: &Seen, fresh: &Seen) -> Option<String> {
+    let (was, is) = (&seen.judged.claim, &fresh.judged.claim);
+    let holder = is.holder.as_deref().map_or_else(|| "nobody".into(), visible);
+    let rests_on_session = [Reason::SessionStale, Reason::SessionMissing]
+        .iter()
+        .any(|reason| seen.judged.verdict.reasons.contains(*reason));
+    if seen.row == fresh.row {
+        let same = !rests_on_session || seen.session == fresh.session;
+        return (!same).then(|| "its session beats again, or is registered again".into());
+    }
+    Some(if was.holder != is.holder {
+        format!("taken by {holder}")
+    } else if was.claimed_at != is.claimed_at {
+        format!("claimed again by {holder}")
+    } else if was.beat_at != is.beat_at || was.lease != is.lease {
+        match is.beat_at.at() {
+            Some(beat) => format!("renewed {} ago by {holder}", fresh.now.since(beat)),
+            None => format!("renewed by {holder}"),
+        }
+    } else if was.kind != is.kind {
+        "its state changed".into()
+    } else {
+        "its row changed".into()
+    })
+}
+
+/// A percent-encoded id of an address.
+fn decoded(id: &str) -> String {
+    percent_encoding::percent_decode_str(id).decode_utf8_lossy().into_owned()
+}

@@ -1,0 +1,30 @@
+//! The table `claimtop_audit`: a record in the same transaction as the act, where it exists.
+
+use rusqlite::Connection;
+use serde_json::Value as Json;
+
+pub const NAME: &str = "claimtop_audit";
+
+/// Append-only by triggers: what is written stays.
+const CREATE: &str = "
+    CREATE TABLE IF NOT EXISTS claimtop_audit (
+      action_id TEXT PRIMARY KEY NOT NULL, at TEXT NOT NULL, record TEXT NOT NULL);
+    CREATE TRIGGER IF NOT EXISTS claimtop_audit_keeps BEFORE UPDATE ON claimtop_audit
+      BEGIN SELECT RAISE(ABORT, 'claimtop_audit is append-only'); END;
+    CREATE TRIGGER IF NOT EXISTS claimtop_audit_stays BEFORE DELETE ON claimtop_audit
+      BEGIN SELECT RAISE(ABORT, 'claimtop_audit is append-only'); END;";
+
+pub fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {CREATE} COMMIT"))
+}
+
+pub fn insert(connection: &Connection, action_id: &str, at: &str, record: &Json) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO claimtop_audit (action_id, at, record) VALUES (?1, ?2, ?3)";
+    connection.prepare_cached(sql)?.execute([action_id, at, &record.to_string()])?;
+    Ok(())
+}
+
+/// Whether the act with this id was committed.
+pub fn contains(connection: &Connection, action_id: &str) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM claimtop_audit WHERE action_id = ?1")?.exists([action_id])
+}
