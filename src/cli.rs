@@ -2,16 +2,20 @@
 //!
 //! Parsing only; each verb has a file of its own below this one.
 
+mod act;
+mod audit;
 mod check;
 mod list;
 mod output;
 mod pid;
 mod profiles;
+mod recovery;
 mod setup;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
+use crate::domain::recovery::Action;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::exit::Exit;
@@ -82,6 +86,24 @@ enum Verb {
         #[arg(long, value_name = "ID")]
         session: Option<String>,
     },
+    /// Take a claim from a holder that is gone, as the system's own recovery would
+    Reclaim(act::ActArgs),
+    /// Hand a claim back as its holder would: no attempt counted
+    Release(act::ActArgs),
+    /// Give a slow holder more time
+    Extend(act::ActArgs),
+    /// Take back an act, if nothing has changed since
+    Undo {
+        source: String,
+        /// The id of the act, as it was printed and as `audit list` shows it
+        action: String,
+        /// Why, for the trail
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// The trail of all acts
+    #[command(subcommand)]
+    Audit(audit::AuditVerb),
     /// Profiles: where a system keeps its claims
     #[command(subcommand)]
     Profile(ProfileVerb),
@@ -165,6 +187,11 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
             }
         }
         Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),
+        Verb::Reclaim(arguments) => act::run(&setup, Action::Reclaim, &arguments),
+        Verb::Release(arguments) => act::run(&setup, Action::Release, &arguments),
+        Verb::Extend(arguments) => act::run(&setup, Action::Extend, &arguments),
+        Verb::Undo { source, action, reason } => act::undo(&setup, &source, &action, reason.as_deref()),
+        Verb::Audit(verb) => audit::run(&setup, verb),
         Verb::Profile(verb) => profiles::run(&setup, verb),
     }
 }

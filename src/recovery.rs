@@ -1,3 +1,9 @@
 //! Recovery: acts that can be trusted, their record, and their undo.
+//!
+//! The store knows how to change exactly the row that was seen; the trail knows how to keep a
+//! record. Here they meet: intent before the commit, outcome after it, and no act without both.
 
+pub mod perform;
 pub mod trail;
+
+pub use perform::{Desk, Report};

@@ -3,6 +3,8 @@
 //! Every string of a database passes through [`crate::domain::visible`] or, in JSON, through an
 //! escape, before it reaches a terminal.
 
+pub mod act;
+pub mod audit;
 pub mod check;
 pub mod holders;
 pub mod json;

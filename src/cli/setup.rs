@@ -22,6 +22,8 @@ pub struct Setup {
     pub now: Option<Moment>,
     /// Whether the kernel is asked about the holders' processes.
     pub check_pid: bool,
+    /// Whether this session may not write, whatever the source.
+    read_only: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
 }
@@ -35,13 +37,32 @@ impl Setup {
         for name in &common.profile {
             named.push(library.find(name).map_err(|error| error.to_string())?);
         }
-        Ok(Setup { config, library, json: common.json, now: common.now, check_pid: common.check_pid, named })
+        Ok(Setup {
+            config,
+            library,
+            json: common.json,
+            now: common.now,
+            check_pid: common.check_pid,
+            read_only: common.read_only,
+            named,
+        })
     }
 
     /// The source that a word of the command line means.
     pub fn source(&self, word: &str) -> Source {
         let configured = self.config.named(word).and_then(|name| self.config.source.get(name));
         Source::parse(configured.map_or(word, |source| &source.at.0))
+    }
+
+    /// Whether the source that `word` means may not be written in this session.
+    pub fn is_read_only(&self, word: &str) -> bool {
+        let configured = self.config.named(word).and_then(|name| self.config.source.get(name));
+        self.read_only || configured.is_some_and(|source| source.read_only)
+    }
+
+    /// Whether the command line says which profiles to use.
+    pub fn names_profiles(&self) -> bool {
+        !self.named.is_empty()
     }
 
     /// The word as it may be printed: a URL without its password.

@@ -4,6 +4,7 @@ mod act;
 mod actor;
 mod ask;
 mod audit_table;
+mod batch;
 mod bind;
 mod bound;
 mod cell;

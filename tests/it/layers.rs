@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 7] = [
+const MAY_KNOW: [(&str, &[&str]); 8] = [
     ("domain", &["domain"]),
     ("exit", &[]),
     ("liveness", &["domain", "liveness"]),
     ("profile", &["domain", "profile"]),
     ("store", &["domain", "profile", "store"]),
     ("config", &["config", "domain", "profile", "store"]),
-    ("report", &["domain", "exit", "report", "store"]),
+    ("recovery", &["domain", "recovery", "store"]),
+    ("report", &["domain", "exit", "recovery", "report", "store"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

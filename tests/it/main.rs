@@ -13,6 +13,8 @@ mod layers;
 mod liveness;
 mod processes;
 mod queues;
+mod readonly;
+mod recovery;
 mod support;
 mod trail;
 mod verdicts;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::visible::safe;
 
-/// Why the journal could not be read or written. After any of these it holds what it held before.
+/// Why the journal could not be read or written. Its chain is then what it was before.
 #[derive(Debug, thiserror::Error)]
 pub enum TrailError {
     #[error("no room for the audit journal {}: {source}; free some space there and try again", shown(path))]

@@ -56,11 +56,11 @@ pub fn statements(
     let sql = if act.delete {
         format!("DELETE FROM {target} WHERE {conditions}")
     } else {
-        // Columns that this version of the system lacks are left out, as they are in reading.
-        let set = act
-            .set
-            .iter()
-            .filter_map(|(column, value)| Some(format!("{} = {value}", quoted(&table.column(column)?.name))));
+        // Columns that this version of the system lacks are left out, as they are in reading. The
+        // line break keeps a comment in a value from swallowing the guard.
+        let set = act.set.iter().filter_map(|(column, value)| {
+            Some(format!("{} = ({value}\n)", quoted(&table.column(column)?.name)))
+        });
         let set: Vec<String> = set.collect();
         if set.is_empty() {
             return Err(format!("none of the columns that a {} sets is in this database", order.action));
@@ -163,7 +163,7 @@ impl Statements {
         for sql in &self.also {
             match self.execute(connection, sql) {
                 // A log that this version of the system does not keep.
-                Err(rusqlite::Error::SqlInputError { .. }) => {}
+                Err(rusqlite::Error::SqlInputError { msg, .. }) if is_lacking(&msg) => {}
                 other => {
                     other?;
                 }
@@ -189,6 +189,11 @@ impl Statements {
         };
         all.map(named).collect()
     }
+}
+
+/// Whether SQLite complains of a table or column that is not there, and not of anything else.
+fn is_lacking(message: &str) -> bool {
+    message.contains("no such table") || message.contains("has no column named")
 }
 
 /// Whether the statement names exactly this parameter.

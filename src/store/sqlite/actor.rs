@@ -13,7 +13,7 @@ use super::audit_table;
 use super::image::{Change, Image, Side};
 use super::open::{self, Identity};
 use super::reader::{Options, Reader, clock};
-use super::run::bind_known;
+use super::run::{bind_known, now_value};
 use super::schema::Schema;
 use super::touched;
 use super::watch::Watch;
@@ -21,9 +21,9 @@ use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::recovery::{Action, Outcome, Word, permit};
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
-use crate::domain::verdict::Reason;
+use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::visible;
-use crate::store::StoreError;
+use crate::store::{Filter, StoreError};
 
 /// A claim as an operator saw it.
 #[derive(Debug, Clone)]
@@ -97,6 +97,7 @@ pub struct Actor {
     pub(super) reader: Reader,
     pub(super) writer: Connection,
     pub(super) schema: Schema,
+    schema_version: i64,
     identity: Identity,
 }
 
@@ -106,15 +107,28 @@ impl Actor {
         let path = &reader.options.path;
         let writer = open::read_write(path, reader.options.busy_timeout)?;
         let identity = Identity::at(path)?;
-        let schema = reader.sql("reading the schema", Schema::read)?;
-        Ok(Actor { reader, writer, schema, identity })
+        let mut actor = Actor { reader, writer, schema: Schema::default(), schema_version: -1, identity };
+        actor.read_schema()?;
+        Ok(actor)
+    }
+
+    /// Reads the schema anew if it has changed: a column that came since is compared like any other.
+    fn read_schema(&mut self) -> Result<(), StoreError> {
+        let version = self.write("reading the schema", |writer| {
+            writer.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+        })?;
+        if version != self.schema_version {
+            self.schema = self.write("reading the schema", Schema::read)?;
+            self.schema_version = version;
+        }
+        Ok(())
     }
 
     pub fn reader(&mut self) -> &mut Reader {
         &mut self.reader
     }
 
-    fn now(&self) -> Moment {
+    pub(super) fn now(&self) -> Moment {
         self.reader.options.frozen_at.unwrap_or_else(clock)
     }
 
@@ -124,6 +138,10 @@ impl Actor {
 
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        self.read_schema()?;
+        // The stopwatch of the last poll has nothing to say about this.
+        let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
+        watchless.map_err(|error| self.reader.sentence(&error, "looking for the claim"))?;
         let now = self.now();
         let mut found = Vec::new();
         for profile in 0..self.reader.watched.len() {
@@ -154,7 +172,7 @@ impl Actor {
         let keys = watch.board.id.iter().enumerate().map(|(at, key)| format!("{key} = :key{at}"));
         let keys = keys.collect::<Vec<_>>().join(" AND ");
         let sql = format!("SELECT c.rowid FROM {} WHERE {held} AND {keys}", watch.board.from);
-        let mut values = vec![(":now".to_owned(), super::run::now_value(&watch.board, now))];
+        let mut values = vec![(":now".to_owned(), now_value(&watch.board, now))];
         for (at, part) in parts.iter().enumerate() {
             values.push((format!(":key{at}"), SqlValue::Text((*part).into())));
         }
@@ -163,6 +181,53 @@ impl Actor {
             super::run::select(connection, &sql, &values, |rowid| rows.push(rowid))?;
             Ok(rows)
         })
+    }
+
+    /// Tells this file from every other, also after a rename.
+    pub fn fingerprint(&self) -> String {
+        self.identity.fingerprint()
+    }
+
+    /// The profile of a claim, and whether its tables could be anybody's.
+    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
+        let watched = &self.reader.watched[seen.place.profile];
+        (&watched.name, watched.profile.generic)
+    }
+
+    /// The claims in the sets of a filter, worst first.
+    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
+        let mut all = Vec::new();
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let rows = self.reader.members(filter)?;
+        let now = self.now();
+        for place in rows {
+            let seen = self.look(&self.reader.connection, place, now)?;
+            all.extend(seen.filter(|seen| filter.takes(&seen.judged)));
+            if all.len() == most {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Makes the table in which acts are recorded in their own transaction.
+    pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
+        let path = &self.reader.options.path;
+        let waited = self.reader.options.busy_timeout;
+        // A connection of its own: this one may not change the schema, and should not.
+        let made = Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(
+            |connection| {
+                connection.busy_timeout(waited)?;
+                audit_table::create(&connection)
+            },
+        );
+        made.map_err(|error| self.reader.sentence(&error, "making claimtop_audit"))
+    }
+
+    /// The profile and the board of a claim.
+    pub fn names(&self, seen: &Seen) -> (String, String) {
+        let watched = &self.reader.watched[seen.place.profile];
+        (watched.name.clone(), watched.boards[seen.place.board].board.name.clone())
     }
 
     pub fn address(&self, seen: &Seen) -> String {
@@ -188,7 +253,7 @@ impl Actor {
                 place,
                 conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
                 why: why(&judged.claim, &judged.verdict, rules, now),
-                session: self.session_row(connection, watch, place.rowid)?,
+                session: self.session_row(connection, watch, place.rowid, now)?,
                 judged,
                 row,
                 now,
@@ -202,17 +267,21 @@ impl Actor {
         connection: &Connection,
         watch: &Watch,
         rowid: i64,
+        now: Moment,
     ) -> rusqlite::Result<Option<Image>> {
         let (Some(registry), Some(holder)) = (&watch.board.registry, &watch.board.holder) else {
             return Ok(None);
         };
         let Some(table) = self.schema.table(&registry.table) else { return Ok(None) };
         let sql = format!(
-            "SELECT s.rowid FROM {} JOIN {} ON {} = {} WHERE c.rowid = ?1",
+            "SELECT s.rowid FROM {} JOIN {} ON {} = {} WHERE c.rowid = :rowid",
             watch.board.from, registry.from, registry.id.text, holder.text
         );
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([rowid])?;
+        let values =
+            [(":rowid".into(), SqlValue::Integer(rowid)), (":now".into(), now_value(&watch.board, now))];
+        bind_known(&mut statement, &values)?;
+        let mut rows = statement.raw_query();
         match rows.next()? {
             Some(row) => Image::read(connection, table, row.get(0)?),
             None => Ok(None),
@@ -236,7 +305,11 @@ impl Actor {
         if Identity::at(&self.reader.options.path)? != self.identity {
             return Err(StoreError::Replaced { path: self.reader.options.path.clone() });
         }
-        self.write("beginning", |writer| writer.execute_batch("BEGIN IMMEDIATE"))
+        self.write("beginning", |writer| writer.execute_batch("BEGIN IMMEDIATE"))?;
+        self.read_schema().inspect_err(|_| {
+            // Nothing was written yet; the first error is the one to tell.
+            let _ = self.writer.execute_batch("ROLLBACK");
+        })
     }
 
     /// Commits what was applied and takes everything else back.
@@ -252,9 +325,10 @@ impl Actor {
             // A commit that failed has not happened, as long as the transaction can be taken back.
             let taken_back = self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok();
             return match acted {
-                Ok(acted) if taken_back => {
-                    Ok(Acted { outcome: Outcome::Refused(error.to_string()), ..acted })
-                }
+                Ok(acted) if taken_back => Ok(Acted {
+                    preview: acted.preview,
+                    ..Acted::nothing(Outcome::Refused(error.to_string()))
+                }),
                 Ok(acted) => Ok(Acted { outcome: Outcome::Unknown(error.to_string()), ..acted }),
                 Err(first) => Err(first),
             };
@@ -270,13 +344,17 @@ impl Actor {
         run(&self.writer).map_err(|error| self.reader.sentence(&error, doing))
     }
 
-    fn act_inside(
+    pub(super) fn act_inside(
         &mut self,
         seen: &Seen,
         order: &Order<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
         let now = self.now();
+        let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
+        if seen.place.board >= boards {
+            return Ok(Acted::nothing(Outcome::Moved("the tables have changed since it was seen".into())));
+        }
         let fresh = self.look(&self.writer, seen.place, now)?;
         let Some(fresh) = fresh else {
             return Ok(Acted::nothing(Outcome::Moved(
@@ -378,8 +456,15 @@ fn moved(seen: &Seen, fresh: &Seen) -> Option<String> {
         .iter()
         .any(|reason| seen.judged.verdict.reasons.contains(*reason));
     if seen.row == fresh.row {
-        let same = !rests_on_session || seen.session == fresh.session;
-        return (!same).then(|| "its session beats again, or is registered again".into());
+        if rests_on_session && seen.session != fresh.session {
+            return Some("its session beats again, or is registered again".into());
+        }
+        // What it was judged by may lie in other rows than these two: a lock that is renewed instead.
+        let taken =
+            |seen: &Seen| [Set::Stale, Set::Orphaned].iter().any(|set| seen.judged.verdict.is_in(*set));
+        return (taken(seen) && !taken(fresh)).then(|| {
+            format!("it is {} now: {holder} has shown a sign of life", fresh.judged.verdict.headline())
+        });
     }
     Some(if was.holder != is.holder {
         format!("taken by {holder}")

@@ -56,6 +56,34 @@ impl Reader {
         Ok(())
     }
 
+    /// Where the members of the filter's sets are, worst first.
+    pub fn members(&mut self, filter: &Filter) -> Result<Vec<super::actor::Place>, StoreError> {
+        self.follow_the_path()?;
+        let effort = super::watch::Effort { rows: 0, ..self.options.effort };
+        self.in_one_transaction("looking for claims", |reader, now, since| {
+            let mut places = Vec::new();
+            for (profile, watched) in reader.watched.iter_mut().enumerate() {
+                for (board, watch) in watched.boards.iter_mut().enumerate() {
+                    if !watch.board.has_rowid || !filter.takes_board(&watch.board.name) {
+                        continue;
+                    }
+                    watch.refresh(&reader.connection, now, since, effort)?;
+                    let sets = watch.sets();
+                    let mut shown = RowSet::default();
+                    for set in &filter.sets {
+                        for rowid in watch.worst_of(&reader.connection, *set, &sets, now, usize::MAX)? {
+                            if !shown.contains(rowid) {
+                                shown.insert(rowid);
+                                places.push(super::actor::Place { profile, board, rowid });
+                            }
+                        }
+                    }
+                }
+            }
+            Ok(places)
+        })
+    }
+
     /// An error that names the boards there are, unless `wanted` is one of them.
     pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
         let boards: Vec<&str> = self

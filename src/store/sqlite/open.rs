@@ -36,6 +36,10 @@ impl Identity {
         Identity { device: metadata.dev(), inode: metadata.ino() }
     }
 
+    pub fn fingerprint(self) -> String {
+        format!("sqlite:{}:{}", self.device, self.inode)
+    }
+
     /// The file that `path` leads to now.
     pub fn at(path: &Path) -> Result<Identity, StoreError> {
         match std::fs::metadata(path) {

@@ -1,11 +1,13 @@
 //! Undo: every row back as it was, if every row is still exactly what the act left behind.
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, ErrorCode};
 
 use super::actor::{Acted, Actor};
 use super::image::{Change, Image, Side, assignment};
-use super::schema::{Schema, Table, quoted};
+use super::run::{bind_known, count, now_value};
+use super::schema::{Table, quoted};
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
 
@@ -31,31 +33,123 @@ impl Actor {
         dry_run: bool,
         record: &mut UndoRecorder<'_>,
     ) -> Result<Acted, StoreError> {
-        let mut undone = Vec::new();
-        for change in changes.iter().rev() {
-            let put_back = put_back(&self.writer, &self.schema, change);
-            match put_back {
-                Ok(Some(rowid)) => undone.push(Change {
-                    table: change.table.clone(),
-                    rowid,
-                    before: change.after.clone(),
-                    after: change.before.clone(),
-                }),
-                Ok(None) => return Ok(nothing(Outcome::Moved(what_moved(change)))),
-                Err(error) => match error.sqlite_error_code() {
-                    Some(ErrorCode::ConstraintViolation) => {
-                        let why = "the database refuses the row: somebody has claimed it since, or what it refers to is gone";
-                        return Ok(nothing(Outcome::Moved(why.into())));
-                    }
-                    _ => return Err(self.reader.sentence(&error, "putting the row back")),
-                },
-            }
-        }
+        let triggered = changes.iter().any(|change| self.schema.is_entangled(&change.table));
+        let put_back =
+            if triggered { self.without_triggers(changes) } else { self.put_all_back(changes, true) };
+        let undone = match put_back.map_err(|error| self.reader.sentence(&error, "putting the rows back"))? {
+            Ok(undone) => undone,
+            Err(what) => return Ok(nothing(Outcome::Moved(what))),
+        };
         let acted = Acted { outcome: Outcome::Applied, changes: undone, preview: Vec::new() };
         if !dry_run && let Err(problem) = record(&acted) {
             return Ok(nothing(Outcome::Refused(format!("the record could not be written: {problem}"))));
         }
         Ok(acted)
+    }
+
+    /// What triggers did is among the changes: fired again they would do it once more. Still they may
+    /// forbid the undo, so it is rehearsed with them first.
+    fn without_triggers(&mut self, changes: &[Change]) -> rusqlite::Result<Result<Vec<Change>, String>> {
+        self.writer.execute_batch("SAVEPOINT rehearsal")?;
+        let rehearsed = self.put_all_back(changes, false);
+        self.writer.execute_batch("ROLLBACK TO rehearsal; RELEASE rehearsal")?;
+        if let Err(what) = rehearsed? {
+            return Ok(Err(what));
+        }
+        self.writer.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let put_back = self.put_all_back(changes, true);
+        self.writer.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
+        put_back
+    }
+
+    /// Puts every row back, or says which is not what the act left behind.
+    ///
+    /// A row may refer to another that comes after it, so those that the database refuses are tried
+    /// again as long as others get through.
+    fn put_all_back(
+        &self,
+        changes: &[Change],
+        exactly: bool,
+    ) -> rusqlite::Result<Result<Vec<Change>, String>> {
+        let mut undone = Vec::new();
+        let mut left: Vec<&Change> = changes.iter().rev().collect();
+        while !left.is_empty() {
+            let mut refused = Vec::new();
+            for &change in &left {
+                match self.put_back(change) {
+                    Ok(Some(rowid)) => undone.push(Change {
+                        table: change.table.clone(),
+                        rowid,
+                        before: change.after.clone(),
+                        after: change.before.clone(),
+                    }),
+                    Ok(None) if exactly => return Ok(Err(what_moved(change))),
+                    Ok(None) => {}
+                    Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                        refused.push(change);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            if refused.len() == left.len() {
+                let why = "the database refuses the row: somebody has claimed it since, or what it refers to is gone";
+                return Ok(Err(why.into()));
+            }
+            left = refused;
+        }
+        Ok(Ok(undone))
+    }
+
+    /// Puts one row back; the rowid it has then, or nothing if it is not what the act left behind.
+    fn put_back(&self, change: &Change) -> rusqlite::Result<Option<i64>> {
+        let Some(table) = self.schema.table(&change.table) else { return Ok(None) };
+        match (&change.before, &change.after) {
+            (Some(before), Some(after)) => reset(&self.writer, table, change.rowid, before, after),
+            (Some(before), None) => self.insert(table, change.rowid, before),
+            (None, Some(after)) => delete(&self.writer, table, change.rowid, after),
+            (None, None) => Ok(Some(change.rowid)),
+        }
+    }
+
+    fn insert(&self, table: &Table, rowid: i64, before: &Image) -> rusqlite::Result<Option<i64>> {
+        let boards = || {
+            let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+            boards.map(|watch| &watch.board).filter(|board| board.table.eq_ignore_ascii_case(&table.name))
+        };
+        let mut names: Vec<String> = before.0.iter().map(|(name, _)| quoted(name)).collect();
+        let (mut places, mut values) = before.places(":was");
+        values.push((":rowid".into(), SqlValue::Integer(rowid)));
+        if table.has_rowid {
+            // The number may be another row's by now, which matters where it is the claim's name.
+            let is_its_name =
+                boards().any(|board| board.id.iter().any(|id| id.eq_ignore_ascii_case("c.rowid")));
+            let taken = format!("SELECT 1 FROM {} WHERE rowid = :rowid", quoted(&table.name));
+            let place =
+                if is_its_name { ":rowid".into() } else { format!("iif(EXISTS ({taken}), NULL, :rowid)") };
+            names.insert(0, "rowid".into());
+            places = format!("{place}, {places}");
+        }
+        let sql = format!("INSERT INTO {} ({}) VALUES ({places})", quoted(&table.name), names.join(", "));
+        if execute(&self.writer, &sql, &values)? != 1 {
+            return Ok(None);
+        }
+        let rowid = self.writer.last_insert_rowid();
+        // Not every table keeps two claims on one thing apart by itself.
+        for board in boards().filter(|board| board.has_rowid) {
+            let same = board
+                .id
+                .iter()
+                .map(|id| format!("{id} IS (SELECT {id} FROM {} WHERE c.rowid = :rowid)", board.from));
+            let same = same.collect::<Vec<_>>().join(" AND ");
+            let held = board.held.as_deref().unwrap_or("1");
+            let sql = format!("SELECT count(*) FROM {} WHERE {held} AND {same}", board.from);
+            let now = now_value(board, self.now());
+            let values = [(":rowid".into(), SqlValue::Integer(rowid)), (":now".into(), now)];
+            if count(&self.writer, &sql, &values)? > 1 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(rowid))
     }
 
     /// Whether the rows of an act are as one of its images has them.
@@ -86,17 +180,6 @@ fn what_moved(change: &Change) -> String {
     }
 }
 
-/// Puts one row back; the rowid it has then, or nothing if it is not what the act left behind.
-fn put_back(connection: &Connection, schema: &Schema, change: &Change) -> rusqlite::Result<Option<i64>> {
-    let Some(table) = schema.table(&change.table) else { return Ok(None) };
-    match (&change.before, &change.after) {
-        (Some(before), Some(after)) => reset(connection, table, change.rowid, before, after),
-        (Some(before), None) => insert(connection, table, before),
-        (None, Some(after)) => delete(connection, table, change.rowid, after),
-        (None, None) => Ok(Some(change.rowid)),
-    }
-}
-
 /// Only the columns that the act set go back; all of them are compared.
 fn reset(
     connection: &Connection,
@@ -120,13 +203,6 @@ fn reset(
     Ok((execute(connection, &sql, &values)? == 1).then_some(rowid))
 }
 
-fn insert(connection: &Connection, table: &Table, before: &Image) -> rusqlite::Result<Option<i64>> {
-    let names: Vec<String> = before.0.iter().map(|(name, _)| quoted(name)).collect();
-    let (places, values) = before.places(":was");
-    let sql = format!("INSERT INTO {} ({}) VALUES ({places})", quoted(&table.name), names.join(", "));
-    Ok((execute(connection, &sql, &values)? == 1).then(|| connection.last_insert_rowid()))
-}
-
 fn delete(
     connection: &Connection,
     table: &Table,
@@ -141,6 +217,6 @@ fn delete(
 
 fn execute(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare(sql)?;
-    super::run::bind_known(&mut statement, values)?;
+    bind_known(&mut statement, values)?;
     statement.raw_execute()
 }

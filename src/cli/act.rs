@@ -1,0 +1,209 @@
+//! `claimtop reclaim`, `release` and `extend`: one claim, or all of a set.
+
+use clap::Args;
+use std::io::{IsTerminal, Write};
+
+use super::output::{complain, print};
+use super::recovery::{Refusal, desk};
+use super::setup::Setup;
+use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::time::Span;
+use crate::domain::verdict::Set;
+use crate::domain::visible::visible;
+use crate::exit::Exit;
+use crate::recovery::{Desk, Report};
+use crate::report::act::{json, text};
+use crate::store::Filter;
+use crate::store::sqlite::Seen;
+
+/// What can be said to an act.
+#[derive(Debug, Args)]
+pub struct ActArgs {
+    source: String,
+    /// The claim: its address, or its id where that is unambiguous
+    #[arg(required_unless_present = "set", conflicts_with = "set")]
+    id: Option<String>,
+    /// Instead of one claim: all that are in these sets
+    #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = super::set)]
+    set: Vec<Set>,
+    /// Only this board
+    #[arg(long, value_name = "NAME")]
+    board: Option<String>,
+    /// At most this many
+    #[arg(long, value_name = "N", requires = "set")]
+    limit: Option<usize>,
+    /// Act only if the claim is exactly what `list --json` showed
+    #[arg(long, value_name = "TOKEN", conflicts_with = "set")]
+    seen: Option<String>,
+    /// Why, for the trail
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Also if it is not stale or orphaned, or its holder lives
+    #[arg(long)]
+    force: bool,
+    /// The holder, named, where it may be alive
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    /// Show the statements and the rows they would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    /// How much more time an extension gives [default: the usual lease]
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    by: Option<Span>,
+}
+
+impl ActArgs {
+    fn word(&self) -> Word {
+        Word { force: self.force, reason: self.reason.clone(), holder: self.holder.clone(), by: self.by }
+    }
+}
+
+pub fn run(setup: &Setup, action: Action, arguments: &ActArgs) -> Exit {
+    let mut desk = match desk(setup, &arguments.source) {
+        Ok(desk) => desk,
+        Err(refusal) => return refusal.say(setup.json, action.as_str()),
+    };
+    let done = match &arguments.id {
+        Some(id) => one(setup, &mut desk, action, id, arguments),
+        None => many(setup, &mut desk, action, arguments),
+    };
+    done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str()))
+}
+
+fn one(
+    setup: &Setup,
+    desk: &mut Desk,
+    action: Action,
+    id: &str,
+    arguments: &ActArgs,
+) -> Result<Exit, Refusal> {
+    let mut found = desk.actor().find(id, arguments.board.as_deref())?;
+    let seen = match found.len() {
+        0 => return Err(Refusal::Moved(format!("there is no claim {} (any more)", visible(id)))),
+        1 => found.remove(0),
+        _ => {
+            let addresses: Vec<String> = found.iter().map(|seen| desk.actor().address(seen)).collect();
+            let sentence = format!("{} means several claims: {}", visible(id), addresses.join(", "));
+            return Err(Refusal::Error(sentence));
+        }
+    };
+    if let Some(token) = &arguments.seen {
+        let is = seen.judged.seen.as_deref().unwrap_or_default();
+        // A verdict that has come to rest on the session since adds that session to the token.
+        if is != token && !is.starts_with(&format!("{token}-s")) {
+            return Err(Refusal::Moved(
+                "it is not what was listed: it, or its session, has changed since".into(),
+            ));
+        }
+    }
+    confirm_profile(setup, desk, &seen)?;
+    let report = if arguments.dry_run {
+        desk.rehearse(&seen, action, &arguments.word())?
+    } else {
+        desk.perform(&seen, action, &arguments.word())?
+    };
+    let shown = if setup.json { json(&report) } else { text(&report, arguments.dry_run) };
+    print(&shown);
+    Ok(exit_of(&report.outcome))
+}
+
+/// A profile whose tables could be anybody's is acted on only by its name.
+fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<(), Refusal> {
+    let (profile, generic) = desk.actor().profile_of(seen);
+    if generic && !setup.names_profiles() {
+        return Err(Refusal::Refused(format!(
+            "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
+        )));
+    }
+    Ok(())
+}
+
+fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &ActArgs) -> Result<Exit, Refusal> {
+    let filter = Filter {
+        sets: arguments.set.clone(),
+        board: arguments.board.clone(),
+        holder: arguments.holder.clone(),
+        limit: arguments.limit,
+        ..Filter::default()
+    };
+    desk.actor().reader().expect_board(arguments.board.as_deref())?;
+    let all = desk.actor().select(&filter)?;
+    if let Some(first) = all.first() {
+        confirm_profile(setup, desk, first)?;
+    }
+    let mut preview = format!("{action} {} claims\n", all.len());
+    for seen in all.iter().take(20) {
+        preview.push_str(&format!("  {}  {}\n", desk.actor().address(seen), seen.why));
+    }
+    if all.len() > 20 {
+        preview.push_str(&format!("  ... and {} more\n", all.len() - 20));
+    }
+    // Whoever reads standard output gets results only.
+    let _ = std::io::stderr().write_all(preview.as_bytes());
+    if arguments.dry_run || all.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    if !arguments.yes && !asked() {
+        return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
+    }
+    let mut exit = Exit::Fine;
+    let mut done = 0_usize;
+    let progress = std::io::stderr().is_terminal();
+    desk.perform_all(&all, action, &arguments.word(), &mut |report: Report| {
+        done += 1;
+        exit = worse(exit, exit_of(&report.outcome));
+        if progress && done.is_multiple_of(500) {
+            let _ = writeln!(std::io::stderr(), "{done} of {}", all.len());
+        }
+        let applied = report.outcome == Outcome::Applied;
+        if setup.json {
+            return print(&json(&report));
+        }
+        applied || print(&text(&report, false))
+    })?;
+    if !setup.json {
+        print(&format!("{done} of {} done\n", all.len()));
+    }
+    Ok(exit)
+}
+
+fn asked() -> bool {
+    if !std::io::stdin().is_terminal() {
+        return false;
+    }
+    let _ = std::io::stderr().write_all(b"go ahead? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+pub fn exit_of(outcome: &Outcome) -> Exit {
+    match outcome {
+        Outcome::Applied => Exit::Fine,
+        Outcome::Moved(_) => Exit::Moved,
+        Outcome::Refused(_) => Exit::Refused,
+        Outcome::Unknown(_) => Exit::Unknown,
+    }
+}
+
+/// Of several results: unknown, then refused, then moved.
+fn worse(one: Exit, other: Exit) -> Exit {
+    if (other as u8) > (one as u8) { other } else { one }
+}
+
+/// Undoes an act of the trail.
+pub fn undo(setup: &Setup, source: &str, action: &str, reason: Option<&str>) -> Exit {
+    let mut desk = match desk(setup, source) {
+        Ok(desk) => desk,
+        Err(refusal) => return refusal.say(setup.json, "undo"),
+    };
+    match desk.undo(action, reason) {
+        Ok(report) => {
+            print(&if setup.json { json(&report) } else { text(&report, false) });
+            exit_of(&report.outcome)
+        }
+        Err(error) => complain(&error.to_string()),
+    }
+}

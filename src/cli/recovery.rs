@@ -1,0 +1,70 @@
+//! Opening a source to act on it, and the ways that can be refused.
+
+use super::output::{complain, print};
+use super::setup::Setup;
+use crate::exit::Exit;
+use crate::recovery::Desk;
+use crate::recovery::perform::RecoveryError;
+use crate::recovery::trail::Trail;
+use crate::report::json::line;
+use crate::store::StoreError;
+
+/// Why there is nothing to report but a sentence.
+#[derive(Debug)]
+pub enum Refusal {
+    Moved(String),
+    Refused(String),
+    Error(String),
+}
+
+impl Refusal {
+    pub fn say(self, json: bool, action: &str) -> Exit {
+        let (exit, outcome, sentence) = match self {
+            Refusal::Moved(why) => (Exit::Moved, "moved", why),
+            Refusal::Refused(why) => (Exit::Refused, "refused", why),
+            Refusal::Error(why) => return complain(&why),
+        };
+        if json {
+            let object = serde_json::json!({"action_id": null, "action": action, "outcome": outcome,
+                "id": null, "holder": null, "why": sentence, "before": null, "after": null});
+            print(&(line(&object) + "\n"));
+        }
+        complain(&format!("{outcome}: {sentence}"));
+        exit
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        match error {
+            StoreError::ReadOnly { .. } => Refusal::Refused(error.to_string()),
+            other => Refusal::Error(other.to_string()),
+        }
+    }
+}
+
+impl From<RecoveryError> for Refusal {
+    fn from(error: RecoveryError) -> Refusal {
+        match error {
+            RecoveryError::Store(error) => error.into(),
+            RecoveryError::Trail(error) => Refusal::Refused(format!("no act without its record: {error}")),
+            other => Refusal::Error(other.to_string()),
+        }
+    }
+}
+
+/// The source that `word` means, ready to be acted on.
+pub fn desk(setup: &Setup, word: &str) -> Result<Desk, Refusal> {
+    if setup.now.is_some() {
+        return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
+    }
+    if setup.is_read_only(word) {
+        return Err(Refusal::Refused(format!("{} is open read-only in this session", setup.label(word))));
+    }
+    let folder = Trail::default_folder().ok_or_else(|| {
+        Refusal::Refused(
+            "no act without its record, and no folder for it is known; set XDG_STATE_HOME".into(),
+        )
+    })?;
+    Ok(Desk::open(setup.options(word, setup.effort())?, &setup.label(word), &folder)?)
+}
