@@ -14,7 +14,9 @@
 //!               probe     a reason as a predicate      plan     from which side, by which index
 //!               watch     a board from poll to poll    census   what no index answers, in slices
 //!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
-//! recovery  acts, their guard, their record, their undo
+//!               actor     changes exactly what was seen  act    the statements, with their guard
+//!               undo      puts rows back               touched  which rows an act reaches
+//! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown
 //! profile   where a system keeps its claims, as data; from a profile to rules
 //! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
@@ -25,16 +27,17 @@
 //! a store hands out; only `cli` and `main` know all. A test fails when a layer imports what it
 //! must not know.
 //!
-//! # The two data flows
+//! # The data flows
 //!
 //! ```text
 //! a poll      database ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//! an act      Seen ──► BEGIN IMMEDIATE ──► compare, judge again ──► guarded statement ──► intent ──► COMMIT ──► outcome
 //! a verdict   row ──► rows::read (cell by cell) ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
 //! ```
 //!
-//! The second defines what is true of one claim. The first is a fast way to the same answer for a
+//! The last defines what is true of one claim. The poll is a fast way to the same answer for a
 //! million of them: one read transaction, one clock, no healthy row read that an index can spare.
-//! A property test holds the first to the second on random databases of every profile.
+//! A property test holds the poll to the verdict on random databases of every profile.
 
 pub mod cli;
 pub mod config;

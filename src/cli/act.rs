@@ -3,7 +3,7 @@
 use clap::Args;
 use std::io::{IsTerminal, Write};
 
-use super::output::{complain, print};
+use super::output::print;
 use super::recovery::{Refusal, desk};
 use super::setup::Setup;
 use crate::domain::recovery::{Action, Outcome, Word};
@@ -64,13 +64,13 @@ impl ActArgs {
 pub fn run(setup: &Setup, action: Action, arguments: &ActArgs) -> Exit {
     let mut desk = match desk(setup, &arguments.source) {
         Ok(desk) => desk,
-        Err(refusal) => return refusal.say(setup.json, action.as_str()),
+        Err(refusal) => return refusal.say(setup.json, action.as_str(), arguments.id.as_deref()),
     };
     let done = match &arguments.id {
         Some(id) => one(setup, &mut desk, action, id, arguments),
         None => many(setup, &mut desk, action, arguments),
     };
-    done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str()))
+    done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), arguments.id.as_deref()))
 }
 
 fn one(
@@ -197,13 +197,13 @@ fn worse(one: Exit, other: Exit) -> Exit {
 pub fn undo(setup: &Setup, source: &str, action: &str, reason: Option<&str>) -> Exit {
     let mut desk = match desk(setup, source) {
         Ok(desk) => desk,
-        Err(refusal) => return refusal.say(setup.json, "undo"),
+        Err(refusal) => return refusal.say(setup.json, "undo", None),
     };
     match desk.undo(action, reason) {
         Ok(report) => {
             print(&if setup.json { json(&report) } else { text(&report, false) });
             exit_of(&report.outcome)
         }
-        Err(error) => complain(&error.to_string()),
+        Err(error) => Refusal::from(error).say(setup.json, "undo", None),
     }
 }

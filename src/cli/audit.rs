@@ -49,7 +49,7 @@ pub fn run(setup: &Setup, verb: AuditVerb) -> Exit {
                 print("acts are now recorded in claimtop_audit as well\n");
                 Exit::Fine
             }
-            Err(refusal) => Refusal::say(refusal, setup.json, "audit init"),
+            Err(refusal) => Refusal::say(refusal, setup.json, "audit init", None),
         };
     }
     let Some(folder) = Trail::default_folder() else {

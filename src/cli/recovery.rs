@@ -18,7 +18,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    pub fn say(self, json: bool, action: &str) -> Exit {
+    /// Says it, and prints the object that a verb owes; `id` is the claim that was asked for.
+    pub fn say(self, json: bool, action: &str, id: Option<&str>) -> Exit {
         let (exit, outcome, sentence) = match self {
             Refusal::Moved(why) => (Exit::Moved, "moved", why),
             Refusal::Refused(why) => (Exit::Refused, "refused", why),
@@ -26,7 +27,7 @@ impl Refusal {
         };
         if json {
             let object = serde_json::json!({"action_id": null, "action": action, "outcome": outcome,
-                "id": null, "holder": null, "why": sentence, "before": null, "after": null});
+                "id": id, "holder": null, "why": sentence, "before": null, "after": null});
             print(&(line(&object) + "\n"));
         }
         complain(&format!("{outcome}: {sentence}"));
@@ -48,6 +49,7 @@ impl From<RecoveryError> for Refusal {
         match error {
             RecoveryError::Store(error) => error.into(),
             RecoveryError::Trail(error) => Refusal::Refused(format!("no act without its record: {error}")),
+            RecoveryError::Tampered(_) => Refusal::Refused(error.to_string()),
             other => Refusal::Error(other.to_string()),
         }
     }
@@ -66,5 +68,8 @@ pub fn desk(setup: &Setup, word: &str) -> Result<Desk, Refusal> {
             "no act without its record, and no folder for it is known; set XDG_STATE_HOME".into(),
         )
     })?;
-    Ok(Desk::open(setup.options(word, setup.effort())?, &setup.label(word), &folder)?)
+    let mut desk = Desk::open(setup.options(word, setup.effort())?, &setup.label(word), &folder)?;
+    // What an earlier act left open is found out before anything else is offered.
+    desk.settle_open_actions()?;
+    Ok(desk)
 }

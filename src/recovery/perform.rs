@@ -24,6 +24,10 @@ pub enum RecoveryError {
     NotApplied(String),
     #[error("action {action} was done to another database ({was}), not to this one ({is})")]
     OtherSource { action: String, was: String, is: String },
+    #[error(
+        "the trail cannot be believed, so nothing is undone by it: {0}; `claimtop audit verify` tells all"
+    )]
+    Tampered(String),
 }
 
 /// What is to be said of one act.
@@ -51,7 +55,7 @@ pub struct Desk {
 }
 
 /// How long a batch may keep other writers waiting.
-const BATCH: Duration = Duration::from_millis(5);
+const BATCH: Duration = Duration::from_millis(15);
 
 impl Desk {
     pub fn open(options: Options, source: &str, trail: &Path) -> Result<Desk, RecoveryError> {
@@ -67,6 +71,7 @@ impl Desk {
 
     /// Does `action` to exactly what was seen.
     pub fn perform(&mut self, seen: &Seen, action: Action, word: &Word) -> Result<Report, RecoveryError> {
+        self.settle_open_actions()?;
         let mut reports = self.perform_batch(&[seen], action, word)?;
         Ok(reports.remove(0))
     }
@@ -81,13 +86,16 @@ impl Desk {
 
     /// Does `action` to many claims, in short transactions with pauses between them so that other
     /// writers get their turn; `each` hears of every one as it is done and may end it with `false`.
+    /// The answer is the time spent in pauses.
     pub fn perform_all(
         &mut self,
         all: &[Seen],
         action: Action,
         word: &Word,
         each: &mut dyn FnMut(Report) -> bool,
-    ) -> Result<(), RecoveryError> {
+    ) -> Result<Duration, RecoveryError> {
+        let mut paused = Duration::ZERO;
+        self.settle_open_actions()?;
         let mut rest: Vec<&Seen> = all.iter().collect();
         while !rest.is_empty() {
             let started = std::time::Instant::now();
@@ -96,14 +104,14 @@ impl Desk {
             rest.drain(..reports.len());
             for report in reports {
                 if !each(report) {
-                    return Ok(());
+                    return Ok(paused);
                 }
             }
             if !rest.is_empty() {
-                pause(held);
+                paused += pause(held);
             }
         }
-        Ok(())
+        Ok(paused)
     }
 
     /// As many of the claims as fit into one short transaction, at least one.
@@ -202,22 +210,31 @@ impl Desk {
         written.stage = Stage::Outcome;
         written.outcome = Some(acted.outcome.as_str().into());
         written.why = acted.outcome.why().map(str::to_owned);
-        trail.append(std::slice::from_ref(&written))?;
+        let mut preview = Vec::new();
+        // The rows are back and the intent is on record; the outcome can be found out from the rows.
+        if let Err(error) = trail.append(std::slice::from_ref(&written)) {
+            preview.push(format!("applied, but its outcome could not be written: {error}"));
+        }
         Ok(Report {
             action_id: id,
             action: "undo".into(),
-            outcome: acted.outcome,
-            id: record.address.rsplit('/').next().unwrap_or_default().into(),
+            id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
             address: record.address.clone(),
             holder: record.holder.clone(),
-            before: written.before,
-            after: written.after,
-            preview: Vec::new(),
+            before: acted.images(Side::Before),
+            after: acted.images(Side::After),
+            outcome: acted.outcome,
+            preview,
         })
     }
 
     /// The intent of an act that was applied.
     fn applied(&mut self, action_id: &str) -> Result<Entry, RecoveryError> {
+        // What an edited line says would be written into the database.
+        let verified = self.trail.verify(None)?;
+        if let Some(finding) = verified.findings.iter().find(|finding| finding.is_tampering()) {
+            return Err(RecoveryError::Tampered(finding.to_string()));
+        }
         self.settle_open_actions()?;
         let entries = self.trail.entries()?;
         let of_action = || entries.iter().filter(|entry| entry.record.action_id == action_id);
@@ -233,15 +250,20 @@ impl Desk {
     /// Finds out what became of acts on this source whose outcome was never written: by the row of
     /// the audit table, or by the images.
     pub fn settle_open_actions(&mut self) -> Result<Vec<Record>, RecoveryError> {
+        let mut open = self.trail.open_actions()?;
+        open.retain(|entry| entry.record.fingerprint == self.fingerprint);
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        // An intent is written under the write lock. Whoever has had that lock since the intents were
+        // read knows that none of their acts is still under way: this rehearsal of nothing takes it.
+        self.actor.undo(&[], true, &mut |_| Ok(()))?;
         let mut settled = Vec::new();
-        for entry in self.trail.open_actions()? {
-            if entry.record.fingerprint != self.fingerprint {
-                continue;
-            }
+        for entry in open {
             let Some(changes) = Change::from_json(&entry.record.before, &entry.record.after) else {
                 continue;
             };
-            let (outcome, why) = match self.actor.became(&entry.record.action_id, &changes)? {
+            let (outcome, why) = match self.became(&entry.record, &changes)? {
                 Some(true) => ("applied", "found out later: the rows are as the act leaves them"),
                 Some(false) => ("refused", "found out later: the rows are as they were"),
                 None => continue,
@@ -254,11 +276,31 @@ impl Desk {
                 ..entry.record
             });
         }
+        // Somebody who was still at work may have said it in the meantime.
+        let open: Vec<Entry> = self.trail.open_actions()?;
+        settled.retain(|record| open.iter().any(|entry| entry.record.action_id == record.action_id));
         if !settled.is_empty() {
             self.trail.append(&settled)?;
         }
         Ok(settled)
     }
+
+    /// Done, not done, or neither can be shown. An undo has no row in the audit table, so only its
+    /// images can tell.
+    fn became(&mut self, record: &Record, changes: &[Change]) -> Result<Option<bool>, RecoveryError> {
+        if record.action != "undo" {
+            return Ok(self.actor.became(&record.action_id, changes)?);
+        }
+        if self.actor.matches(changes, Side::Before)? {
+            return Ok(Some(false));
+        }
+        Ok(self.actor.matches(changes, Side::After)?.then_some(true))
+    }
+}
+
+/// A percent-encoded id of an address, as its table has it.
+fn plain(id: &str) -> String {
+    percent_encoding::percent_decode_str(id).decode_utf8_lossy().into_owned()
 }
 
 fn tool() -> String {
@@ -267,8 +309,10 @@ fn tool() -> String {
 
 /// Twice as long as the lock was held, so that a waiting writer is the next one to have it.
 #[allow(clippy::disallowed_methods, reason = "nothing tells when other writers have had their turn")]
-fn pause(held: Duration) {
-    std::thread::sleep((held * 2).max(Duration::from_millis(10)));
+fn pause(held: Duration) -> Duration {
+    let length = (held * 2).max(Duration::from_millis(10));
+    std::thread::sleep(length);
+    length
 }
 
 /// Writes down acts on one source.

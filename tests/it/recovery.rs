@@ -1,1 +1,199 @@
-//! To come.
+//! Recovery as an operator has it: the program itself, its exit codes, and what it leaves behind.
+
+mod audit;
+mod bulk;
+mod contract;
+mod disks;
+mod documents;
+mod kills;
+mod refusals;
+mod rehearsal;
+mod undo;
+
+use serde_json::Value as Json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::support::{COORDINATION, Database, MINUTE, SECOND, command, stderr, stdout};
+
+/// A database with a trail of its own.
+struct Scene {
+    database: Database,
+}
+
+/// What came of a run of the program.
+#[derive(Debug)]
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        Scene::of(COORDINATION)
+    }
+
+    fn of(schema: &str) -> Scene {
+        Scene { database: Database::new(schema) }
+    }
+
+    /// One session that beats, and one claim of it whose lease ended an hour ago.
+    fn stale() -> Scene {
+        let scene = Scene::new();
+        scene.session("worker-1", SECOND);
+        scene.task("task-1", "worker-1", -60 * MINUTE);
+        scene
+    }
+
+    fn session(&self, id: &str, silent_for: i64) {
+        self.database.run(
+            "INSERT INTO sessions VALUES (?1, '/project', 'cli', ?2, ?3, '{}', NULL)",
+            (id, now() - 180 * MINUTE, now() - silent_for),
+        );
+    }
+
+    /// A claim that began two hours ago and has beaten until a moment ago.
+    fn task(&self, id: &str, session: &str, expires_in: i64) {
+        self.database.run(
+            "INSERT INTO task_claims (task_id, session_id, claimed_at, expires_at, last_heartbeat)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            (id, session, now() - 120 * MINUTE, now() + expires_in, now() - SECOND),
+        );
+    }
+
+    fn tasks(&self, count: usize) {
+        self.database.connection.execute_batch("BEGIN").expect("a transaction");
+        for number in 0..count {
+            self.task(&format!("task-{number:04}"), "worker-1", -60 * MINUTE);
+        }
+        self.database.connection.execute_batch("COMMIT").expect("committed");
+    }
+
+    fn lock(&self, resource: &str, session: &str, expires_in: i64) {
+        self.database.run(
+            "INSERT INTO locks (resource, session_id, acquired_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
+            (resource, session, now() - 120 * MINUTE, now() + expires_in),
+        );
+    }
+
+    fn state(&self) -> PathBuf {
+        self.database.beside("state")
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.state().join("claimtop/audit/journal.jsonl")
+    }
+
+    /// The program on this scene; the word DB stands for the path of the database.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let path = self.database.path();
+        let mut command = command(&[]);
+        for argument in arguments {
+            match *argument {
+                "DB" => command.arg(&path),
+                other => command.arg(other),
+            };
+        }
+        command.env("XDG_STATE_HOME", self.state()).env_remove("HOME");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(&self.command(arguments).output().expect("claimtop runs"))
+    }
+
+    /// The ids of the claims that are left.
+    fn held(&self) -> Vec<String> {
+        let mut statement = self.database.connection.prepare("SELECT task_id FROM task_claims ORDER BY 1");
+        let rows = statement.as_mut().expect("a statement").query_map([], |row| row.get(0)).expect("rows");
+        rows.map(|id| id.expect("an id")).collect()
+    }
+
+    fn number(&self, sql: &str) -> i64 {
+        self.database.connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+    }
+
+    /// The token of a claim as `list` shows it now.
+    fn listed(&self, id: &str) -> Json {
+        let all = self.run(&["list", "--json", "DB"]).lines();
+        let found = all.iter().find(|claim| claim["id"] == id);
+        found.unwrap_or_else(|| panic!("no {id} in {all:#?}")).clone()
+    }
+
+    fn seen(&self, id: &str) -> String {
+        self.listed(id)["seen"].as_str().expect("a token").to_owned()
+    }
+
+    fn export(&self) -> Vec<Json> {
+        self.run(&["audit", "export"]).lines().into_iter().map(|entry| entry["record"].clone()).collect()
+    }
+
+    /// The bytes of the database and its log, by another process: a handle of our own on the file
+    /// would drop the locks that our connection has on it when it closes.
+    fn bytes(&self) -> String {
+        let path = self.database.path();
+        let log = PathBuf::from(format!("{}-wal", path.display()));
+        let output = Command::new("sha256sum").arg(path).arg(log).output().expect("sha256sum runs");
+        stdout(&output)
+    }
+
+    #[track_caller]
+    fn assert_untouched(&self, bytes: &str, what: &str) {
+        assert_eq!(self.bytes(), bytes, "{what} changed the database");
+    }
+}
+
+impl Run {
+    fn of(output: &Output) -> Run {
+        let code = output.status.code().unwrap_or(-1);
+        Run { code, out: stdout(output), err: stderr(output) }
+    }
+
+    #[track_caller]
+    fn lines(&self) -> Vec<Json> {
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
+        self.out.lines().map(parse).collect()
+    }
+
+    /// The object that a verb prints, with every field that is promised.
+    #[track_caller]
+    fn object(&self) -> Json {
+        let all = self.lines();
+        assert_eq!(all.len(), 1, "{self:#?}");
+        for field in ["action_id", "action", "outcome", "id", "holder", "why", "before", "after"] {
+            assert!(all[0].get(field).is_some(), "no {field} in {self:#?}");
+        }
+        all[0].clone()
+    }
+
+    /// The object of a run that ended in `code` with this outcome.
+    #[track_caller]
+    fn came_to(&self, code: i32, outcome: &str) -> Json {
+        assert_eq!(self.code, code, "{self:#?}");
+        let object = self.object();
+        assert_eq!(object["outcome"], outcome, "{self:#?}");
+        object
+    }
+
+    #[track_caller]
+    fn says(&self, sentence: &str) {
+        let all = format!("{}{}", self.out, self.err);
+        assert!(all.contains(sentence), "{sentence:?} is not in {self:#?}");
+    }
+}
+
+/// The real clock: an act takes no other.
+fn now() -> i64 {
+    chrono::Utc::now().timestamp_millis()
+}
+
+fn am_root() -> bool {
+    rustix::process::getuid().is_root()
+}
+
+fn chmod(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
+}

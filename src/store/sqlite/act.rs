@@ -5,13 +5,12 @@ use rusqlite::types::Value as SqlValue;
 
 use super::actor::{Order, Seen};
 use super::cell::bound;
-use super::probe::{Tag, compile};
 use super::run::{bind_known, now_value, time_value};
 use super::schema::{Schema, quoted};
 use super::watch::Watch;
 use crate::domain::recovery::Action;
 use crate::domain::time::Span;
-use crate::domain::verdict::{Reason, Set};
+use crate::domain::verdict::Reason;
 use crate::profile::format::{Act, Board, Profile};
 
 /// What runs, in order, and the values it runs with.
@@ -126,17 +125,10 @@ fn still_stale(
         return None;
     }
     let mut stale = Vec::new();
-    for (at, probe) in compile(&watch.board).iter().enumerate() {
-        let counts = match probe.tag {
-            Tag::Reason(reason) => matches!(reason.set(), Set::Stale | Set::Orphaned),
-            Tag::OldBeat => true,
-            Tag::Runaway | Tag::BadDeadline => false,
-        };
-        if counts {
-            let suffix = format!("_{at}");
-            values.extend(probe.bindings(&suffix, &watch.board, fresh.now, None));
-            stale.push(probe.predicate(&suffix));
-        }
+    for (at, probe) in watch.staleness.iter().enumerate() {
+        let suffix = format!("_{at}");
+        values.extend(probe.bindings(&suffix, &watch.board, fresh.now, None));
+        stale.push(probe.predicate(&suffix));
     }
     (!stale.is_empty()).then(|| stale.join(" OR "))
 }
@@ -163,7 +155,7 @@ impl Statements {
         for sql in &self.also {
             match self.execute(connection, sql) {
                 // A log that this version of the system does not keep.
-                Err(rusqlite::Error::SqlInputError { msg, .. }) if is_lacking(&msg) => {}
+                Err(error) if is_lacking(&error) => {}
                 other => {
                     other?;
                 }
@@ -192,8 +184,19 @@ impl Statements {
 }
 
 /// Whether SQLite complains of a table or column that is not there, and not of anything else.
-fn is_lacking(message: &str) -> bool {
-    message.contains("no such table") || message.contains("has no column named")
+///
+/// It has one code for all that is wrong with a statement, and knows the place of only some of it.
+fn is_lacking(error: &rusqlite::Error) -> bool {
+    let message = match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg,
+        rusqlite::Error::SqliteFailure(failure, Some(message))
+            if failure.extended_code == rusqlite::ffi::SQLITE_ERROR =>
+        {
+            message
+        }
+        _ => return false,
+    };
+    message.starts_with("no such table") || message.contains("has no column named")
 }
 
 /// Whether the statement names exactly this parameter.

@@ -56,7 +56,7 @@ impl BoundBoard {
     }
 
     /// `FROM` with the registry if that is `needed`, here or by the claim's own values.
-    pub fn from_with(&self, needed: bool) -> String {
+    pub fn joined_if(&self, needed: bool) -> String {
         if needed || self.looks_at_session { self.joined() } else { self.from.clone() }
     }
 

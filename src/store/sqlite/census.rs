@@ -40,7 +40,7 @@ impl CensusPlan {
     ) -> rusqlite::Result<CensusPlan> {
         let probes: Vec<Probe> = planned.into_iter().map(|planned| planned.probe).collect();
         let needs_session = probes.iter().any(|probe| probe.needs_session);
-        let from = board.from_with(needs_session);
+        let from = board.joined_if(needs_session);
         let predicates: Vec<String> =
             probes.iter().enumerate().map(|(at, probe)| probe.predicate(&at.to_string())).collect();
         let any = if counts_total || predicates.is_empty() { "1".into() } else { predicates.join(" OR ") };

@@ -105,7 +105,7 @@ fn answer(probe: &Probe) -> &'static str {
 }
 
 fn from_claims(board: &BoundBoard, probe: &Probe) -> String {
-    let from = board.from_with(probe.needs_session);
+    let from = board.joined_if(probe.needs_session);
     format!("FROM {from} WHERE {} AND {}", held(board), probe.predicate(""))
 }
 

@@ -13,7 +13,7 @@ use super::functions::code;
 use super::schema::literal;
 use crate::domain::rules::{DeadlineRule, Thresholds};
 use crate::domain::time::{Moment, Span, TimeUnit};
-use crate::domain::verdict::Reason;
+use crate::domain::verdict::{Reason, Set};
 
 /// What the rows of a probe have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,17 @@ pub enum Tag {
     OldBeat,
     /// The deadline cannot be read.
     BadDeadline,
+}
+
+impl Tag {
+    /// Whether it makes a claim stale or orphaned.
+    pub fn is_staleness(self) -> bool {
+        match self {
+            Tag::Reason(reason) => matches!(reason.set(), Set::Stale | Set::Orphaned),
+            Tag::OldBeat => true,
+            Tag::Runaway | Tag::BadDeadline => false,
+        }
+    }
 }
 
 /// A predicate with its window.

@@ -12,7 +12,7 @@ use super::bound::BoundBoard;
 use super::census::{Census, CensusPlan};
 use super::holders::{Prober, claims_in_question};
 use super::plan::{Driver, advice, plan, searches};
-use super::probe::{Tag, compile};
+use super::probe::{Probe, Tag, compile};
 use super::rows::RowReader;
 use super::rowset::RowSet;
 use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
@@ -53,6 +53,8 @@ const STREAMED_SLICES: u64 = 20;
 pub struct Watch {
     pub board: BoundBoard,
     pub reader: RowReader,
+    /// What makes a claim stale or orphaned, for the guard of an act.
+    pub staleness: Vec<Probe>,
     asked: Vec<Asked>,
     census: Census,
     total: Total,
@@ -83,6 +85,7 @@ impl Watch {
     ) -> rusqlite::Result<Watch> {
         let reader = RowReader::new(&board, prober.clone());
         let probes = if board.has_rowid { compile(&board) } else { Vec::new() };
+        let staleness = probes.iter().filter(|probe| probe.tag.is_staleness()).cloned().collect();
         let planned = plan(connection, &board, probes)?;
         // Without a predicate SQLite counts the smallest index page by page.
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
@@ -97,6 +100,7 @@ impl Watch {
         Ok(Watch {
             board,
             reader,
+            staleness,
             asked,
             census,
             total,

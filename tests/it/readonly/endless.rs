@@ -1,0 +1,94 @@
+//! SQL that would never end, or never fit: stopped by the time limit of a poll, and as harmless.
+
+use super::profiles::with_payload;
+use super::{Keeping, Scene, answered};
+use std::time::{Duration, Instant};
+
+const COUNT: &str = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n)";
+const BLOBS: &str = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT length(randomblob(100000)) FROM n)
+    SELECT sum(i) FROM n)";
+const ZEROES: &str = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT length(zeroblob(1000000)) FROM n)
+    SELECT max(i) FROM n)";
+const CROSS: &str = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+    SELECT count(*) FROM n AS a, n AS b, n AS c, n AS d)";
+const TOO_BIG: &str = "hex(zeroblob(999999999))";
+
+/// A name, the field, the payload, a verb that reads the field, and whether time is what stops it.
+const BOMBS: &[(&str, &str, &str, &[&str], bool)] = &[
+    ("count", "held", COUNT, &["check"], true),
+    ("count", "held", COUNT, &["list"], true),
+    ("count", "held", COUNT, &["pid"], true),
+    ("count", "id", COUNT, &["list"], true),
+    ("count", "kind", COUNT, &["list"], true),
+    ("count", "error", COUNT, &["list"], true),
+    ("count", "deadline.column.expr", COUNT, &["check"], true),
+    ("count", "orphaned_when", COUNT, &["check"], true),
+    ("count", "session.beat_at", COUNT, &["pid"], true),
+    ("count", "session.pid", COUNT, &["pid"], true),
+    ("count", "backlog.queued", COUNT, &["check"], true),
+    ("count", "history.where", COUNT, &["list", "--history"], true),
+    ("count", "history.what", COUNT, &["list", "--history"], true),
+    ("random blobs", "held", BLOBS, &["check"], true),
+    ("random blobs", "history.id", BLOBS, &["list", "--history"], true),
+    ("zero blobs", "held", ZEROES, &["list"], true),
+    ("cross join", "held", CROSS, &["check"], true),
+    ("cross join", "backlog.count.any", CROSS, &["check"], true),
+    ("too big a text", "held", TOO_BIG, &["check"], false),
+    ("too big a text", "error", TOO_BIG, &["list"], false),
+    ("too big a blob", "held", "zeroblob(9223372036854775807)", &["check"], false),
+    ("too big a number of digits", "id", "printf('%2000000000d', 1) || printf('%2000000000d', 1)", &["list"], false),
+];
+
+#[test]
+fn what_never_ends_is_stopped_and_changes_nothing() {
+    for (name, field, payload, verb, by_time) in BOMBS {
+        let scene = Scene::new(Keeping::Rollback);
+        let mine = scene.file("mine.toml", &with_payload(field, payload));
+        let config = scene.file("config.toml", "poll_timeout = \"300ms\"\n");
+        let before = scene.state();
+        let what = format!("{name} in {field}: {verb:?}");
+        let started = Instant::now();
+        let mut command = scene.command(verb);
+        command.arg("--profile").arg(mine).arg("--config").arg(config).arg(scene.path());
+        let (code, said) = answered(&command.output().expect("claimtop runs"), &what);
+        // Far more than the limit: the machine may be busy with other tests.
+        assert!(started.elapsed() < Duration::from_secs(20), "{what}: took {:?}", started.elapsed());
+        assert_eq!(scene.state(), before, "{what}: the folder is as it was");
+        if *by_time {
+            assert_eq!(code, 3, "{what}: {said}");
+            assert!(said.contains("300 ms"), "{what}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_statement_that_explodes_while_it_is_compiled_ends() {
+    // Each doubles the one before: compiled naively, as many scans as there are grains on the chessboard.
+    let mut sql = "(WITH t0 AS (SELECT 1 AS x)".to_owned();
+    for level in 1..=40 {
+        sql.push_str(&format!(", t{level} AS (SELECT a.x FROM t{0} AS a, t{0} AS b)", level - 1));
+    }
+    sql.push_str(" SELECT count(*) FROM t40)");
+    let scene = Scene::new(Keeping::Rollback);
+    let mine = scene.file("mine.toml", &with_payload("held", &sql));
+    let mine = mine.to_str().expect("UTF-8");
+    let config = scene.file("config.toml", "poll_timeout = \"300ms\"\n");
+    let before = scene.state();
+    for verb in [&["check", "--profile", mine][..], &["list", "--profile", mine], &["profile", "check", mine]] {
+        let mut command = scene.command(&[]);
+        let timed = std::process::Command::new("timeout")
+            .args(["--signal=KILL", "30"])
+            .arg(command.get_program())
+            .args(verb)
+            .arg("--config")
+            .arg(&config)
+            .arg(scene.path())
+            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .output()
+            .expect("timeout runs");
+        drop(command.stdin(std::process::Stdio::null()));
+        let (code, said) = answered(&timed, &format!("{verb:?}"));
+        assert_eq!(code, 3, "{verb:?}: {said}");
+        assert_eq!(scene.state(), before, "{verb:?}");
+    }
+}
