@@ -12,6 +12,7 @@ mod profiles;
 mod recovery;
 mod setup;
 
+use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -25,7 +26,8 @@ use setup::Setup;
 #[derive(Debug, Parser)]
 #[command(name = "claimtop", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(
-    after_help = "Exit codes: 0 fine, 1 expiring or unknown claims, 2 stale or orphaned claims, 3 an error."
+    after_help = "Exit codes: 0 fine or done, 1 expiring or unknown claims, 2 stale or orphaned claims, 3 an error, \
+                  4 moved (it changed, nothing written), 5 refused, 6 outcome unknown."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -159,6 +161,11 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Err(error) => {
             // Help and the version are answers, not errors. Nobody is left to tell if this fails.
             let _ = error.print();
+            if error.kind() == ErrorKind::InvalidSubcommand {
+                output::complain(
+                    "the dashboard is not part of this version yet; `claimtop check SOURCE` looks once",
+                );
+            }
             return if error.use_stderr() { Exit::Error } else { Exit::Fine };
         }
     };

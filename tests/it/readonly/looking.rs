@@ -25,8 +25,7 @@ fn looks_leave_no_trace(keeping: Keeping) {
     for look in LOOKS {
         for options in [&[][..], &["--read-only"]] {
             let what = format!("{keeping:?}: {look:?} {options:?}");
-            let output =
-                scene.command(look).args(options).arg(scene.path()).output().expect("claimtop runs");
+            let output = scene.command(look).args(options).arg(scene.path()).output().expect("claimtop runs");
             let (code, said) = answered(&output, &what);
             let expected = if look[0] == "check" { 2 } else { 0 };
             assert_eq!((code, said.as_str()), (expected, ""), "{what}: {}", stdout(&output));

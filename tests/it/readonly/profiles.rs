@@ -116,7 +116,7 @@ fn look_every_way(scene: &Scene, mine: &str, path: &Path, what: &str) -> BTreeSe
         if !by_name {
             command.env("XDG_CONFIG_HOME", scene.at("config"));
         }
-        let what = format!("{what}: {}", look[..2].join(" "));
+        let what = format!("{what}: {}", look.join(" "));
         let (code, said) = answered(&command.arg(path).output().expect("claimtop runs"), &what);
         codes.insert(code);
         if code == 3 && look[0] != "profile" {

@@ -129,9 +129,9 @@ fn read_only_in_the_config_by_any_other_path_to_the_file() {
         scene.at("link.db").display().to_string(),
         scene.at("link").join("tasks.db").display().to_string(),
     ];
-    let before = scene.state();
     let mut written = Vec::new();
     for spelling in &spellings {
+        let before = scene.state();
         let words = ["extend", spelling, "task-1", "--by", "10m", "--force", "--holder", "session-1"];
         let output = scene.command(&words).args(["--config", &config]).output().expect("claimtop runs");
         if scene.state() != before || output.status.code() == Some(0) {
