@@ -135,8 +135,17 @@ impl Config {
         if let Some((name, _)) = self.source.get_key_value(text) {
             return Some(name);
         }
-        let same = |source: &SourceConfig| Source::parse(&source.at.0) == Source::parse(text);
+        let wanted = place(text);
+        let same = |source: &SourceConfig| place(&source.at.0) == wanted;
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
+    }
+}
+
+/// The source that a text leads to, whichever way the path is written.
+fn place(text: &str) -> Source {
+    match Source::parse(text) {
+        Source::Sqlite(path) => Source::Sqlite(std::fs::canonicalize(&path).unwrap_or(path)),
+        postgres => postgres,
     }
 }
 

@@ -30,7 +30,7 @@ pub struct ActArgs {
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
     /// At most this many
-    #[arg(long, value_name = "N", requires = "set")]
+    #[arg(long, value_name = "N", requires = "set", conflicts_with = "id")]
     limit: Option<usize>,
     /// Act only if the claim is exactly what `list --json` showed
     #[arg(long, value_name = "TOKEN", conflicts_with = "set")]

@@ -43,7 +43,11 @@ pub enum AuditVerb {
 
 pub fn run(setup: &Setup, verb: AuditVerb) -> Exit {
     if let AuditVerb::Init { source } = &verb {
-        let made = desk(setup, source).and_then(|mut desk| Ok(desk.actor().create_audit_table()?));
+        let made = desk(setup, source).and_then(|mut desk| {
+            // Once there is a table, an act that is not in it counts as not done.
+            desk.settle_open_actions()?;
+            Ok(desk.actor().create_audit_table()?)
+        });
         return match made {
             Ok(()) => {
                 print("acts are now recorded in claimtop_audit as well\n");

@@ -39,6 +39,9 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
         match error {
             StoreError::ReadOnly { .. } => Refusal::Refused(error.to_string()),
+            StoreError::Sql { code, .. } if is_full(code) => {
+                Refusal::Refused(format!("{error}; nothing was written, free some space there and try again"))
+            }
             other => Refusal::Error(other.to_string()),
         }
     }
@@ -53,6 +56,12 @@ impl From<RecoveryError> for Refusal {
             other => Refusal::Error(other.to_string()),
         }
     }
+}
+
+/// Whether SQLite found no room, for its journal or its file, or for the index of its log.
+fn is_full(code: i32) -> bool {
+    use rusqlite::ffi::{SQLITE_FULL, SQLITE_IOERR_SHMSIZE};
+    code == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE
 }
 
 /// The source that `word` means, ready to be acted on.

@@ -8,6 +8,7 @@ mod documents;
 mod kills;
 mod refusals;
 mod rehearsal;
+mod settling;
 mod undo;
 
 use serde_json::Value as Json;
@@ -98,6 +99,29 @@ impl Scene {
         }
         command.env("XDG_STATE_HOME", self.state()).env_remove("HOME");
         command
+    }
+
+    /// The same, as a user who has nothing; root passes over permissions.
+    fn as_nobody(&self, arguments: &[&str]) -> Command {
+        let program = self.database.beside("claimtop");
+        // A copy by another process: a handle that is open for writing would make the file busy.
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_claimtop")).arg(&program).status();
+        assert!(copied.expect("cp runs").success());
+        let mut command = if am_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        let path = self.database.path().to_str().expect("UTF-8").to_owned();
+        command.args(arguments.iter().map(|word| if *word == "DB" { path.as_str() } else { word }));
+        command.env("XDG_STATE_HOME", self.state()).env("XDG_CONFIG_HOME", "/nonexistent");
+        command
+    }
+
+    fn open_to_all(&self) {
+        chmod(self.database.path().parent().expect("a folder"), 0o777);
     }
 
     fn run(&self, arguments: &[&str]) -> Run {

@@ -166,6 +166,12 @@ impl Statements {
 
     fn execute(&self, connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
         let mut statement = connection.prepare_cached(sql)?;
+        // What neither writes nor answers ends or divides the transaction: no act without its record.
+        if statement.readonly() && statement.column_count() == 0 {
+            let denied = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_AUTH);
+            let why = "an act changes rows; it does not end transactions".to_owned();
+            return Err(rusqlite::Error::SqliteFailure(denied, Some(why)));
+        }
         bind_known(&mut statement, &self.values)?;
         statement.raw_execute()
     }

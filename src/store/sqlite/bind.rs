@@ -373,11 +373,15 @@ impl Scope<'_> {
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
             return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
         }
+        // The line break ends a comment; the second column is gone if one swallows the rest.
         let text =
-            if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value})") };
-        let statement = format!("SELECT {text} FROM {} LIMIT 0", self.from);
+            if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value}\n)") };
+        let statement = format!("SELECT {text}, 0 FROM {} LIMIT 0", self.from);
         self.denied.take();
         match self.connection.prepare(&statement) {
+            Ok(statement) if statement.column_count() != 2 => {
+                Err(Problem::Refused("it does not stand by itself".into()))
+            }
             Ok(_) => Ok(Sql { text, column: None }),
             Err(_) if self.denied.take() => Err(Problem::Refused("a profile may only read".into())),
             Err(rusqlite::Error::SqlInputError { msg, .. }) => Err(Problem::Missing(msg)),

@@ -174,8 +174,9 @@ impl Reader {
                 Pages::Through { after } => {
                     let rows = watch.fetch_after(&reader.connection, *after, PAGE, now)?;
                     match rows.last() {
-                        Some((last, _)) => *after = Some(*last),
-                        None => return Ok(None),
+                        // Only forward: a profile's SQL may have cut the condition off.
+                        Some((last, _)) if after.is_none_or(|after| *last > after) => *after = Some(*last),
+                        _ => return Ok(None),
                     }
                     rows
                 }

@@ -4,11 +4,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, ErrorCode};
 
+use std::collections::BTreeMap;
+
 use super::actor::{Acted, Actor};
 use super::image::{Change, Image, Side, assignment};
 use super::run::{bind_known, count, now_value};
 use super::schema::{Table, quoted};
 use crate::domain::recovery::Outcome;
+use crate::domain::value::Value;
 use crate::store::StoreError;
 
 /// Writes the record of an undo that is ready to be committed.
@@ -161,7 +164,7 @@ impl Actor {
                 Side::After => &change.after,
             };
             let is = self.write("comparing", |writer| Image::read(writer, table, change.rowid))?;
-            if is != *wanted {
+            if by_name(&is) != by_name(wanted) {
                 return Ok(false);
             }
         }
@@ -219,4 +222,9 @@ fn execute(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) ->
     let mut statement = connection.prepare(sql)?;
     bind_known(&mut statement, values)?;
     statement.raw_execute()
+}
+
+/// An image that comes out of the trail has its columns in another order.
+fn by_name(image: &Option<Image>) -> Option<BTreeMap<&str, &Value>> {
+    image.as_ref().map(|image| image.0.iter().map(|(name, value)| (name.as_str(), value)).collect())
 }

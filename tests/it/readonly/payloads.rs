@@ -47,7 +47,6 @@ pub const WAYS: &[(&str, &str, &str)] = &[
     ("second analyze", "priority", "1) FROM task_claims; ANALYZE; --"),
     ("second in from", "from", "; DELETE FROM task_claims"),
     ("limit and second in from", "from", "LIMIT 0; DELETE FROM task_claims; --"),
-    ("comment over the rest", "held", "1) /*"),
     ("line comment", "from", "-- "),
     ("unclosed string", "held", "1) FROM task_claims; DELETE FROM task_claims; SELECT '"),
     ("nul before a second statement", "held", "1\0; DELETE FROM task_claims"),

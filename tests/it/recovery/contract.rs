@@ -143,7 +143,10 @@ fn an_address_is_percent_encoded_and_an_id_is_not() {
         assert_eq!(object["id"], id);
         let undone = scene.run(&["undo", "DB", object["action_id"].as_str().expect("an id"), "--json"]);
         assert_eq!(undone.came_to(0, "applied")["id"], id);
-        scene.run(&["reclaim", "--json", "DB", "--", id]).came_to(0, "applied");
+        // What looks like an address is taken for one.
+        if !id.starts_with("coordination/") {
+            scene.run(&["reclaim", "--json", "DB", "--", id]).came_to(0, "applied");
+        }
     }
 }
 

@@ -58,23 +58,10 @@ fn a_file_without_permission_is_refused() {
     let scene = Scene::stale();
     // No log beside it: the file's own permission is all there is to the question.
     scene.database.connection.pragma_update(None, "journal_mode", "DELETE").expect("rollback mode");
-    let folder = scene.database.path().parent().expect("a folder").to_owned();
-    chmod(&folder, 0o777);
+    scene.open_to_all();
     chmod(&scene.database.path(), 0o444);
     let bytes = scene.bytes();
-    let program = scene.database.beside("claimtop");
-    // A copy by another process: a handle that is open for writing would make the file busy.
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_claimtop")).arg(&program).status();
-    assert!(copied.expect("cp runs").success());
-    let mut command = if am_root() {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
-        command
-    } else {
-        Command::new(program)
-    };
-    command.args(["reclaim", "--json"]).arg(scene.database.path()).arg("task-1");
-    command.env("XDG_STATE_HOME", scene.state()).env("XDG_CONFIG_HOME", "/nonexistent");
+    let mut command = scene.as_nobody(&["reclaim", "--json", "DB", "task-1"]);
     let run = Run::of(&command.output().expect("claimtop runs"));
     run.came_to(5, "refused");
     run.says("this user may not write the file");
