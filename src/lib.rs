@@ -14,7 +14,8 @@
 //!               probe     a reason as a predicate      plan     from which side, by which index
 //!               watch     a board from poll to poll    census   what no index answers, in slices
 //!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
-//!               actor     changes exactly what was seen  act    the statements, with their guard
+//!               look      a claim before an act        actor    changes exactly what was seen
+//!               act       statements with their guard  batch    many in a short transaction
 //!               undo      puts rows back               touched  which rows an act reaches
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown

@@ -3,8 +3,9 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::actor::{Order, Seen};
+use super::actor::Order;
 use super::cell::bound;
+use super::look::Seen;
 use super::run::{bind_known, now_value, time_value};
 use super::schema::{Schema, quoted};
 use super::watch::Watch;

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::actor::{Acted, Actor, Order, Pending, Seen};
+use super::actor::{Acted, Actor, Order, Pending};
 use super::audit_table;
-use super::image::Change;
-use super::image::Side;
+use super::image::{Change, Side};
+use super::look::Seen;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
 

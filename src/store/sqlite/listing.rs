@@ -57,7 +57,7 @@ impl Reader {
     }
 
     /// Where the members of the filter's sets are, worst first.
-    pub fn members(&mut self, filter: &Filter) -> Result<Vec<super::actor::Place>, StoreError> {
+    pub fn members(&mut self, filter: &Filter) -> Result<Vec<super::look::Place>, StoreError> {
         self.follow_the_path()?;
         let effort = super::watch::Effort { rows: 0, ..self.options.effort };
         self.in_one_transaction("looking for claims", |reader, now, since| {
@@ -74,7 +74,7 @@ impl Reader {
                         for rowid in watch.worst_of(&reader.connection, *set, &sets, now, usize::MAX)? {
                             if !shown.contains(rowid) {
                                 shown.insert(rowid);
-                                places.push(super::actor::Place { profile, board, rowid });
+                                places.push(super::look::Place { profile, board, rowid });
                             }
                         }
                     }
