@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::domain::claim::HoldersOn;
 use crate::domain::time::Span;
+use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::Source;
 
@@ -112,11 +113,7 @@ impl Config {
 
     /// The config in `text`, or the line and nature of its first error.
     pub fn parse(text: &str) -> Result<Config, (usize, String)> {
-        toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            (line, without_values(error.message()))
-        })
+        toml::from_str(text).map_err(|error| (line_of(text, &error), without_values(error.message())))
     }
 
     /// The thresholds for the source `name`.

@@ -6,6 +6,7 @@
 
 pub mod format;
 pub mod library;
+pub mod parse;
 pub mod rules;
 
 pub use format::Profile;

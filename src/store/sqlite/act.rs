@@ -43,7 +43,7 @@ pub fn statements(
     let (guard, mut values) = fresh.row.guard("c.", ":seen");
     values.push((":rowid".into(), SqlValue::Integer(fresh.place.rowid)));
     values.extend(words(watch, fresh, order));
-    let held = board.held.as_deref().unwrap_or("1");
+    let held = board.is_held();
     let mut conditions = vec![format!("c.rowid = :rowid AND {guard}")];
     if let Some(stale) = still_stale(watch, fresh, order, &mut values) {
         conditions.push(format!(

@@ -45,7 +45,7 @@ pub struct Acted {
 }
 
 impl Acted {
-    fn nothing(outcome: Outcome) -> Acted {
+    pub(super) fn nothing(outcome: Outcome) -> Acted {
         Acted { outcome, changes: Vec::new(), preview: Vec::new() }
     }
 
@@ -219,7 +219,7 @@ impl Actor {
             Ok(statements) => statements,
             Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
-        let preview = statements.preview();
+        let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let changes = match self.run(&fresh, &statements)? {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),

@@ -107,6 +107,8 @@ impl Acted {
     /// The same, but for what would have been applied.
     fn unless_applied(self, outcome: Outcome) -> Acted {
         match self.outcome {
+            // What was taken back has changed nothing.
+            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Acted::nothing(outcome),
             Outcome::Applied => Acted { outcome, ..self },
             Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
         }

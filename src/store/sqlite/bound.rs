@@ -50,6 +50,11 @@ pub struct BoundBoard {
 }
 
 impl BoundBoard {
+    /// The condition for a row to be a claim.
+    pub fn is_held(&self) -> &str {
+        self.held.as_deref().unwrap_or("1")
+    }
+
     /// Whether time alone can end or begin a claim.
     pub fn moves(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.contains(":now")) || self.from.contains(":now")

@@ -45,7 +45,7 @@ impl CensusPlan {
             probes.iter().enumerate().map(|(at, probe)| probe.predicate(&at.to_string())).collect();
         let any = if counts_total || predicates.is_empty() { "1".into() } else { predicates.join(" OR ") };
         let columns: String = predicates.iter().map(|predicate| format!(", {predicate}")).collect();
-        let held = board.held.as_deref().unwrap_or("1");
+        let held = board.is_held();
         let plan = CensusPlan {
             slice: format!(
                 "SELECT c.rowid{columns} FROM {from} WHERE {held} AND c.rowid > :after AND c.rowid <= :until AND ({any})"

@@ -121,10 +121,6 @@ fn is_stale(board: &BoundBoard, session: &Session, now: Moment) -> bool {
     gives_up(session, limit).is_some_and(|at| at < board.rules.session_now(now))
 }
 
-fn held(board: &BoundBoard) -> &str {
-    board.held.as_deref().unwrap_or("1")
-}
-
 /// The claims whose verdict the kernel can change: those of dead processes, and of processes that
 /// live although their session is silent.
 pub fn claims_in_question(
@@ -137,7 +133,8 @@ pub fn claims_in_question(
     let clock = [(":now".to_owned(), now_value(board, now))];
     let Some(pid) = &board.pid else { return Ok(claims) };
     let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else {
-        let sql = format!("SELECT c.rowid FROM {} WHERE {} AND {pid} IS NOT NULL", board.from, held(board));
+        let sql =
+            format!("SELECT c.rowid FROM {} WHERE {} AND {pid} IS NOT NULL", board.from, board.is_held());
         select(connection, &sql, &clock, |rowid| claims.push(rowid))?;
         return Ok(claims);
     };
@@ -146,7 +143,7 @@ pub fn claims_in_question(
         registry.from,
         board.from,
         holder.text,
-        held(board),
+        board.is_held(),
         id = registry.id.text
     );
     for (id, session, worker) in sessions(connection, board, registry, Some(prober))? {
@@ -248,7 +245,7 @@ fn held_by(
                 "SELECT count(*) FROM {} WHERE {} = :holder AND {}",
                 board.from,
                 holder.text,
-                held(board)
+                board.is_held()
             );
             let values = [(":now".to_owned(), now_value(board, now)), (":holder".to_owned(), to_sql(id))];
             claims += count(connection, &sql, &values)?;

@@ -67,7 +67,7 @@ impl Actor {
         if parts.len() != watch.board.id.len() {
             return Ok(Vec::new());
         }
-        let held = watch.board.held.as_deref().unwrap_or("1");
+        let held = watch.board.is_held();
         let keys = watch.board.id.iter().enumerate().map(|(at, key)| format!("{key} = :key{at}"));
         let keys = keys.collect::<Vec<_>>().join(" AND ");
         let sql = format!("SELECT c.rowid FROM {} WHERE {held} AND {keys}", watch.board.from);

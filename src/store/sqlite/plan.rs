@@ -94,10 +94,6 @@ impl Planner<'_> {
     }
 }
 
-fn held(board: &BoundBoard) -> &str {
-    board.held.as_deref().unwrap_or("1")
-}
-
 /// What is selected: how many there are of the runaways, which are in other sets already, and
 /// the rows of everything else.
 fn answer(probe: &Probe) -> &'static str {
@@ -106,7 +102,7 @@ fn answer(probe: &Probe) -> &'static str {
 
 fn from_claims(board: &BoundBoard, probe: &Probe) -> String {
     let from = board.joined_if(probe.needs_session);
-    format!("FROM {from} WHERE {} AND {}", held(board), probe.predicate(""))
+    format!("FROM {from} WHERE {} AND {}", board.is_held(), probe.predicate(""))
 }
 
 /// `CROSS JOIN` keeps SQLite from turning the join round.
@@ -123,7 +119,7 @@ fn from_sessions(board: &BoundBoard, probe: &Probe) -> Option<String> {
             registry.id.text,
             holder.text,
             probe.predicate(""),
-            held(board),
+            board.is_held(),
         )
     })
 }

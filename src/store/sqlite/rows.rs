@@ -58,7 +58,7 @@ impl RowReader {
         if board.registry.is_some() {
             columns.push("s.*".into());
         }
-        let held = board.held.as_deref().unwrap_or("1");
+        let held = board.is_held();
         RowReader {
             select: format!("SELECT {} FROM {from} WHERE {held}", columns.join(", ")),
             keys: board.id.len(),

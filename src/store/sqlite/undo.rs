@@ -144,7 +144,7 @@ impl Actor {
                 .iter()
                 .map(|id| format!("{id} IS (SELECT {id} FROM {} WHERE c.rowid = :rowid)", board.from));
             let same = same.collect::<Vec<_>>().join(" AND ");
-            let held = board.held.as_deref().unwrap_or("1");
+            let held = board.is_held();
             let sql = format!("SELECT count(*) FROM {} WHERE {held} AND {same}", board.from);
             let now = now_value(board, self.now());
             let values = [(":rowid".into(), SqlValue::Integer(rowid)), (":now".into(), now)];

@@ -1,0 +1,130 @@
+//! Reading a profile: from its text, through its variables and engines, to one that makes sense.
+
+use super::format::{Board, Engine, Profile, ProfileError};
+
+impl Profile {
+    /// Reads and validates a profile.
+    pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
+        let syntax = |error| syntax(name, text, &error);
+        let mut profile: Profile = toml::from_str(text).map_err(syntax)?;
+        if !profile.vars.is_empty() {
+            let mut filled = text.to_owned();
+            for (var, value) in &profile.vars {
+                filled = filled.replace(&format!("{{{var}}}"), value);
+            }
+            profile = toml::from_str(&filled).map_err(syntax)?;
+        }
+        profile.name = name.into();
+        profile.text = text.into();
+        profile.validate().map_err(|problem| ProfileError::Invalid { name: name.into(), problem })?;
+        Ok(profile)
+    }
+
+    /// The profile with the overrides for `engine` applied.
+    pub fn on(self, engine: Engine) -> Result<Profile, ProfileError> {
+        if self.boards.iter().all(|board| !board.on.contains_key(&engine)) {
+            return Ok(self);
+        }
+        let syntax = |error| syntax(&self.name, &self.text, &error);
+        let mut table: toml::Table = self.text.parse().map_err(syntax)?;
+        if let Some(toml::Value::Array(claims)) = table.get_mut("claim") {
+            for (claim, board) in claims.iter_mut().zip(&self.boards) {
+                if let (toml::Value::Table(claim), Some(over)) = (claim, board.on.get(&engine)) {
+                    claim.remove("on");
+                    merge(claim, over);
+                }
+            }
+        }
+        let merged = toml::to_string(&table)
+            .map_err(|error| ProfileError::Invalid { name: self.name.clone(), problem: error.to_string() })?;
+        let merged = Profile::parse(&self.name, &merged)?;
+        Ok(Profile { text: self.text, ..merged })
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        if self.boards.is_empty() {
+            return Err("it has no [[claim]]".into());
+        }
+        for (at, board) in self.boards.iter().enumerate() {
+            if self.boards[..at].iter().any(|other| other.name == board.name) {
+                return Err(format!("two claims are named {:?}", board.name));
+            }
+            board.validate().map_err(|problem| format!("claim {:?}: {problem}", board.name))?;
+        }
+        let pairs = self.boards.iter().flat_map(|board| &board.detect).chain(&self.detect);
+        match pairs.into_iter().find(|pair| !pair.contains('.')) {
+            Some(pair) => Err(format!("detect wants \"table.column\", not {pair:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Board {
+    fn validate(&self) -> Result<(), String> {
+        let deadline = &self.deadline;
+        let has_ttl = deadline.ttl.is_some() || deadline.otherwise.is_some();
+        let ways = [
+            deadline.column.is_some(),
+            deadline.claimed_at_plus.is_some(),
+            has_ttl && !deadline.holder,
+            deadline.holder,
+            deadline.never,
+        ];
+        if ways.iter().filter(|given| **given).count() != 1 {
+            return Err(
+                "[claim.deadline] needs exactly one of column, claimed_at_plus, ttl, holder, never".into()
+            );
+        }
+        if self.id.is_empty() {
+            return Err("id is empty".into());
+        }
+        if deadline.claimed_at_plus.is_some() && self.claimed_at.is_none() {
+            return Err("this deadline needs claimed_at".into());
+        }
+        if has_ttl && self.claimed_at.is_none() && self.beat_at.is_none() {
+            return Err("a TTL needs claimed_at or beat_at to count from".into());
+        }
+        for (verb, act) in [("reclaim", &self.reclaim), ("release", &self.release), ("extend", &self.extend)]
+        {
+            if let Some(act) = act
+                && act.delete != act.set.is_empty()
+            {
+                return Err(format!("{verb} needs either `delete = true` or a `set`"));
+            }
+        }
+        // The documents' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
+        // the moment of renewal.
+        let shortest = self.time.tick().times(5);
+        let mut ttls = deadline.ttl.iter().flatten().map(|(_, ttl)| ttl).chain(&deadline.otherwise);
+        match ttls.find(|ttl| **ttl < shortest) {
+            Some(ttl) => Err(format!("a TTL of {ttl} is less than five ticks of its clock ({shortest})")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error and the line it is on.
+fn syntax(name: &str, text: &str, error: &toml::de::Error) -> ProfileError {
+    let what = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    ProfileError::Syntax { name: name.into(), line: line_of(text, error), what }
+}
+
+/// The line of a file that an error is on.
+pub fn line_of(text: &str, error: &toml::de::Error) -> usize {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Lays `over` onto `base`; tables are merged, everything else is replaced.
+fn merge(base: &mut toml::Table, over: &toml::Table) {
+    for (key, value) in over {
+        match (base.get_mut(key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) if key != "set" => {
+                merge(base, over);
+            }
+            _ => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
