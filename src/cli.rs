@@ -5,26 +5,35 @@
 mod act;
 mod audit;
 mod check;
+mod completions;
+mod dashboard;
+mod demo;
+mod doctor;
+mod init;
 mod list;
+mod man;
 mod output;
 mod pid;
 mod profiles;
 mod recovery;
+mod session;
 mod setup;
+mod sweep;
 
-use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::domain::recovery::Action;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
+use crate::domain::visible::visible;
 use crate::exit::Exit;
 use setup::Setup;
 
 /// Shows which claims on tasks, jobs and locks are stale, expiring or orphaned, and why.
 #[derive(Debug, Parser)]
 #[command(name = "claimtop", version, about, max_term_width = 100, disable_help_subcommand = true)]
+#[command(subcommand_precedence_over_arg = true)]
 #[command(
     after_help = "Exit codes: 0 fine or done, 1 expiring or unknown claims, 2 stale or orphaned claims, 3 an error, \
                   4 moved (it changed, nothing written), 5 refused, 6 outcome unknown."
@@ -32,8 +41,11 @@ use setup::Setup;
 pub struct Cli {
     #[command(flatten)]
     common: Common,
+    /// What to watch: SQLite files, or names of the config [default: all of the config]
+    #[arg(value_name = "SOURCE")]
+    sources: Vec<String>,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Args)]
@@ -61,13 +73,7 @@ struct Common {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// One look at each source: counts, reasons, and an exit code for monitoring
-    Check {
-        #[arg(value_name = "SOURCE", required = true)]
-        sources: Vec<String>,
-        /// Count everything, reading whole tables where no index helps
-        #[arg(long)]
-        exact: bool,
-    },
+    Check(check::CheckArgs),
     /// The claims themselves, worst first
     List {
         #[arg(value_name = "SOURCE", required = true)]
@@ -77,6 +83,9 @@ enum Verb {
         /// Print CSV
         #[arg(long, conflicts_with = "json")]
         csv: bool,
+        /// Print the dead jobs instead: what `requeue` can queue again
+        #[arg(long, conflicts_with_all = ["set", "history"])]
+        dead: bool,
         /// Print the traces of earlier recoveries that the system itself keeps
         #[arg(long, conflicts_with_all = ["set", "board", "holder", "kind"])]
         history: bool,
@@ -91,24 +100,49 @@ enum Verb {
     /// Take a claim from a holder that is gone, as the system's own recovery would
     Reclaim(act::ActArgs),
     /// Hand a claim back as its holder would: no attempt counted
-    Release(act::ActArgs),
+    Release(act::ReleaseArgs),
     /// Give a slow holder more time
     Extend(act::ActArgs),
+    /// Queue a dead job again
+    Requeue(act::ActArgs),
     /// Take back an act, if nothing has changed since
     Undo {
         source: String,
-        /// The id of the act, as it was printed and as `audit list` shows it
+        /// The id of the act, as it was printed and as `audit list` shows it; without its number, all of its batch
         action: String,
         /// Why, for the trail
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Automatic cleanup: takes what is stale or orphaned on firm ground, with brakes
+    Sweep(sweep::SweepArgs),
     /// The trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
+    /// Make the reference tables of a system; what is there already stays as it is
+    Init {
+        source: String,
+        /// Whose tables: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
+        #[arg(long, value_name = "NAME|all", required = true, value_delimiter = ',', value_parser = init::wanted)]
+        system: Vec<init::Wanted>,
+    },
+    /// A live fleet of workers on an embedded database, with the dashboard on it
+    Demo(demo::DemoArgs),
+    /// A process of a demo
+    #[command(subcommand, hide = true)]
+    DemoChild(demo::Child),
     /// Profiles: where a system keeps its claims
     #[command(subcommand)]
     Profile(ProfileVerb),
+    /// A checklist: can it be read, judged and acted on, and does anything clean up
+    Doctor {
+        #[arg(value_name = "SOURCE", required = true)]
+        sources: Vec<String>,
+    },
+    /// Completions for a shell, on standard output
+    Completions { shell: completions::Shell },
+    /// The manual page, as roff on standard output
+    Man,
 }
 
 #[derive(Debug, Args)]
@@ -161,21 +195,30 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Err(error) => {
             // Help and the version are answers, not errors. Nobody is left to tell if this fails.
             let _ = error.print();
-            if error.kind() == ErrorKind::InvalidSubcommand {
-                output::complain(
-                    "the dashboard is not part of this version yet; `claimtop check SOURCE` looks once",
-                );
-            }
             return if error.use_stderr() { Exit::Error } else { Exit::Fine };
         }
     };
+    // The user's config is none of their business.
+    match cli.verb {
+        Some(Verb::DemoChild(child)) => return demo::child(child),
+        Some(Verb::Completions { shell }) => return completions::run(shell),
+        Some(Verb::Man) => return man::run(),
+        _ => {}
+    }
     let setup = match Setup::load(&cli.common) {
         Ok(setup) => setup,
         Err(sentence) => return output::complain(&sentence),
     };
-    match cli.verb {
-        Verb::Check { sources, exact } => check::run(&setup, &sources, exact),
-        Verb::List { sources, only, csv, history } => {
+    let Some(verb) = cli.verb else { return dashboard::run(&setup, &cli.sources) };
+    if let Some(source) = cli.sources.first() {
+        let sentence = format!("{} stands before the verb; sources come after it", visible(source));
+        return output::complain(&sentence);
+    }
+    match verb {
+        Verb::Check(arguments) => check::run(&setup, &arguments),
+        Verb::Doctor { sources } => doctor::run(&setup, &sources),
+        Verb::List { sources, only, csv, dead, history } => {
+            let setup = if dead { setup.of_the_dead() } else { setup };
             let format = match (csv, setup.json) {
                 (true, _) => list::Format::Csv,
                 (false, true) => list::Format::Json,
@@ -195,10 +238,17 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         }
         Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),
         Verb::Reclaim(arguments) => act::run(&setup, Action::Reclaim, &arguments),
-        Verb::Release(arguments) => act::run(&setup, Action::Release, &arguments),
+        Verb::Release(arguments) => act::release(&setup, &arguments),
+        Verb::Requeue(arguments) => act::run(&setup.of_the_dead(), Action::Requeue, &arguments),
         Verb::Extend(arguments) => act::run(&setup, Action::Extend, &arguments),
         Verb::Undo { source, action, reason } => act::undo(&setup, &source, &action, reason.as_deref()),
+        Verb::Sweep(arguments) => sweep::run(&cli.common, setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
+        Verb::Init { source, system } => init::run(&setup, &source, &system),
+        Verb::Demo(arguments) => demo::run(&setup, &arguments),
+        Verb::DemoChild(child) => demo::child(child),
         Verb::Profile(verb) => profiles::run(&setup, verb),
+        Verb::Completions { shell } => completions::run(shell),
+        Verb::Man => man::run(),
     }
 }

@@ -3,6 +3,8 @@
 //! Unknown keys are errors that name their line; values are never printed, for one of them may
 //! be a secret.
 
+mod sweep;
+
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +16,8 @@ use crate::domain::time::Span;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::Source;
+use crate::ui::theme::Palette;
+pub use sweep::{Share, SweepLimits};
 
 #[derive(Debug, Error)]
 pub enum ConfigError {
@@ -37,8 +41,18 @@ pub struct Config {
     pub poll_timeout: Span,
     /// Times this far in the future are noise between clocks.
     pub clock_noise: Span,
+    /// How often the dashboard polls.
+    pub interval: Span,
+    pub theme: Palette,
+    /// Whether the dashboard rings on the first stale or orphaned claim after a calm.
+    pub bell: bool,
+    pub mouse: MouseUse,
+    /// Keys by command, in place of the usual ones.
+    pub keys: BTreeMap<String, Keys>,
     /// Thresholds where the profile has none of its own.
     pub defaults: Limits,
+    /// Automatic cleanup and its brakes.
+    pub sweep: SweepLimits,
     pub source: BTreeMap<String, SourceConfig>,
 }
 
@@ -50,15 +64,37 @@ impl Default for Config {
             busy_timeout: Span::seconds(2),
             poll_timeout: Span::seconds(10),
             clock_noise: Span::seconds(2),
+            interval: Span::seconds(1),
+            theme: Palette::Dark,
+            bell: true,
+            mouse: MouseUse::On,
+            keys: BTreeMap::new(),
             defaults: Limits {
                 lease: Some(Span::minutes(30)),
                 silent_after: Some(Span::minutes(5)),
                 orphan_after: Some(Span::minutes(10)),
                 ..Limits::default()
             },
+            sweep: SweepLimits::USUAL,
             source: BTreeMap::new(),
         }
     }
+}
+
+/// Whether the dashboard listens to the mouse; off, the terminal's own selection works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MouseUse {
+    On,
+    Off,
+}
+
+/// One key, or several.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Keys {
+    One(String),
+    Many(Vec<String>),
 }
 
 /// One database, by a name of the user's.
@@ -80,6 +116,9 @@ pub struct SourceConfig {
     /// Thresholds for single boards.
     #[serde(default)]
     pub board: BTreeMap<String, Limits>,
+    /// Automatic cleanup of this source.
+    #[serde(default)]
+    pub sweep: SweepLimits,
 }
 
 /// A path or URL; shown without its password.
@@ -125,6 +164,21 @@ impl Config {
             source: source.map(|source| source.limits.clone()).unwrap_or_default(),
             boards: source.map(|source| source.board.clone()).unwrap_or_default(),
         }
+    }
+
+    /// What is set for automatic cleanup of the source `name`.
+    pub fn sweep(&self, name: Option<&str>) -> SweepLimits {
+        let source = name.and_then(|name| self.source.get(name));
+        source.map(|source| source.sweep).unwrap_or_default().or(self.sweep)
+    }
+
+    /// Keys by command, as lists.
+    pub fn keys(&self) -> BTreeMap<String, Vec<String>> {
+        let list = |keys: &Keys| match keys {
+            Keys::One(key) => vec![key.clone()],
+            Keys::Many(keys) => keys.clone(),
+        };
+        self.keys.iter().map(|(command, keys)| (command.clone(), list(keys))).collect()
     }
 
     /// The source that a user means by `text`: its name, or the place that it names.

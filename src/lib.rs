@@ -6,6 +6,11 @@
 //! ```text
 //! main      arguments in, an exit code out
 //! cli       the command line: one file per verb
+//! runtime   the dashboard's loop: messages in, effects out; clerks that act
+//! poller    one thread per source that reads
+//! terminal  taken over, and given back sane
+//! ui        the screen, one file per region: drawing decides nothing
+//! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure
 //! config    the config file: sources by name, thresholds
 //! report    what goes out: tables, JSON, CSV; every string of a database made visible
 //! store     databases: a source and its profiles become snapshots
@@ -16,11 +21,17 @@
 //!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
 //!               look      a claim before an act        actor    changes exactly what was seen
 //!               act       statements with their guard  batch    many in a short transaction
+//!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
+//! sweep     automatic cleanup and its brakes
+//! doctor    a checklist: can it be read, judged, acted on
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown
 //! profile   where a system keeps its claims, as data; from a profile to rules
 //! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
+//! worker    the worker's side of the five systems: claim, heartbeat, extend, release
+//! reference the tables of the five systems, as `init` makes them
+//! demo      a fleet of real worker processes on an embedded database
 //! exit      exit codes
 //! ```
 //!
@@ -40,12 +51,22 @@
 //! million of them: one read transaction, one clock, no healthy row read that an index can spare.
 //! A property test holds the poll to the verdict on random databases of every profile.
 
+pub mod app;
 pub mod cli;
 pub mod config;
+pub mod demo;
+pub mod doctor;
 pub mod domain;
 pub mod exit;
 pub mod liveness;
+pub mod poller;
 pub mod profile;
 pub mod recovery;
+pub mod reference;
 pub mod report;
+pub mod runtime;
 pub mod store;
+pub mod sweep;
+pub mod terminal;
+pub mod ui;
+pub mod worker;

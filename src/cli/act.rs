@@ -4,7 +4,7 @@ use clap::Args;
 use std::io::{IsTerminal, Write};
 
 use super::output::print;
-use super::recovery::{Refusal, desk};
+use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::time::Span;
@@ -16,13 +16,34 @@ use crate::report::act::{json, text};
 use crate::store::Filter;
 use crate::store::sqlite::Seen;
 
-/// What can be said to an act.
+/// An act on one claim, or on a set.
 #[derive(Debug, Args)]
 pub struct ActArgs {
     source: String,
     /// The claim: its address, or its id where that is unambiguous
     #[arg(required_unless_present = "set", conflicts_with = "set")]
     id: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// A release also of everything that a session holds.
+#[derive(Debug, Args)]
+pub struct ReleaseArgs {
+    source: String,
+    /// The claim: its address, or its id where that is unambiguous
+    #[arg(required_unless_present_any = ["set", "session"], conflicts_with = "set")]
+    id: Option<String>,
+    /// Instead of claims: all that this session holds, and then the session itself
+    #[arg(long, value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
+    session: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// What can be said to an act.
+#[derive(Debug, Args)]
+pub struct How {
     /// Instead of one claim: all that are in these sets
     #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = super::set)]
     set: Vec<Set>,
@@ -46,40 +67,49 @@ pub struct ActArgs {
     holder: Option<String>,
     /// Show the statements and the rows they would change, and change nothing
     #[arg(long)]
-    dry_run: bool,
+    pub dry_run: bool,
     /// Do not ask
     #[arg(long)]
-    yes: bool,
+    pub yes: bool,
     /// How much more time an extension gives [default: the usual lease]
     #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
     by: Option<Span>,
 }
 
-impl ActArgs {
-    fn word(&self) -> Word {
+impl How {
+    pub fn word(&self) -> Word {
         Word { force: self.force, reason: self.reason.clone(), holder: self.holder.clone(), by: self.by }
+    }
+
+    fn purpose(&self) -> Purpose {
+        if self.dry_run { Purpose::Rehearse } else { Purpose::Act }
     }
 }
 
 pub fn run(setup: &Setup, action: Action, arguments: &ActArgs) -> Exit {
-    let mut desk = match desk(setup, &arguments.source) {
-        Ok(desk) => desk,
-        Err(refusal) => return refusal.say(setup.json, action.as_str(), arguments.id.as_deref()),
-    };
-    let done = match &arguments.id {
-        Some(id) => one(setup, &mut desk, action, id, arguments),
-        None => many(setup, &mut desk, action, arguments),
-    };
-    done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), arguments.id.as_deref()))
+    let ActArgs { source, id, how } = arguments;
+    claims(setup, action, source, id.as_deref(), how)
 }
 
-fn one(
-    setup: &Setup,
-    desk: &mut Desk,
-    action: Action,
-    id: &str,
-    arguments: &ActArgs,
-) -> Result<Exit, Refusal> {
+pub fn release(setup: &Setup, arguments: &ReleaseArgs) -> Exit {
+    let ReleaseArgs { source, id, session, how } = arguments;
+    let Some(session) = session else {
+        return claims(setup, Action::Release, source, id.as_deref(), how);
+    };
+    let done = desk(setup, source, how.purpose())
+        .and_then(|mut desk| super::session::release(setup, &mut desk, session, how));
+    done.unwrap_or_else(|refusal| refusal.say(setup.json, Action::Release.as_str(), Some(session)))
+}
+
+fn claims(setup: &Setup, action: Action, source: &str, id: Option<&str>, how: &How) -> Exit {
+    let done = desk(setup, source, how.purpose()).and_then(|mut desk| match id {
+        Some(id) => one(setup, &mut desk, action, id, how),
+        None => many(setup, &mut desk, action, how),
+    });
+    done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), id))
+}
+
+fn one(setup: &Setup, desk: &mut Desk, action: Action, id: &str, arguments: &How) -> Result<Exit, Refusal> {
     let mut found = desk.actor().find(id, arguments.board.as_deref())?;
     let seen = match found.len() {
         0 => return Err(Refusal::Moved(format!("there is no claim {} (any more)", visible(id)))),
@@ -111,9 +141,10 @@ fn one(
 }
 
 /// A profile whose tables could be anybody's is acted on only by its name.
-fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<(), Refusal> {
+pub fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<(), Refusal> {
+    let named = setup.named_profiles(desk.source());
     let (profile, generic) = desk.actor().profile_of(seen);
-    if generic && !setup.names_profiles() {
+    if generic && !named.iter().any(|name| name == profile) {
         return Err(Refusal::Refused(format!(
             "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
         )));
@@ -121,7 +152,7 @@ fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<(), Re
     Ok(())
 }
 
-fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &ActArgs) -> Result<Exit, Refusal> {
+fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Result<Exit, Refusal> {
     let filter = Filter {
         sets: arguments.set.clone(),
         board: arguments.board.clone(),
@@ -131,16 +162,12 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &ActArgs) -> 
     };
     desk.actor().reader().expect_board(arguments.board.as_deref())?;
     let all = desk.actor().select(&filter)?;
-    if let Some(first) = all.first() {
-        confirm_profile(setup, desk, first)?;
+    for (at, seen) in all.iter().enumerate() {
+        if at == 0 || all[at - 1].place.profile != seen.place.profile {
+            confirm_profile(setup, desk, seen)?;
+        }
     }
-    let mut preview = format!("{action} {} claims\n", all.len());
-    for seen in all.iter().take(20) {
-        preview.push_str(&format!("  {}  {}\n", desk.actor().address(seen), seen.why));
-    }
-    if all.len() > 20 {
-        preview.push_str(&format!("  ... and {} more\n", all.len() - 20));
-    }
+    let preview = format!("{action} {} claims\n{}", all.len(), listed(desk, &all));
     // Whoever reads standard output gets results only.
     let _ = std::io::stderr().write_all(preview.as_bytes());
     if arguments.dry_run || all.is_empty() {
@@ -170,7 +197,20 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &ActArgs) -> 
     Ok(exit)
 }
 
-fn asked() -> bool {
+/// The first claims of many, for whoever is asked about all of them.
+pub fn listed(desk: &mut Desk, all: &[Seen]) -> String {
+    const SHOWN: usize = 20;
+    let mut list = String::new();
+    for seen in all.iter().take(SHOWN) {
+        list.push_str(&format!("  {}  {}\n", desk.actor().address(seen), seen.why));
+    }
+    if all.len() > SHOWN {
+        list.push_str(&format!("  ... and {} more\n", all.len() - SHOWN));
+    }
+    list
+}
+
+pub fn asked() -> bool {
     if !std::io::stdin().is_terminal() {
         return false;
     }
@@ -189,21 +229,21 @@ pub fn exit_of(outcome: &Outcome) -> Exit {
 }
 
 /// Of several results: unknown, then refused, then moved.
-fn worse(one: Exit, other: Exit) -> Exit {
+pub fn worse(one: Exit, other: Exit) -> Exit {
     if (other as u8) > (one as u8) { other } else { one }
 }
 
-/// Undoes an act of the trail.
+/// Undoes an act of the trail, or all of a batch.
 pub fn undo(setup: &Setup, source: &str, action: &str, reason: Option<&str>) -> Exit {
-    let mut desk = match desk(setup, source) {
-        Ok(desk) => desk,
-        Err(refusal) => return refusal.say(setup.json, "undo", None),
-    };
-    match desk.undo(action, reason) {
-        Ok(report) => {
-            print(&if setup.json { json(&report) } else { text(&report, false) });
-            exit_of(&report.outcome)
-        }
-        Err(error) => Refusal::from(error).say(setup.json, "undo", None),
+    let mut exit = Exit::Fine;
+    let undone = desk(setup, source, Purpose::Act).and_then(|mut desk| {
+        Ok(desk.undo_all(action, reason, &mut |report| {
+            exit = worse(exit, exit_of(&report.outcome));
+            print(&if setup.json { json(&report) } else { text(&report, false) })
+        })?)
+    });
+    match undone {
+        Ok(()) => exit,
+        Err(refusal) => refusal.say(setup.json, "undo", None),
     }
 }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::output::{complain, print};
-use super::recovery::{Refusal, desk};
+use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
 use crate::exit::Exit;
 use crate::recovery::trail::{Anchor, Entry, Trail, TrailError};
@@ -19,7 +19,7 @@ pub enum AuditVerb {
         /// Only acts on this source
         #[arg(long, value_name = "SOURCE")]
         on: Option<String>,
-        /// Only this action: reclaim, release, extend, undo
+        /// Only this action: reclaim, release, extend, end_session, undo
         #[arg(long, value_name = "NAME")]
         action: Option<String>,
         /// Only acts on this holder's claims
@@ -29,7 +29,7 @@ pub enum AuditVerb {
         #[arg(long)]
         open: bool,
     },
-    /// Everything about one act
+    /// Everything about one act, or about all acts of a batch
     Show { action: String },
     /// Whether the trail is whole
     Verify {
@@ -43,7 +43,7 @@ pub enum AuditVerb {
 
 pub fn run(setup: &Setup, verb: AuditVerb) -> Exit {
     if let AuditVerb::Init { source } = &verb {
-        let made = desk(setup, source).and_then(|mut desk| {
+        let made = desk(setup, source, Purpose::Act).and_then(|mut desk| {
             // Once there is a table, an act that is not in it counts as not done.
             desk.settle_open_actions()?;
             Ok(desk.actor().create_audit_table()?)
@@ -85,7 +85,11 @@ fn look(setup: &Setup, trail: &Trail, verb: AuditVerb) -> Result<Exit, TrailErro
         }
         AuditVerb::Show { action } => {
             let mut entries = trail.entries()?;
-            entries.retain(|entry| entry.record.action_id == action);
+            let of_batch = format!("{action}.");
+            entries.retain(|entry| {
+                let id = &entry.record.action_id;
+                *id == action || id.starts_with(&of_batch)
+            });
             if entries.is_empty() {
                 return Ok(complain(&format!("there is no action {action} in the trail")));
             }

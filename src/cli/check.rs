@@ -1,31 +1,146 @@
 //! `claimtop check`: one look at each source, all at once.
 
+use clap::Args;
 use std::thread;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::domain::snapshot::Snapshot;
+use crate::domain::time::Span;
 use crate::exit::Exit;
-use crate::report::check::{Looked, json, text};
+use crate::report::check::{Limit, Looked, Thresholds, json, plugin, text};
 use crate::report::json::line;
 use crate::report::paint::Paint;
 use crate::store::StoreError;
 use crate::store::sqlite::{Reader, clock};
 
-pub fn run(setup: &Setup, sources: &[String], exact: bool) -> Exit {
-    let looked = look_at_all(setup, sources, exact);
-    if setup.json {
-        let at = setup.now.unwrap_or_else(clock);
-        print(&format!("{}\n", line(&json(&looked, at))));
-    } else {
-        print(&text(&looked, Paint::for_stdout()));
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[arg(value_name = "SOURCE", required = true)]
+    sources: Vec<String>,
+    /// Count everything, reading whole tables where no index helps
+    #[arg(long)]
+    exact: bool,
+    /// A warning from so many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway); a set
+    /// that neither --warn nor --crit names keeps its usual meaning
+    #[arg(long, value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
+    warn: Vec<Limit>,
+    /// Critical from so many claims on: stale=10,orphaned=1
+    #[arg(long, value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
+    crit: Vec<Limit>,
+    /// Print as monitoring plugins do, with performance data on the first line
+    #[arg(long, conflicts_with = "json")]
+    plugin: bool,
+    /// Look again and again, this far apart, until a signal ends it
+    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    watch: Option<Duration>,
+    /// End after so many rounds
+    #[arg(long, value_name = "N", hide = true, requires = "watch")]
+    count: Option<u64>,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let span = Span::parse(text)?;
+    let micros = u64::try_from(span.as_micros()).unwrap_or(0);
+    if micros < 100_000 {
+        return Err("an interval is 100ms or longer".into());
     }
+    Ok(Duration::from_micros(micros))
+}
+
+pub fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
+    let thresholds = match Thresholds::new(&arguments.warn, &arguments.crit) {
+        Ok(thresholds) => thresholds,
+        Err(sentence) => return complain(&sentence),
+    };
+    match arguments.watch {
+        None => round(setup, arguments, &thresholds).exit,
+        Some(interval) => watch(setup, arguments, &thresholds, interval),
+    }
+}
+
+/// How one round went.
+struct Round {
+    exit: Exit,
+    /// Whether anybody still reads what is printed.
+    heard: bool,
+}
+
+fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds) -> Round {
+    let looked = look_at_all(setup, &arguments.sources, arguments.exact);
+    let at = setup.now.unwrap_or_else(clock);
+    let shown = if setup.json {
+        format!("{}\n", line(&json(&looked, at)))
+    } else if arguments.plugin {
+        plugin(&looked, thresholds)
+    } else {
+        text(&looked, thresholds, Paint::for_stdout())
+    };
+    let heard = print(&shown);
     for source in &looked {
         if let Err(sentence) = &source.result {
             complain(sentence);
         }
     }
-    looked.iter().map(Looked::exit).fold(Exit::Fine, Exit::and)
+    let exit = looked.iter().map(|source| source.exit(thresholds)).fold(Exit::Fine, Exit::and);
+    Round { exit, heard }
+}
+
+/// Rounds until a signal comes; the last one decides about the exit code.
+fn watch(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, interval: Duration) -> Exit {
+    let started = Builder::new_current_thread().enable_all().build();
+    let started = started.and_then(|runtime| Ok((Pause::listen(&runtime)?, runtime)));
+    let (mut pause, runtime) = match started {
+        Ok(started) => started,
+        Err(error) => return complain(&format!("cannot start: {error}")),
+    };
+    let mut rounds = 0;
+    loop {
+        // Pages need to be told apart; JSON lines carry their instant.
+        let plain = !setup.json && !arguments.plugin;
+        let gap = if rounds == 0 { "" } else { "\n" };
+        let heard = !plain || print(&format!("{gap}{}\n", setup.now.unwrap_or_else(clock).rfc3339()));
+        let last = round(setup, arguments, thresholds);
+        rounds += 1;
+        let done = arguments.count.is_some_and(|count| rounds >= count) || !heard || !last.heard;
+        if done || runtime.block_on(pause.of(interval)) == Woken::BySignal {
+            return last.exit;
+        }
+    }
+}
+
+/// The time between two rounds, which a signal cuts short. One that came during a round waits for it.
+struct Pause {
+    signals: [Signal; 3],
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Woken {
+    ByTime,
+    BySignal,
+}
+
+impl Pause {
+    fn listen(runtime: &Runtime) -> std::io::Result<Pause> {
+        let _inside = runtime.enter();
+        let [interrupt, terminate, hangup] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Pause { signals: [interrupt?, terminate?, hangup?] })
+    }
+
+    async fn of(&mut self, interval: Duration) -> Woken {
+        let [interrupt, terminate, hangup] = &mut self.signals;
+        tokio::select! {
+            biased;
+            _ = interrupt.recv() => Woken::BySignal,
+            _ = terminate.recv() => Woken::BySignal,
+            _ = hangup.recv() => Woken::BySignal,
+            () = tokio::time::sleep(interval) => Woken::ByTime,
+        }
+    }
 }
 
 /// Every source in a thread of its own but the last, which this one takes.

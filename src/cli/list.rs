@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use super::Only;
 use super::output::{complain, print};
-use super::setup::Setup;
+use super::setup::{Rows, Setup};
 use crate::domain::time::Moment;
 use crate::exit::Exit;
 use crate::report::list::{Layout, Line, TRACE_HEADINGS, table, trace_csv, trace_json, trace_table};
@@ -32,7 +32,7 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
         (None, Format::Table) => Some(TABLE_ROWS),
     };
     let filter = Filter { sets: only.set, board: only.board, holder: only.holder, kind: only.kind, limit };
-    let mut printer = Printer::new(format, sources.len() > 1);
+    let mut printer = Printer::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
     for word in sources {
         match one(setup, word, &filter, &mut printer).await {
@@ -125,6 +125,7 @@ impl Csv {
 /// Prints claims in portions as they come, or, for a table, once all are there.
 struct Printer {
     format: Format,
+    rows: Rows,
     sources: bool,
     csv: Csv,
     lines: Vec<(Line, Moment)>,
@@ -135,8 +136,9 @@ struct Printer {
 const PORTION: usize = 64 * 1_024;
 
 impl Printer {
-    fn new(format: Format, sources: bool) -> Printer {
-        let mut printer = Printer { format, sources, csv: Csv, lines: Vec::new(), waiting: String::new() };
+    fn new(format: Format, sources: bool, rows: Rows) -> Printer {
+        let mut printer =
+            Printer { format, rows, sources, csv: Csv, lines: Vec::new(), waiting: String::new() };
         if format == Format::Csv {
             printer.waiting = printer.csv.record(&Line::HEADINGS);
         }
@@ -145,7 +147,10 @@ impl Printer {
 
     /// Takes a claim; `false` when nobody reads any more.
     fn claim(&mut self, word: &str, listed: &Listed) -> bool {
-        let line = Line::new(word, listed);
+        let line = match self.rows {
+            Rows::Claims => Line::new(word, listed),
+            Rows::Dead => Line::of_the_dead(word, listed),
+        };
         match self.format {
             Format::Json => {
                 self.waiting.push_str(&line.json());
@@ -173,7 +178,10 @@ impl Printer {
                 print(&format!("... the first {} only; --limit 0 shows all\n", self.lines.len()));
             }
         } else if exit == Exit::Fine {
-            print("no claims\n");
+            print(match self.rows {
+                Rows::Claims => "no claims\n",
+                Rows::Dead => "no dead jobs\n",
+            });
         }
     }
 }

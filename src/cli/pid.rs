@@ -2,10 +2,11 @@
 
 use super::output::{complain, print};
 use super::setup::Setup;
+use crate::domain::close_up::Holder;
 use crate::exit::Exit;
 use crate::report::holders::{line, table};
 use crate::store::StoreError;
-use crate::store::sqlite::{Holder, Reader};
+use crate::store::sqlite::Reader;
 
 pub fn run(setup: &Setup, word: &str, session: Option<&str>) -> Exit {
     let mut setup = setup.clone();

@@ -64,8 +64,15 @@ fn is_full(code: i32) -> bool {
     code == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE
 }
 
-/// The source that `word` means, ready to be acted on.
-pub fn desk(setup: &Setup, word: &str) -> Result<Desk, Refusal> {
+/// What a source is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Act,
+    Rehearse,
+}
+
+/// The source that `word` means, ready to be acted on, or to be rehearsed on.
+pub fn desk(setup: &Setup, word: &str, purpose: Purpose) -> Result<Desk, Refusal> {
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
     }
@@ -77,7 +84,11 @@ pub fn desk(setup: &Setup, word: &str) -> Result<Desk, Refusal> {
             "no act without its record, and no folder for it is known; set XDG_STATE_HOME".into(),
         )
     })?;
-    let mut desk = Desk::open(setup.options(word, setup.effort())?, &setup.label(word), &folder)?;
+    let (options, label) = (setup.options(word, setup.effort())?, setup.label(word));
+    if purpose == Purpose::Rehearse {
+        return Ok(Desk::rehearsing(options, &label, &folder)?);
+    }
+    let mut desk = Desk::open(options, &label, &folder)?;
     // What an earlier act left open is found out before anything else is offered.
     desk.settle_open_actions()?;
     Ok(desk)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Common;
 use crate::config::{self, Config};
@@ -26,6 +26,15 @@ pub struct Setup {
     read_only: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
+    /// Whether it is about what is claimed, or about what is dead.
+    rows: Rows,
+}
+
+/// Which rows of the systems are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    Claims,
+    Dead,
 }
 
 impl Setup {
@@ -45,7 +54,17 @@ impl Setup {
             check_pid: common.check_pid,
             read_only: common.read_only,
             named,
+            rows: Rows::Claims,
         })
+    }
+
+    /// The same for the dead jobs.
+    pub fn of_the_dead(&self) -> Setup {
+        Setup { rows: Rows::Dead, ..self.clone() }
+    }
+
+    pub fn rows(&self) -> Rows {
+        self.rows
     }
 
     /// The source that a word of the command line means.
@@ -60,9 +79,14 @@ impl Setup {
         self.read_only || configured.is_some_and(|source| source.read_only)
     }
 
-    /// Whether the command line says which profiles to use.
-    pub fn names_profiles(&self) -> bool {
-        !self.named.is_empty()
+    /// The profiles that the command line, or else the config, names for a source: whoever does that
+    /// says that its tables are theirs.
+    pub fn named_profiles(&self, word: &str) -> Vec<String> {
+        let living = self.living_profiles(self.config.named(word));
+        match living {
+            Ok(Profiles::Named(profiles)) => profiles.into_iter().map(|profile| profile.name).collect(),
+            Ok(Profiles::Detect(_) | Profiles::Dead(_)) | Err(_) => Vec::new(),
+        }
     }
 
     /// The word as it may be printed: a URL without its password.
@@ -95,11 +119,12 @@ impl Setup {
         }
     }
 
-    /// Asks this machine's kernel, once for each process.
-    fn prober(&self, source: Option<&str>) -> Prober {
+    /// Asks this machine's kernel, and trusts an answer for a few seconds: within one look the same
+    /// process is asked for many times.
+    pub fn prober(&self, source: Option<&str>) -> Prober {
         let holders_on = source.and_then(|name| self.config.source.get(name)?.holders_on);
         let machine = Machine::here();
-        let known: Mutex<HashMap<String, (Process, String)>> = Mutex::default();
+        let known: Mutex<HashMap<String, (Instant, Looked)>> = Mutex::default();
         Prober::new(move |worker, started_at, beat_at| {
             let subject = Subject { pid: &worker.pid, host: worker.host.as_deref(), started_at, beat_at };
             let look = || {
@@ -108,7 +133,10 @@ impl Setup {
             };
             let key = format!("{subject:?}");
             match known.lock() {
-                Ok(mut known) => known.entry(key).or_insert_with(look).clone(),
+                Ok(mut known) => {
+                    known.retain(|_, (at, _)| at.elapsed() < TRUSTED);
+                    known.entry(key).or_insert_with(|| (Instant::now(), look())).1.clone()
+                }
                 Err(_) => look(),
             }
         })
@@ -116,6 +144,14 @@ impl Setup {
 
     /// From strong to weak: the command line, the config, detection.
     fn profiles(&self, source: Option<&str>) -> Result<Profiles, StoreError> {
+        let living = self.living_profiles(source)?;
+        Ok(match self.rows {
+            Rows::Claims => living,
+            Rows::Dead => Profiles::Dead(Box::new(living)),
+        })
+    }
+
+    fn living_profiles(&self, source: Option<&str>) -> Result<Profiles, StoreError> {
         if !self.named.is_empty() {
             return Ok(Profiles::Named(self.named.clone()));
         }
@@ -136,6 +172,12 @@ impl Setup {
         Effort { rows: 0, slice: self.config.census_slice, whole: ONE_LOOK }
     }
 }
+
+/// What the kernel said, and by what it is known.
+type Looked = (Process, String);
+
+/// How long an answer of the kernel holds.
+const TRUSTED: Duration = Duration::from_secs(3);
 
 /// Rows that one look reads where a set has no index: a second's work or so.
 const ONE_LOOK: usize = 5_000_000;

@@ -23,6 +23,16 @@ pub struct Claim {
     pub error: Option<String>,
 }
 
+/// What kind of thing a board's claims are on: it picks their pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    #[default]
+    Task,
+    Job,
+    Lock,
+}
+
 /// What the row itself says about its end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lease {

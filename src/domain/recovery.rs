@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::claim::{Claim, Process};
+use super::claim::{Claim, Process, Worker};
 use super::evidence::Conclusion;
 use super::time::Span;
 use super::verdict::{Reason, Verdict};
@@ -17,6 +17,8 @@ pub enum Action {
     Release,
     /// Give a slow holder more time.
     Extend,
+    /// Queue a dead job again.
+    Requeue,
 }
 
 impl Action {
@@ -25,6 +27,7 @@ impl Action {
             Action::Reclaim => "reclaim",
             Action::Release => "release",
             Action::Extend => "extend",
+            Action::Requeue => "requeue",
         }
     }
 }
@@ -89,7 +92,8 @@ pub fn permit(
     conclusion: Conclusion,
     word: &Word,
 ) -> Result<(), String> {
-    if action == Action::Extend {
+    // More time takes nothing away, and a dead job has nobody left to take it from.
+    if matches!(action, Action::Extend | Action::Requeue) {
         return Ok(());
     }
     let has = |reason: Reason| verdict.reasons.contains(reason);
@@ -97,7 +101,6 @@ pub fn permit(
     let gone = has(Reason::SessionMissing) || has(Reason::ProcessDead);
     let silent = has(Reason::SessionStale) || has(Reason::HeartbeatSilent);
     let lives = claim.worker.process == Process::Alive;
-    let holder = claim.holder.as_deref().map_or_else(|| "nobody".into(), visible);
 
     if lives || !(over || gone || silent) {
         let why = if lives {
@@ -105,23 +108,40 @@ pub fn permit(
         } else {
             format!("it is {}, neither stale nor orphaned", verdict.headline())
         };
-        if !word.force {
-            return Err(format!("{why}; --force --holder {holder} --reason TEXT would do it all the same"));
-        }
-        if word.reason.as_deref().is_none_or(|reason| reason.trim().is_empty()) {
-            return Err(format!("{why}; --force needs a --reason"));
-        }
-        return named(word, claim, &why);
+        return forced(word, claim.holder.as_deref(), &why);
     }
     if over || gone || (has(Reason::SessionStale) && conclusion == Conclusion::ProbablyDead) {
         return Ok(());
     }
-    named(word, claim, "its holder may well be alive")
+    named(word, claim.holder.as_deref(), "its holder may well be alive")
 }
 
-fn named(word: &Word, claim: &Claim, why: &str) -> Result<(), String> {
-    let holder = claim.holder.as_deref().map_or_else(|| "nobody".into(), visible);
-    match (&word.holder, &claim.holder) {
+/// Whether a session may be ended, or why not and what would allow it: one that is given up, or whose
+/// process is dead, takes one word; any other takes `--force`, a reason, and its name.
+pub fn permit_end(id: &str, given_up: bool, worker: &Worker, word: &Word) -> Result<(), String> {
+    let why = match worker.process {
+        Process::Dead => return Ok(()),
+        Process::Alive => format!("its process (pid {}) is alive", worker.pid.visible()),
+        Process::Unknown if given_up => return Ok(()),
+        Process::Unknown => format!("session {} still beats, or nothing shows that it is gone", visible(id)),
+    };
+    forced(word, Some(id), &why)
+}
+
+fn forced(word: &Word, holder: Option<&str>, why: &str) -> Result<(), String> {
+    if !word.force {
+        let holder = holder.map_or_else(|| "nobody".into(), visible);
+        return Err(format!("{why}; --force --holder {holder} --reason TEXT would do it all the same"));
+    }
+    if word.reason.as_deref().is_none_or(|reason| reason.trim().is_empty()) {
+        return Err(format!("{why}; --force needs a --reason"));
+    }
+    named(word, holder, why)
+}
+
+fn named(word: &Word, is: Option<&str>, why: &str) -> Result<(), String> {
+    let holder = is.map_or_else(|| "nobody".into(), visible);
+    match (word.holder.as_deref(), is) {
         (Some(named), Some(holder)) if named == holder => Ok(()),
         (Some(named), _) => Err(format!("{} is not its holder; that is {holder}", visible(named))),
         (None, _) => Err(format!("{why}; name the holder: --holder {holder}")),

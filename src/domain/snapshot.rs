@@ -1,8 +1,11 @@
 //! What one poll of one source found: counts of every set, their reasons, and the worst rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::claim::Claim;
+use super::claim::{Claim, Role};
+use super::recovery::Action;
+use super::rules::Rules;
 use super::time::{Moment, Span};
 use super::verdict::{Reason, Set, Verdict};
 
@@ -25,6 +28,7 @@ pub struct Snapshot {
 #[derive(Debug, Clone)]
 pub struct BoardSnapshot {
     pub board: String,
+    pub nature: Arc<Nature>,
     pub counts: Counts,
     pub reasons: BTreeMap<Reason, u64>,
     pub sessions: Option<Sessions>,
@@ -34,6 +38,19 @@ pub struct BoardSnapshot {
     pub worst: Vec<Judged>,
     /// What could not be counted in full, and what would help.
     pub gaps: Gaps,
+}
+
+/// What is true of a board at every poll.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Nature {
+    pub role: Role,
+    pub rules: Rules,
+    /// A late holder's finish cannot settle somebody else's run; nothing, if nobody said.
+    pub fenced: Option<bool>,
+    /// After this long the system frees a claim by itself.
+    pub self_heals_after: Option<Span>,
+    /// What the profile says how to do.
+    pub acts: Vec<Action>,
 }
 
 /// How many claims are in each set. A claim may be in several.
@@ -106,6 +123,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Stands for the state of the row as it was read.
     pub seen: Option<String>,
+    /// Where its row is, for a second look.
+    pub rowid: Option<i64>,
 }
 
 /// What a poll left uncounted because no index could answer it.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
+pub use crate::domain::claim::Role;
 use crate::domain::time::{Span, TimeUnit};
 
 /// Why a profile cannot be used.
@@ -108,6 +109,8 @@ pub struct Board {
     pub reclaim: Option<Act>,
     pub release: Option<Act>,
     pub extend: Option<Act>,
+    /// Queues a job again that is dead by `backlog.dead`.
+    pub requeue: Option<Act>,
     /// A late holder's finish cannot settle somebody else's run.
     pub fenced: Option<bool>,
     /// After this long the system frees the claim by itself.
@@ -115,16 +118,6 @@ pub struct Board {
     /// Keys that differ from engine to engine.
     #[serde(default)]
     pub on: BTreeMap<Engine, toml::Table>,
-}
-
-/// Which pane a board belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    #[default]
-    Task,
-    Job,
-    Lock,
 }
 
 /// A time: a column in the board's unit, or an expression with a unit of its own.
@@ -210,6 +203,9 @@ pub struct Registry {
     pub host: Option<String>,
     #[serde(default)]
     pub time: TimeUnit,
+    /// How the system ends a session that holds nothing any more: an act on its own row, `s`.
+    /// Unset, a released session keeps its row.
+    pub end: Option<Act>,
 }
 
 /// The jobs nobody holds, as counts by predicate.
@@ -255,8 +251,9 @@ pub struct History {
     pub time: TimeUnit,
 }
 
-/// What an act does to the claim's row. The program itself writes the guard around it.
-#[derive(Debug, Clone, Deserialize, Default)]
+/// What an act does to the claim's row, or to the session's. The program itself writes the guard
+/// around it.
+#[derive(Debug, Clone, Deserialize, Default, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Act {
     #[serde(default)]
@@ -273,6 +270,13 @@ pub struct Act {
     pub blocked_by: Option<String>,
 }
 
+impl Act {
+    /// An act either deletes the row or sets columns of it.
+    pub fn is_complete(&self) -> bool {
+        self.delete == self.set.is_empty()
+    }
+}
+
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -287,6 +291,32 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
 }
 
 impl Profile {
+    /// The same system, seen from its dead: what nobody will ever work on again, as rows that can be
+    /// queued anew. Nothing, if the profile does not say how.
+    pub fn of_the_dead(self) -> Option<Profile> {
+        let bury = |board: &Board| {
+            let backlog = self.backlog(board)?;
+            board.requeue.as_ref()?;
+            Some(Board {
+                held: Some(backlog.dead.clone()?),
+                holder: None,
+                claimed_at: None,
+                beat_at: None,
+                pid: None,
+                host: None,
+                orphaned_when: None,
+                session: None,
+                deadline: Deadline { never: true, ..Deadline::default() },
+                reclaim: None,
+                release: None,
+                extend: None,
+                ..board.clone()
+            })
+        };
+        let boards: Vec<Board> = self.boards.iter().filter_map(bury).collect();
+        (!boards.is_empty()).then_some(Profile { boards, session: None, backlog: None, ..self })
+    }
+
     /// The registry of a board: its own, or the profile's.
     pub fn registry<'a>(&'a self, board: &'a Board) -> Option<&'a Registry> {
         board.session.as_ref().or(self.session.as_ref())

@@ -1,6 +1,6 @@
 //! Reading a profile: from its text, through its variables and engines, to one that makes sense.
 
-use super::format::{Board, Engine, Profile, ProfileError};
+use super::format::{Board, Engine, Profile, ProfileError, Registry};
 
 impl Profile {
     /// Reads and validates a profile.
@@ -50,7 +50,16 @@ impl Profile {
                 return Err(format!("two claims are named {:?}", board.name));
             }
             board.validate().map_err(|problem| format!("claim {:?}: {problem}", board.name))?;
+            let dead =
+                self.backlog(board).filter(|backlog| backlog.table.is_none() && backlog.dead.is_some());
+            if board.requeue.is_some() && dead.is_none() {
+                return Err(format!(
+                    "claim {:?}: requeue needs a backlog in the same table that says what is dead",
+                    board.name
+                ));
+            }
         }
+        self.session.as_ref().map_or(Ok(()), Registry::validate)?;
         let pairs = self.boards.iter().flat_map(|board| &board.detect).chain(&self.detect);
         match pairs.into_iter().find(|pair| !pair.contains('.')) {
             Some(pair) => Err(format!("detect wants \"table.column\", not {pair:?}")),
@@ -84,14 +93,17 @@ impl Board {
         if has_ttl && self.claimed_at.is_none() && self.beat_at.is_none() {
             return Err("a TTL needs claimed_at or beat_at to count from".into());
         }
-        for (verb, act) in [("reclaim", &self.reclaim), ("release", &self.release), ("extend", &self.extend)]
-        {
-            if let Some(act) = act
-                && act.delete != act.set.is_empty()
-            {
+        for (verb, act) in [
+            ("reclaim", &self.reclaim),
+            ("release", &self.release),
+            ("extend", &self.extend),
+            ("requeue", &self.requeue),
+        ] {
+            if act.as_ref().is_some_and(|act| !act.is_complete()) {
                 return Err(format!("{verb} needs either `delete = true` or a `set`"));
             }
         }
+        self.session.as_ref().map_or(Ok(()), Registry::validate)?;
         // The documents' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
         // the moment of renewal.
         let shortest = self.time.tick().times(5);
@@ -99,6 +111,17 @@ impl Board {
         match ttls.find(|ttl| **ttl < shortest) {
             Some(ttl) => Err(format!("a TTL of {ttl} is less than five ticks of its clock ({shortest})")),
             None => Ok(()),
+        }
+    }
+}
+
+impl Registry {
+    fn validate(&self) -> Result<(), String> {
+        match &self.end {
+            Some(end) if !end.is_complete() => {
+                Err("[session] end needs either `delete = true` or a `set`".into())
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -132,5 +132,5 @@ fn deadline_rule(
 /// The coarsest clock among the board's own times.
 fn tick(board: &Board) -> Span {
     let times: [&Option<Time>; 3] = [&board.claimed_at, &board.beat_at, &board.deadline.column];
-    times.into_iter().flatten().map(|time| time.unit(board.time).tick()).max().unwrap_or(Span::micros(1))
+    times.into_iter().flatten().map(|time| time.unit(board.time).tick()).max().unwrap_or(board.time.tick())
 }

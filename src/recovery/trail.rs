@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! record        what is written down            who           who acts
+//! batch         many acts in one line
 //! link          a line, and its hash            canonical     one text for one value
 //! journal       the file, its lock              tail          its end, found from behind
 //! scrap         what a crash left               anchor        how far the chain reached
@@ -13,6 +14,7 @@
 //! ```
 
 mod anchor;
+mod batch;
 mod canonical;
 mod error;
 mod finding;
@@ -25,16 +27,20 @@ mod verification;
 mod who;
 
 pub use anchor::{Anchor, BadAnchor};
+pub use batch::{Evidence, Line, Lines};
 pub use error::TrailError;
 pub use finding::Finding;
+pub use journal::Position;
 pub use record::{Entry, Record, Stage, new_action_id};
 pub use verification::Verification;
 pub use who::Who;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use batch::Intended;
 use journal::Journal;
 use link::{Body, Link};
 use tail::Tail;
@@ -45,6 +51,8 @@ use verification::Walk;
 pub struct Trail {
     journal: Journal,
     access: Access,
+    /// Where our own last append left the chain.
+    last: Option<(Position, Anchor)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,12 +75,12 @@ impl Trail {
     pub fn open(folder: &Path) -> Result<Trail, TrailError> {
         let journal = Journal::at(folder);
         journal.create(folder).map_err(|error| journal.error(error))?;
-        Ok(Trail { journal, access: Access::Append })
+        Ok(Trail { journal, access: Access::Append, last: None })
     }
 
     /// Opens the journal to look at it, and makes nothing: one that is not there is an empty trail.
     pub fn read_only(folder: &Path) -> Result<Trail, TrailError> {
-        let trail = Trail { journal: Journal::at(folder), access: Access::Read };
+        let trail = Trail { journal: Journal::at(folder), access: Access::Read, last: None };
         trail.journal.readable().map_err(|error| trail.journal.error(error))?;
         Ok(trail)
     }
@@ -85,51 +93,107 @@ impl Trail {
     ///
     /// Waits while another process appends. What a crash left at the end of the file is sealed first.
     pub fn append(&mut self, records: &[Record]) -> Result<Vec<Entry>, TrailError> {
+        let mut entries = Vec::with_capacity(records.len());
+        if records.is_empty() && self.access == Access::Append {
+            return Ok(entries);
+        }
+        self.extend(|head, text| {
+            for record in records {
+                let (line, next) = link::write(head, &Body::Record(Box::new(record.clone())))?;
+                // What could not be read back (nested too deep, say) would break the chain for good.
+                let link: Link = serde_json::from_str(&line)?;
+                entries.extend(link.entries(&mut Intended::default()));
+                text.push_str(&line);
+                text.push('\n');
+                *head = next;
+            }
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// Writes the intents of many acts down in one line, what they share and what is said of each, and
+    /// returns when the disk has it.
+    pub fn append_batch(&mut self, of: &Record, lines: &Lines) -> Result<(), TrailError> {
+        let pieces = lines.pieces(of, None)?;
+        self.extend_by(&pieces)
+    }
+
+    /// Writes down what came of a batch: the shared outcome for `count` of its acts, and the others; and
+    /// returns when the disk has it.
+    pub fn append_outcomes(&mut self, of: &Record, others: &Lines, count: usize) -> Result<(), TrailError> {
+        let pieces = others.pieces(of, Some(count))?;
+        self.extend_by(&pieces)
+    }
+
+    /// Appends one line whose text is in pieces.
+    fn extend_by(&mut self, pieces: &[Cow<'_, str>]) -> Result<(), TrailError> {
+        let pieces: Vec<&str> = pieces.iter().map(AsRef::as_ref).collect();
+        self.extend(|head, text| {
+            *head = link::chain(text, head, &pieces);
+            text.push('\n');
+            Ok(())
+        })
+    }
+
+    /// Appends what `write` adds to the chain, all or nothing.
+    fn extend(
+        &mut self,
+        write: impl FnOnce(&mut Anchor, &mut String) -> serde_json::Result<()>,
+    ) -> Result<(), TrailError> {
         if self.access == Access::Read {
             return Err(TrailError::ReadOnlySession { path: self.path().to_owned() });
         }
-        if records.is_empty() {
-            return Ok(Vec::new());
-        }
         let failed = |error| self.journal.error(error);
         let (file, length) = self.journal.lock().map_err(failed)?;
-        // Another process may have appended since we last did: only the file knows the head.
-        let (mut text, mut head) = Tail::read(&file, length).map_err(failed)?.mended()?;
-        let mut entries = Vec::with_capacity(records.len());
-        for record in records {
-            let (line, next) = link::write(&head, &Body::Record(Box::new(record.clone())))?;
-            // What could not be read back (nested too deep, say) would break the chain for good.
-            let link: Link = serde_json::from_str(&line)?;
-            entries.extend(link.entry());
-            text.push_str(&line);
-            text.push('\n');
-            head = next;
-        }
+        let here = Position::at(&file, length).map_err(failed)?;
+        let ours = self.last.take().filter(|(end, _)| *end == here);
+        let (mut text, mut head) = match ours {
+            Some((_, head)) => (String::new(), head),
+            // Another process has appended since: only the file knows the head.
+            None => Tail::read(&file, length).map_err(failed)?.mended()?,
+        };
+        write(&mut head, &mut text)?;
         Journal::append(&file, length, &text).map_err(failed)?;
-        Ok(entries)
+        self.last = Position::at(&file, length + text.len() as u64).ok().map(|end| (end, head));
+        Ok(())
     }
 
     /// All records in the order of the file. Lines that are torn or unreadable are passed over, and
     /// edited ones are not: only [`Trail::verify`] says whether the trail can be believed.
     pub fn entries(&self) -> Result<Vec<Entry>, TrailError> {
-        let mut entries = Vec::new();
-        self.each_line(|line| {
+        self.entries_since(Position::default()).map(|(entries, _)| entries)
+    }
+
+    /// The records after a place that somebody has read up to, and the place where they end. A journal
+    /// that is another one by now is read from its beginning.
+    fn entries_since(&self, from: Position) -> Result<(Vec<Entry>, Position), TrailError> {
+        let (mut entries, mut intended) = (Vec::new(), Intended::default());
+        let read = self.journal.each_line_since(from, |line| {
             let whole = line.strip_suffix(b"\n");
-            entries.extend(whole.and_then(Link::read).and_then(Link::entry));
-        })?;
-        Ok(entries)
+            entries
+                .extend(whole.and_then(Link::read).into_iter().flat_map(|link| link.entries(&mut intended)));
+        });
+        let end = read.map_err(|error| self.journal.error(error))?;
+        Ok((entries, end))
     }
 
     /// Follows the chain from its first line; a cut at the end shows only against an anchor.
     pub fn verify(&self, anchor: Option<&Anchor>) -> Result<Verification, TrailError> {
         let mut walk = Walk::new(anchor);
-        self.each_line(|line| walk.step(line))?;
+        let read = self.journal.each_line_since(Position::default(), |line| walk.step(line));
+        read.map_err(|error| self.journal.error(error))?;
         Ok(walk.end())
     }
 
     /// Intents of which nobody knows what came: without an outcome, or with "unknown" alone.
     pub fn open_actions(&self) -> Result<Vec<Entry>, TrailError> {
-        let mut entries = self.entries()?;
+        self.open_actions_since(Position::default()).map(|(open, _)| open)
+    }
+
+    /// The same after a place before which nothing is open, and the place up to which this was read.
+    pub fn open_actions_since(&self, from: Position) -> Result<(Vec<Entry>, Position), TrailError> {
+        let (mut entries, end) = self.entries_since(from)?;
         let settled: HashSet<String> = entries
             .iter()
             .filter(|entry| entry.record.settles())
@@ -138,10 +202,6 @@ impl Trail {
         entries.retain(|entry| {
             entry.record.stage == Stage::Intent && !settled.contains(&entry.record.action_id)
         });
-        Ok(entries)
-    }
-
-    fn each_line(&self, take: impl FnMut(&[u8])) -> Result<(), TrailError> {
-        self.journal.each_line(take).map_err(|error| self.journal.error(error))
+        Ok((entries, end))
     }
 }

@@ -1,5 +1,11 @@
 //! One look at several sources: a page for people, one JSON object for monitoring.
 
+mod plugin;
+mod thresholds;
+
+pub use plugin::plugin;
+pub use thresholds::{Limit, Thresholds};
+
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
 
@@ -20,22 +26,14 @@ pub struct Looked {
 }
 
 impl Looked {
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self, thresholds: &Thresholds) -> Exit {
         match &self.result {
-            Ok(snapshots) => snapshots.iter().map(verdict).fold(Exit::Fine, Exit::and),
+            Ok(snapshots) => {
+                let exits = snapshots.iter().map(|snapshot| thresholds.judge(&snapshot.counts()));
+                exits.fold(Exit::Fine, Exit::and)
+            }
             Err(_) => Exit::Error,
         }
-    }
-}
-
-fn verdict(snapshot: &Snapshot) -> Exit {
-    let counts = snapshot.counts();
-    if counts.stale + counts.orphaned > 0 {
-        Exit::Critical
-    } else if counts.expiring + counts.unknown > 0 {
-        Exit::Warning
-    } else {
-        Exit::Fine
     }
 }
 
@@ -122,7 +120,7 @@ fn backlog_json(boards: &[BoardSnapshot], now: Moment) -> Json {
 }
 
 /// The page that `check` prints for people.
-pub fn text(looked: &[Looked], paint: Paint) -> String {
+pub fn text(looked: &[Looked], thresholds: &Thresholds, paint: Paint) -> String {
     let mut out = String::new();
     for source in looked {
         if let Ok(snapshots) = &source.result {
@@ -130,16 +128,17 @@ pub fn text(looked: &[Looked], paint: Paint) -> String {
                 if !out.is_empty() {
                     out.push('\n');
                 }
-                page(&mut out, source, snapshot, paint);
+                let verdict = thresholds.judge(&snapshot.counts());
+                page(&mut out, source, snapshot, verdict, paint);
             }
         }
     }
     out
 }
 
-fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, paint: Paint) {
+fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, verdict: Exit, paint: Paint) {
     let counts = snapshot.counts();
-    let headline = match verdict(snapshot) {
+    let headline = match verdict {
         Exit::Critical => paint.set(Set::Stale, "CRITICAL"),
         Exit::Warning => paint.set(Set::Expiring, "WARNING"),
         _ => paint.set(Set::Healthy, "OK"),

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::json;
 use super::table::{Cell, render};
+use crate::domain::close_up::Holder;
 use crate::domain::visible::{safe, visible};
-use crate::store::sqlite::Holder;
 
 /// A holder as a JSON line.
 pub fn line(source: &str, holder: &Holder) -> String {

@@ -76,6 +76,18 @@ impl Line {
         }
     }
 
+    /// A job that is dead: its last words matter, not how long it may take.
+    pub fn of_the_dead(source: &str, listed: &Listed) -> Line {
+        let claim = &listed.judged.claim;
+        let attempts = match (claim.attempts, claim.max_attempts) {
+            (Some(attempts), Some(most)) => format!("dead after {attempts} of {most} attempts"),
+            (Some(attempts), None) => format!("dead after {attempts} attempts"),
+            (None, _) => "dead".into(),
+        };
+        let error = claim.error.as_deref().map(|error| format!(": {}", visible(error)));
+        Line { why: attempts + &error.unwrap_or_default(), ..Line::new(source, listed) }
+    }
+
     /// Sorts the worst first.
     pub fn rank(&self) -> (Set, i64) {
         (self.verdict, self.remaining_ms.unwrap_or(i64::MAX))

@@ -1,12 +1,16 @@
 //! The guarded acts: what is done is exactly what was ordered, to exactly what was seen.
 
+mod addresses;
+mod bulk;
 mod documents;
 mod files;
 mod hostile;
 mod permits;
 mod race;
 mod records;
+mod requeue;
 mod schedules;
+mod sessions;
 mod systems;
 mod systems_more;
 mod systems_tasks;

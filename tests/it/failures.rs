@@ -1,6 +1,7 @@
 //! What goes wrong is said in one sentence, and never hides what goes right.
 
 mod files;
+mod holders;
 mod permissions;
 mod settings;
 mod statements;

@@ -4,15 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 8] = [
+const MAY_KNOW: [(&str, &[&str]); 15] = [
+    ("app", &["app", "domain"]),
+    ("ui", &["app", "domain", "ui"]),
     ("domain", &["domain"]),
     ("exit", &[]),
     ("liveness", &["domain", "liveness"]),
     ("profile", &["domain", "profile"]),
     ("store", &["domain", "profile", "store"]),
-    ("config", &["config", "domain", "profile", "store"]),
+    ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recovery", &["domain", "recovery", "store"]),
-    ("report", &["domain", "exit", "recovery", "report", "store"]),
+    ("sweep", &["domain", "recovery", "store", "sweep"]),
+    ("reference", &[]),
+    ("worker", &["domain", "liveness", "reference", "store", "worker"]),
+    ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),
+    ("doctor", &["doctor", "domain", "profile", "recovery", "store"]),
+    ("report", &["doctor", "domain", "exit", "recovery", "report", "store"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -5,9 +5,14 @@
 
 mod acts;
 mod agreement;
+mod checks;
+mod dashboard;
+mod demo;
+mod doctor;
 mod documents;
 mod failures;
 mod hostile;
+mod init;
 mod invented;
 mod layers;
 mod liveness;
@@ -15,7 +20,10 @@ mod processes;
 mod queues;
 mod readonly;
 mod recovery;
+mod screen;
 mod support;
+mod sweeping;
 mod trail;
 mod verdicts;
 mod watching;
+mod workers;

@@ -8,6 +8,7 @@ mod documents;
 mod kills;
 mod refusals;
 mod rehearsal;
+mod sessions;
 mod settling;
 mod undo;
 

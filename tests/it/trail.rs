@@ -1,6 +1,7 @@
 //! The audit trail: a chain that holds, and shows it when it does not.
 
 mod again;
+mod batches;
 mod crashes;
 mod disks;
 mod many;

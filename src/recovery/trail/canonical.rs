@@ -4,17 +4,45 @@
 //! written as `\uXXXX`, so that even `cat` on the journal is harmless.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 use std::io;
 
 use crate::domain::visible::is_deceptive;
 
 pub(super) fn canonical(value: &impl Serialize) -> serde_json::Result<String> {
-    let mut value = serde_json::to_value(value)?;
-    value.sort_all_objects();
+    let value = serde_json::to_value(value)?;
     let mut bytes = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut bytes, Escaping))?;
+    write_canonical(&mut bytes, &Sorted(&value))?;
     String::from_utf8(bytes).map_err(serde::ser::Error::custom)
+}
+
+/// Appends the text of a value whose keys are in order already.
+pub(super) fn write_canonical(bytes: &mut Vec<u8>, value: &impl Serialize) -> serde_json::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(bytes, Escaping))
+}
+
+/// For a field whose keys are in any order.
+pub(super) fn sorted<S: serde::Serializer>(value: &&Value, serializer: S) -> Result<S::Ok, S::Error> {
+    Sorted(value).serialize(serializer)
+}
+
+/// A value, written with its keys in order.
+struct Sorted<'a>(&'a Value);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(all) => serializer.collect_seq(all.iter().map(Sorted)),
+            Value::Object(map) => {
+                let mut entries: Vec<(&String, Sorted<'_>)> =
+                    map.iter().map(|(key, value)| (key, Sorted(value))).collect();
+                entries.sort_unstable_by_key(|(key, _)| *key);
+                serializer.collect_map(entries)
+            }
+            plain => plain.serialize(serializer),
+        }
+    }
 }
 
 struct Escaping;
@@ -25,6 +53,10 @@ impl Formatter for Escaping {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        // Nearly everything: nothing in it can deceive.
+        if fragment.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut plain = 0;
         for (at, c) in fragment.char_indices().filter(|(_, c)| is_deceptive(*c)) {
             writer.write_all(&fragment.as_bytes()[plain..at])?;

@@ -5,9 +5,10 @@
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::retry_on_intr;
+use sha2::{Digest, Sha256};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::TrailError;
@@ -50,8 +51,7 @@ impl Journal {
         Ok((file, length))
     }
 
-    /// Appends the text to a locked file of this length and waits until the disk has it. If that
-    /// fails, the file is cut back; should even this fail, the next append finds a torn line.
+    /// Appends the text to a locked file of this length and waits until the disk has it. If that fails, the file is cut back; should even this fail, the next append finds a torn line.
     pub(super) fn append(mut file: &File, length: u64, text: &str) -> io::Result<()> {
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
         if written.is_err() {
@@ -60,16 +60,25 @@ impl Journal {
         written
     }
 
-    /// Hands every line, with its newline, to `take`. A journal that is not there has no lines.
-    pub(super) fn each_line(&self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-        let Some(file) = self.readable()? else { return Ok(()) };
-        let mut lines = BufReader::new(&file).take(settled_length(&file)?);
+    /// Hands every line after a place, with its newline, to `take`, and says where they end. A journal
+    /// that is not there has no lines.
+    pub(super) fn each_line_since(
+        &self,
+        from: Position,
+        mut take: impl FnMut(&[u8]),
+    ) -> io::Result<Position> {
+        let Some(mut file) = self.readable()? else { return Ok(Position::default()) };
+        let end = Position::at(&file, settled_length(&file)?)?;
+        let known = from.length <= end.length && Position::at(&file, from.length)? == from;
+        let start = if known { from.length } else { 0 };
+        file.seek(SeekFrom::Start(start))?;
+        let mut lines = BufReader::new(&file).take(end.length - start);
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line)? > 0 {
             take(&line);
             line.clear();
         }
-        Ok(())
+        Ok(end)
     }
 
     pub(super) fn readable(&self) -> io::Result<Option<File>> {
@@ -78,6 +87,29 @@ impl Journal {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// How far somebody has read; the default is the beginning.
+///
+/// A file that takes the place of another may get its number, too, so what stands before the place
+/// is part of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    inode: u64,
+    length: u64,
+    before: [u8; 32],
+}
+
+impl Position {
+    /// How much of what stands before it is looked at.
+    const LOOK: u64 = 1_024;
+
+    pub(super) fn at(file: &File, length: u64) -> io::Result<Position> {
+        let look = length.min(Position::LOOK);
+        let mut bytes = vec![0; usize::try_from(look).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, length - look)?;
+        Ok(Position { inode: file.metadata()?.ino(), length, before: Sha256::digest(&bytes).into() })
     }
 }
 

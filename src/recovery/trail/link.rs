@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! {"seq":7,"prev":"…","hash":"…","record":{…}}                     a record
-//! {"seq":8,"prev":"…","hash":"…","torn":{"bytes":91,"sha256":"…"}}  a seal: what stands above was torn
+//! {"seq":8,"prev":"…","hash":"…","batch":{"of":{…},"rows":[…]}}    many acts at once
+//! {"seq":9,"prev":"…","hash":"…","torn":{"bytes":91,"sha256":"…"}}  a seal: what stands above was torn
 //! ```
 //!
 //! The hash is the SHA-256 of the line without its `"hash":"…",`. It is taken of the text as it
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::anchor::Anchor;
+use super::batch::{Batch, Intended};
 use super::canonical::canonical;
 use super::record::{Entry, Record};
 
@@ -31,6 +33,8 @@ pub(super) struct Link {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Body {
     Record(Box<Record>),
+    #[serde(skip_serializing)]
+    Batch(Batch),
     Torn(Torn),
 }
 
@@ -52,40 +56,66 @@ impl Link {
     pub(super) fn read(line: &[u8]) -> Option<Link> {
         let text = str::from_utf8(line).ok()?;
         let mut link: Link = serde_json::from_str(text).ok()?;
-        link.holds = link.fits(text);
+        link.holds = fits(text, link.seq, &link.prev, &link.hash);
         Some(link)
-    }
-
-    fn fits(&self, text: &str) -> bool {
-        let start = opening(self.seq, &self.prev);
-        text.strip_prefix(&start)
-            .and_then(|rest| rest.strip_prefix(&hash_field(&self.hash)))
-            .is_some_and(|rest| digest(&[start.as_bytes(), rest.as_bytes()]) == self.hash)
     }
 
     pub(super) fn anchor(&self) -> Anchor {
         Anchor { count: self.seq, head: self.hash.clone() }
     }
 
-    /// The record that the line carries, unless it is a seal.
-    pub(super) fn entry(self) -> Option<Entry> {
+    /// Where the chain stands after a line that holds, found without reading what the line tells.
+    pub(super) fn head(line: &[u8]) -> Option<Anchor> {
+        let text = str::from_utf8(line).ok()?;
+        let rest = text.strip_prefix("{\"seq\":")?;
+        let (seq, rest) = rest.split_once(",\"prev\":\"")?;
+        let (prev, rest) = rest.split_at_checked(64)?;
+        let (hash, _) = rest.strip_prefix("\",\"hash\":\"")?.split_at_checked(64)?;
+        let seq = seq.parse().ok()?;
+        let whole = text.ends_with("}}") && fits(text, seq, prev, hash);
+        whole.then(|| Anchor { count: seq, head: hash.to_owned() })
+    }
+
+    /// The records that the line carries; a seal has none.
+    pub(super) fn entries(self, intended: &mut Intended) -> Vec<Entry> {
         let Link { seq, prev, hash, body, .. } = self;
+        let entry = |record| Entry { seq, prev: prev.clone(), hash: hash.clone(), record };
         match body {
-            Body::Record(record) => Some(Entry { seq, prev, hash, record: *record }),
-            Body::Torn(_) => None,
+            Body::Record(record) => vec![entry(*record)],
+            Body::Batch(batch) => intended.records(batch).into_iter().map(entry).collect(),
+            Body::Torn(_) => Vec::new(),
         }
     }
 }
 
+fn fits(text: &str, seq: u64, prev: &str, hash: &str) -> bool {
+    let start = opening(seq, prev);
+    text.strip_prefix(&start)
+        .and_then(|rest| rest.strip_prefix(&hash_field(hash)))
+        .is_some_and(|rest| digest(&[start.as_bytes(), rest.as_bytes()]) == hash)
+}
+
 /// The text of the line that follows `head`, without its newline, and where the chain then stands.
 pub(super) fn write(head: &Anchor, body: &Body) -> serde_json::Result<(String, Anchor)> {
+    let body = canonical(body)?;
+    let mut text = String::new();
+    let head = chain(&mut text, head, &[body.strip_prefix('{').unwrap_or(&body)]);
+    Ok((text, head))
+}
+
+/// Appends the line that follows `head` to a text: its body, without the opening brace, is in pieces.
+pub(super) fn chain(text: &mut String, head: &Anchor, pieces: &[&str]) -> Anchor {
     let seq = head.count.saturating_add(1);
     let start = opening(seq, &head.head);
-    let body = canonical(body)?;
-    let rest = body.strip_prefix('{').unwrap_or(&body);
-    let hash = digest(&[start.as_bytes(), rest.as_bytes()]);
-    let text = format!("{start}{}{rest}", hash_field(&hash));
-    Ok((text, Anchor { count: seq, head: hash }))
+    let mut parts = vec![start.as_bytes()];
+    parts.extend(pieces.iter().map(|piece| piece.as_bytes()));
+    let hash = digest(&parts);
+    let field = hash_field(&hash);
+    text.reserve(start.len() + field.len() + pieces.iter().map(|piece| piece.len()).sum::<usize>() + 1);
+    text.push_str(&start);
+    text.push_str(&field);
+    pieces.iter().for_each(|piece| text.push_str(piece));
+    Anchor { count: seq, head: hash }
 }
 
 fn opening(seq: u64, prev: &str) -> String {
@@ -101,5 +131,11 @@ fn digest(parts: &[&[u8]]) -> String {
     for part in parts {
         sha.update(part);
     }
-    sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::with_capacity(64);
+    for byte in sha.finalize() {
+        for digit in [byte >> 4, byte & 15] {
+            hex.extend(char::from_digit(u32::from(digit), 16));
+        }
+    }
+    hex
 }

@@ -53,13 +53,13 @@ impl Tail {
         loop {
             let piece = bytes[..end].strip_suffix(b"\n").unwrap_or(&bytes[..end]);
             let start = piece.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-            if let Some(link) = Link::read(&piece[start..]).filter(|link| link.holds) {
+            if let Some(head) = Link::head(&piece[start..]) {
                 let mend = match &bytes[end..] {
                     [] if piece.len() == end => Mend::Newline,
                     [] => Mend::Nothing,
                     scrap => Mend::Seal(scrap.to_vec()),
                 };
-                return Some(Tail { head: link.anchor(), mend });
+                return Some(Tail { head, mend });
             }
             if start == 0 {
                 return None;

@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
 
     fn follow(&mut self, link: &Link) {
         match &link.body {
-            Body::Record(_) => self.judge(false),
+            Body::Record(_) | Body::Batch(_) => self.judge(false),
             Body::Torn(torn) => match self.sealed(torn) {
                 Some(is_torn) => self.judge(is_torn),
                 None => {

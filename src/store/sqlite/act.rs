@@ -7,10 +7,11 @@ use super::actor::Order;
 use super::cell::bound;
 use super::look::Seen;
 use super::run::{bind_known, now_value, time_value};
-use super::schema::{Schema, quoted};
+use super::schema::{Schema, Table, quoted};
 use super::watch::Watch;
+use crate::domain::claim::Claim;
 use crate::domain::recovery::Action;
-use crate::domain::time::Span;
+use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Reason;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -19,9 +20,9 @@ use crate::profile::format::{Act, Board, Profile};
 pub struct Statements {
     /// Selects something if the act is forbidden.
     pub blocked_by: Option<String>,
-    before: Vec<String>,
-    act: String,
-    also: Vec<String>,
+    pub before: Vec<String>,
+    pub act: String,
+    pub also: Vec<String>,
     pub values: Vec<(String, SqlValue)>,
 }
 
@@ -42,7 +43,7 @@ pub fn statements(
 
     let (guard, mut values) = fresh.row.guard("c.", ":seen");
     values.push((":rowid".into(), SqlValue::Integer(fresh.place.rowid)));
-    values.extend(words(watch, fresh, order));
+    values.extend(words(watch, &fresh.judged.claim, &fresh.why, order, fresh.now));
     let held = board.is_held();
     let mut conditions = vec![format!("c.rowid = :rowid AND {guard}")];
     if let Some(stale) = still_stale(watch, fresh, order, &mut values) {
@@ -51,22 +52,7 @@ pub fn statements(
             board.joined()
         ));
     }
-    let conditions = conditions.join(" AND ");
-    let target = format!("{} AS c", quoted(&table.name));
-    let sql = if act.delete {
-        format!("DELETE FROM {target} WHERE {conditions}")
-    } else {
-        // Columns that this version of the system lacks are left out, as they are in reading. The
-        // line break keeps a comment in a value from swallowing the guard.
-        let set = act.set.iter().filter_map(|(column, value)| {
-            Some(format!("{} = ({value}\n)", quoted(&table.column(column)?.name)))
-        });
-        let set: Vec<String> = set.collect();
-        if set.is_empty() {
-            return Err(format!("none of the columns that a {} sets is in this database", order.action));
-        }
-        format!("UPDATE {target} SET {} WHERE {conditions}", set.join(", "))
-    };
+    let sql = guarded(act, table, "c", &conditions.join(" AND "), order.action.as_str())?;
     Ok(Statements {
         blocked_by: act.blocked_by.as_ref().map(|predicate| {
             format!("SELECT 1 FROM {} WHERE c.rowid = :rowid AND ({predicate})", board.joined())
@@ -78,31 +64,63 @@ pub fn statements(
     })
 }
 
-fn act_of(board: &Board, action: Action) -> Option<&Act> {
+/// The statement that does the act to the one row for which the conditions hold.
+pub fn guarded(
+    act: &Act,
+    table: &Table,
+    alias: &str,
+    conditions: &str,
+    verb: &str,
+) -> Result<String, String> {
+    let target = format!("{} AS {alias}", quoted(&table.name));
+    if act.delete {
+        return Ok(format!("DELETE FROM {target} WHERE {conditions}"));
+    }
+    // Columns that this version of the system lacks are left out, as they are in reading. The line
+    // break keeps a comment in a value from swallowing the guard.
+    let set = act
+        .set
+        .iter()
+        .filter_map(|(column, value)| Some(format!("{} = ({value}\n)", quoted(&table.column(column)?.name))));
+    let set: Vec<String> = set.collect();
+    if set.is_empty() {
+        return Err(format!("none of the columns that {verb} sets is in this database"));
+    }
+    Ok(format!("UPDATE {target} SET {} WHERE {conditions}", set.join(", ")))
+}
+
+pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
     match action {
         Action::Reclaim => board.reclaim.as_ref(),
         Action::Release => board.release.as_ref(),
         Action::Extend => board.extend.as_ref(),
+        Action::Requeue => board.requeue.as_ref(),
     }
 }
 
 /// The values that a profile's expressions may name.
-fn words(watch: &Watch, fresh: &Seen, order: &Order<'_>) -> Vec<(String, SqlValue)> {
+pub fn words(
+    watch: &Watch,
+    claim: &Claim,
+    why: &str,
+    order: &Order<'_>,
+    now: Moment,
+) -> Vec<(String, SqlValue)> {
     let board = &watch.board;
-    let claim = &fresh.judged.claim;
     let limits = board.rules.for_kind(claim.kind.as_deref());
     let by = order.word.by.or(limits.ttl).unwrap_or(limits.lease);
     let text = |text: Option<&String>| text.map_or(SqlValue::Null, |text| SqlValue::Text(text.clone()));
     let number = |number: Option<i64>| number.map_or(SqlValue::Null, SqlValue::Integer);
     let minutes = limits.ttl.map(|ttl| ttl.as_micros() / Span::minutes(1).as_micros());
+    let why = if order.action == Action::Requeue { "queued again by hand" } else { why };
     let why = match &order.word.reason {
-        Some(reason) => format!("{} ({reason})", fresh.why),
-        None => fresh.why.clone(),
+        Some(reason) => format!("{why} ({reason})"),
+        None => why.to_owned(),
     };
     let id = claim.key.0.first().map_or(SqlValue::Null, super::cell::to_sql);
     vec![
-        (":now".into(), now_value(board, fresh.now)),
-        (":until".into(), time_value(board, board.rules.claim_now(fresh.now).plus(by))),
+        (":now".into(), now_value(board, now)),
+        (":until".into(), time_value(board, board.rules.claim_now(now).plus(by))),
         (":by".into(), bound(by.as_micros(), board.unit)),
         (":ttl_minutes".into(), number(minutes)),
         (":max_attempts".into(), number(claim.max_attempts)),
@@ -184,9 +202,9 @@ impl Statements {
             let used = self.values.iter().filter(|(name, _)| mentions(sql, name));
             let values: Vec<String> =
                 used.map(|(name, value)| format!("{name} = {}", shown(value))).collect();
-            format!("{sql}\n  with {}", values.join(", "))
+            [sql.replace('\n', ""), format!("  with {}", values.join(", "))]
         };
-        all.map(named).collect()
+        all.flat_map(named).collect()
     }
 }
 

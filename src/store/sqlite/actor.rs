@@ -220,7 +220,8 @@ impl Actor {
             Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
-        let changes = match self.run(&fresh, &statements)? {
+        let table = watch.board.table.clone();
+        let changes = match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
         };
@@ -242,24 +243,39 @@ impl Actor {
                 "the record could not be written: {problem}"
             ))));
         }
-        if self.schema.table(audit_table::NAME).is_some() {
-            let entry = json!({"action": order.action.as_str(), "address": pending.address,
-                "reason": order.word.reason, "before": pending.before, "after": pending.after});
-            self.write("writing the record", |writer| {
-                audit_table::insert(writer, order.action_id, &now.rfc3339(), &entry)
-            })?;
-        }
+        let note = Note { action: order.action.as_str(), address: &pending.address, word: order.word };
+        self.note(|| order.action_id.into(), now, &note, &pending.before, &pending.after)?;
         Ok(acted)
     }
 
-    /// Runs the statements of an act and says which rows they changed, and how.
-    fn run(
+    /// The record as a row of the same transaction, where the database has the table for it.
+    pub(super) fn note(
+        &self,
+        action_id: impl FnOnce() -> String,
+        at: Moment,
+        note: &Note<'_>,
+        before: &Json,
+        after: &Json,
+    ) -> Result<(), StoreError> {
+        if self.schema.table(audit_table::NAME).is_none() {
+            return Ok(());
+        }
+        let entry = json!({"action": note.action, "address": note.address, "reason": note.word.reason,
+            "before": before, "after": after});
+        self.write("writing the record", |writer| {
+            audit_table::insert(writer, &action_id(), &at.rfc3339(), &entry)
+        })
+    }
+
+    /// Runs the statements of an act on one row and says which rows they changed, and how.
+    pub(super) fn run(
         &mut self,
-        fresh: &Seen,
+        table: &str,
+        rowid: i64,
+        row: &Image,
         statements: &Statements,
     ) -> Result<Result<Vec<Change>, Outcome>, StoreError> {
-        let watch = self.watch(fresh.place);
-        let Some(table) = self.schema.table(&watch.board.table) else { return Ok(Ok(Vec::new())) };
+        let Some(table) = self.schema.table(table) else { return Ok(Ok(Vec::new())) };
         let blocked = |writer: &Connection| -> rusqlite::Result<bool> {
             match &statements.blocked_by {
                 Some(sql) => {
@@ -274,12 +290,11 @@ impl Actor {
         if self.write("asking what forbids it", blocked)? {
             return Ok(Err(Outcome::Refused("the profile forbids it for this claim (blocked_by)".into())));
         }
-        if statements.is_alone() && !self.schema.is_entangled(&watch.board.table) {
-            let before = Some(fresh.row.clone());
+        if statements.is_alone() && !self.schema.is_entangled(&table.name) {
+            let before = Some(row.clone());
             if self.write("acting", |writer| statements.run_act(writer))? != 1 {
                 return Ok(Err(Outcome::Moved("it changed at the last moment".into())));
             }
-            let rowid = fresh.place.rowid;
             let after = self.write("reading it again", |writer| Image::read(writer, table, rowid))?;
             return Ok(Ok(vec![Change { table: table.name.clone(), rowid, before, after }]));
         }
@@ -289,6 +304,13 @@ impl Actor {
             None => Ok(Err(Outcome::Moved("it changed at the last moment".into()))),
         }
     }
+}
+
+/// What the audit table keeps of an act besides its images.
+pub(super) struct Note<'a> {
+    pub(super) action: &'a str,
+    pub(super) address: &'a str,
+    pub(super) word: &'a Word,
 }
 
 /// What has changed since the claim was seen, if anything has that matters.

@@ -1,57 +1,135 @@
 //! Many acts in one short transaction: a guarded statement and a result for each row, one record
 //! for all.
 
+use serde_json::Value as Json;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::actor::{Acted, Actor, Order, Pending};
 use super::audit_table;
 use super::image::{Change, Side};
 use super::look::Seen;
+use super::open;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
 
-/// Hears of every act that is ready to be committed.
-pub type Collect<'a> = dyn FnMut(&Order<'_>, &Pending<'_>) + 'a;
+/// Hears of every act that is ready to be committed, with its number.
+pub type Collect<'a> = dyn FnMut(usize, &Pending<'_>) + 'a;
 /// Writes the record of all of them; an error means that none of them must be.
 pub type Flush<'a> = dyn FnMut() -> Result<(), String> + 'a;
 
-impl Actor {
-    pub const MOST_AT_ONCE: usize = 500;
+/// What came of the acts of one transaction.
+#[derive(Debug)]
+pub struct Batch {
+    /// One result for each claim that was tried, in order; at least one.
+    pub tried: Vec<Tried>,
+    /// How long other writers were kept out.
+    pub held: Duration,
+    /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
+    /// waiting.
+    pub log: JoinHandle<()>,
+}
 
-    /// Does the orders, one after the other, until `budget` is used up, and commits them together.
-    /// The answer has one result for each order that was tried, at least one.
+/// What came of one act among many.
+#[derive(Debug)]
+pub struct Tried {
+    pub outcome: Outcome,
+    pub before: Json,
+    pub after: Json,
+}
+
+impl Tried {
+    fn of(acted: Acted) -> Tried {
+        let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
+        Tried { outcome: acted.outcome, before, after }
+    }
+
+    /// The same, but for what would have been applied.
+    fn unless_applied(self, outcome: Outcome) -> Tried {
+        match self.outcome {
+            // What was taken back has changed nothing.
+            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Tried::of(Acted::nothing(outcome)),
+            Outcome::Applied => Tried { outcome, ..self },
+            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
+        }
+    }
+}
+
+/// The name of one act among many.
+pub fn numbered(action_id: &str, number: usize) -> String {
+    format!("{action_id}.{number}")
+}
+
+impl Actor {
+    /// Does the order to the claims, all of one board, one after the other until `budget` is used up,
+    /// and commits them together. The first is number 1, and the order's id with the number after a
+    /// dot is the name of each act.
     pub fn act_batch(
         &mut self,
-        orders: &[(&Seen, Order<'_>)],
+        all: &[&Seen],
+        order: &Order<'_>,
         budget: Duration,
         collect: &mut Collect<'_>,
         flush: &mut Flush<'_>,
-    ) -> Result<Vec<Acted>, StoreError> {
+    ) -> Result<Batch, StoreError> {
         self.begin()?;
         let started = Instant::now();
-        let mut results = Vec::new();
-        for (seen, order) in orders {
-            let acted = self.one_of_many(seen, order, collect);
-            match acted {
-                Ok(acted) => results.push(acted),
-                Err(error) => {
-                    self.take_back();
-                    return Err(error);
+        let tried = self.try_all(all, order, started + budget, collect).inspect_err(|_| {
+            self.take_back();
+        })?;
+        let tried = self.commit_all(tried, flush);
+        let held = started.elapsed();
+        let path = self.reader.options.path.clone();
+        let log = thread::spawn(move || {
+            // A convenience: if it fails, the next one who writes finds the log as it is.
+            let _ = open::shorten_log(&path);
+        });
+        Ok(Batch { tried, held, log })
+    }
+
+    fn try_all(
+        &mut self,
+        all: &[&Seen],
+        order: &Order<'_>,
+        until: Instant,
+        collect: &mut Collect<'_>,
+    ) -> Result<Vec<Tried>, StoreError> {
+        let direct = all.first().and_then(|first| self.direct(first.place, order));
+        let mut tried = Vec::new();
+        while tried.len() < all.len() && (tried.is_empty() || Instant::now() < until) {
+            if let Some(direct) = &direct {
+                let before = tried.len();
+                self.act_directly(direct, all, until, &mut tried, collect)?;
+                if tried.len() > before {
+                    continue;
                 }
             }
-            if started.elapsed() > budget {
-                break;
-            }
+            // It takes a second look, or somebody must be told what has moved.
+            let number = tried.len() + 1;
+            let id = numbered(order.action_id, number);
+            let order = Order { action_id: &id, ..order.clone() };
+            let seen = all[number - 1];
+            let acted = self.apart(|actor| {
+                actor.act_inside(seen, &order, &mut |pending| {
+                    collect(number, pending);
+                    Ok(())
+                })
+            })?;
+            tried.push(Tried::of(acted));
         }
-        let any = results.iter().any(|acted| acted.outcome == Outcome::Applied);
+        Ok(tried)
+    }
+
+    fn commit_all(&mut self, tried: Vec<Tried>, flush: &mut Flush<'_>) -> Vec<Tried> {
+        let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
         if any && let Err(problem) = flush() {
             self.take_back();
             let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
-            return Ok(results.into_iter().map(|acted| acted.unless_applied(refused())).collect());
+            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
         }
         let ending = if any { "COMMIT" } else { "ROLLBACK" };
         match self.write(ending, |writer| writer.execute_batch(ending)) {
-            Ok(()) => Ok(results),
+            Ok(()) => tried,
             Err(error) => {
                 // A commit that failed has not happened, as long as it can be taken back.
                 let taken_back = self.take_back();
@@ -59,29 +137,27 @@ impl Actor {
                 let outcome = || {
                     if taken_back { Outcome::Refused(said.clone()) } else { Outcome::Unknown(said.clone()) }
                 };
-                Ok(results.into_iter().map(|acted| acted.unless_applied(outcome())).collect())
+                tried.into_iter().map(|acted| acted.unless_applied(outcome())).collect()
             }
         }
     }
 
-    fn one_of_many(
+    /// Does one act so that it can be taken back without the others.
+    pub(super) fn apart(
         &mut self,
-        seen: &Seen,
-        order: &Order<'_>,
-        collect: &mut Collect<'_>,
+        act: impl FnOnce(&mut Actor) -> Result<Acted, StoreError>,
     ) -> Result<Acted, StoreError> {
-        self.write("beginning a row", |writer| writer.execute_batch("SAVEPOINT claimtop_row"))?;
-        let acted = self.act_inside(seen, order, &mut |pending| {
-            collect(order, pending);
-            Ok(())
-        })?;
-        let ending = if acted.outcome == Outcome::Applied {
-            "RELEASE claimtop_row"
-        } else {
-            "ROLLBACK TO claimtop_row; RELEASE claimtop_row"
-        };
-        self.write("ending a row", |writer| writer.execute_batch(ending))?;
+        self.savepoint("SAVEPOINT claimtop_row")?;
+        let acted = act(self)?;
+        if acted.outcome != Outcome::Applied {
+            self.savepoint("ROLLBACK TO claimtop_row")?;
+        }
+        self.savepoint("RELEASE claimtop_row")?;
         Ok(acted)
+    }
+
+    fn savepoint(&self, sql: &str) -> Result<(), StoreError> {
+        self.write("keeping acts apart", |writer| writer.prepare_cached(sql)?.execute([]).map(|_| ()))
     }
 
     /// Ends the transaction with nothing written; whether that worked.
@@ -100,17 +176,5 @@ impl Actor {
             return Ok(Some(false));
         }
         Ok(self.matches(changes, Side::After)?.then_some(true))
-    }
-}
-
-impl Acted {
-    /// The same, but for what would have been applied.
-    fn unless_applied(self, outcome: Outcome) -> Acted {
-        match self.outcome {
-            // What was taken back has changed nothing.
-            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Acted::nothing(outcome),
-            Outcome::Applied => Acted { outcome, ..self },
-            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
-        }
     }
 }

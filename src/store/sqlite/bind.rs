@@ -4,11 +4,14 @@
 
 use rusqlite::Connection;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, Sql, TimeSql};
 use super::open::Denied;
 use super::schema::{Schema, Table, is_identifier, quoted};
-use crate::domain::rules::DeadlineRule;
+use crate::domain::recovery::Action;
+use crate::domain::rules::{DeadlineRule, Rules};
+use crate::domain::snapshot::Nature;
 use crate::domain::time::TimeUnit;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
@@ -210,6 +213,7 @@ impl Binder<'_> {
                 .profile
                 .backlog(board)
                 .and_then(|backlog| self.backlog(backlog, board, &mut scope.misfit)),
+            nature: nature(board, &rules),
             rules,
         };
         if scope.misfit.missing.is_empty() && scope.misfit.refused.is_none() {
@@ -393,4 +397,21 @@ impl Scope<'_> {
 enum Problem {
     Missing(String),
     Refused(String),
+}
+
+/// What a screen has to know of a board besides its claims.
+fn nature(board: &Board, rules: &Rules) -> Arc<Nature> {
+    let acts = [
+        (Action::Reclaim, &board.reclaim),
+        (Action::Release, &board.release),
+        (Action::Extend, &board.extend),
+        (Action::Requeue, &board.requeue),
+    ];
+    Arc::new(Nature {
+        role: board.role,
+        rules: rules.clone(),
+        fenced: board.fenced,
+        self_heals_after: board.self_heals_after,
+        acts: acts.into_iter().filter(|(_, act)| act.is_some()).map(|(action, _)| action).collect(),
+    })
 }

@@ -1,9 +1,11 @@
 //! A profile as it is on one database: SQL over `c`, the claim's row, and `s`, its holder's.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::functions::code;
 use crate::domain::rules::Rules;
+use crate::domain::snapshot::Nature;
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Profile;
 
@@ -20,6 +22,7 @@ pub struct BoundProfile {
 pub struct BoundBoard {
     pub name: String,
     pub rules: Rules,
+    pub nature: Arc<Nature>,
     pub table: String,
     /// The unit in which `:now` is given to the profile's expressions.
     pub unit: TimeUnit,

@@ -81,6 +81,11 @@ impl Count {
     fn new(probes: usize, since: Moment) -> Count {
         Count { sets: vec![RowSet::default(); probes], total: 0, looked_at: 0, since }
     }
+
+    /// How many members of its sets it has come upon so far.
+    fn found(&self) -> u64 {
+        self.sets.iter().map(RowSet::len).sum()
+    }
 }
 
 #[derive(Debug)]
@@ -142,15 +147,17 @@ impl Census {
         let step = if quiet || !self.is_urgent() { slice / SMALL_STEP } else { slice };
         let (mut count, after) =
             self.running.take().unwrap_or_else(|| (Count::new(self.plan.probes.len(), now), i64::MIN));
-        match self.slice_end(connection, after, step)? {
-            Some((looked_at, until)) => {
-                self.look(connection, board, now, (after, until), &mut count)?;
-                count.looked_at += looked_at;
-                self.running = Some((count, until));
-            }
-            None => self.done = Some(count),
-        }
-        Ok(true)
+        let before = count.found();
+        let Some((looked_at, until)) = self.slice_end(connection, after, step)? else {
+            self.done = Some(count);
+            return Ok(true);
+        };
+        self.look(connection, board, now, (after, until), &mut count)?;
+        count.looked_at += looked_at;
+        // A slice in which there was nothing to find is no reason to fetch rows anew.
+        let changed = self.plan.counts_total || count.found() != before;
+        self.running = Some((count, until));
+        Ok(changed)
     }
 
     /// Whether time alone can change the last count: a window that only shrinks cannot change an

@@ -13,6 +13,7 @@ use super::run::{count, now_value, select};
 use super::stream::stream;
 use super::watch::Watch;
 use crate::domain::claim::{Claim, Process, Registry, Session, Worker};
+use crate::domain::close_up::Holder;
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
 use crate::domain::verdict::gives_up;
@@ -32,7 +33,7 @@ impl Prober {
         Prober(Arc::new(probe))
     }
 
-    fn probe(&self, worker: &mut Worker, started_at: Option<Moment>, heard_of: Option<Moment>) {
+    pub fn probe(&self, worker: &mut Worker, started_at: Option<Moment>, heard_of: Option<Moment>) {
         let (process, evidence) = (self.0)(worker, started_at, heard_of);
         worker.process = process;
         worker.evidence = Some(evidence);
@@ -53,23 +54,6 @@ impl fmt::Debug for Prober {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Prober")
     }
-}
-
-/// One who holds claims, or could.
-#[derive(Debug, Clone)]
-pub struct Holder {
-    pub profile: String,
-    /// The table it is listed in: the registry, or the claims themselves.
-    pub listed_in: String,
-    pub id: Value,
-    /// When it was last heard of, and when it started.
-    pub beat_at: Reading,
-    pub started_at: Reading,
-    pub is_stale: bool,
-    pub worker: Worker,
-    /// How many claims it holds, on all boards that share its registry.
-    pub claims: u64,
-    pub now: Moment,
 }
 
 /// The columns of a registry row, in the order that [`read_session`] expects.
@@ -116,7 +100,7 @@ fn sessions(
     Ok(all)
 }
 
-fn is_stale(board: &BoundBoard, session: &Session, now: Moment) -> bool {
+pub fn is_stale(board: &BoundBoard, session: &Session, now: Moment) -> bool {
     let limit = board.rules.thresholds.orphan_after;
     gives_up(session, limit).is_some_and(|at| at < board.rules.session_now(now))
 }
@@ -230,7 +214,7 @@ fn registered(
 }
 
 /// How many claims a session holds on the boards that share its registry.
-fn held_by(
+pub fn held_by(
     connection: &Connection,
     boards: &[&BoundBoard],
     registry: &BoundRegistry,

@@ -5,8 +5,10 @@ use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
 
 use super::bound::{BoundBoard, BoundRegistry};
+use super::cell::{cell, to_sql};
 use super::plan::next_holder;
 use super::run::select;
+use crate::domain::value::Value;
 
 /// Visits the holders one by one and collects the claims of those that are not registered.
 ///
@@ -36,17 +38,21 @@ pub fn hop(
     let mut registered = connection.prepare_cached(&registered)?;
     let mut next = connection.prepare_cached(&next_holder(board, column))?;
     let mut steps_left = (claims / 60).max(64);
-    let mut here: SqlValue = connection.prepare_cached(&first)?.query_row([], |row| row.get(0))?;
-    while here != SqlValue::Null && steps_left > 0 {
-        let listed = matches!(&here, SqlValue::Text(name) if known.contains(name));
-        // The database compares by rules of its own, so only it can say that one is missing.
-        if !listed && !registered.exists([&here])? {
-            collect(&here)?;
+    let mut here = connection.prepare_cached(&first)?.query_row([], |row| Ok(cell(row, 0)))?;
+    while here != Value::Null && steps_left > 0 {
+        if matches!(here, Value::BadText(_)) {
+            return leap(connection, board, registry, rows);
         }
-        here = next.query_row([&here], |row| row.get(0)).optional()?.unwrap_or(SqlValue::Null);
+        let listed = matches!(&here, Value::Text(name) if known.contains(name));
+        let place = to_sql(&here);
+        // The database compares by rules of its own, so only it can say that one is missing.
+        if !listed && !registered.exists([&place])? {
+            collect(&place)?;
+        }
+        here = next.query_row([&place], |row| Ok(cell(row, 0))).optional()?.unwrap_or(Value::Null);
         steps_left -= 1;
     }
-    if here != SqlValue::Null {
+    if here != Value::Null {
         let rest = format!(
             "SELECT h.holder FROM (SELECT DISTINCT {holder} AS holder FROM {from} WHERE {holder} >= ?1) AS h \
              LEFT JOIN {registry} ON {id} = h.holder WHERE {id} IS NULL",
@@ -56,14 +62,30 @@ pub fn hop(
             id = registry.id.text,
         );
         let mut rest = connection.prepare_cached(&rest)?;
-        let mut missing = rest.query([&here])?;
+        let mut missing = rest.query([to_sql(&here)])?;
         while let Some(row) = missing.next()? {
-            collect(&row.get(0)?)?;
+            match cell(row, 0) {
+                Value::BadText(_) => return leap(connection, board, registry, rows),
+                holder => collect(&to_sql(&holder))?,
+            }
         }
     }
     // No holder at all is nobody in the registry.
     let nobody = format!("SELECT c.rowid FROM {} WHERE {} IS NULL", board.from, holder.text);
     select(connection, &nobody, &[], |rowid| rows.push(rowid))
+}
+
+/// The same by one scan of all claims. A text that is not UTF-8 cannot be bound as one, so from such a
+/// holder there is no next step.
+fn leap(
+    connection: &Connection,
+    board: &BoundBoard,
+    registry: &BoundRegistry,
+    rows: &mut Vec<i64>,
+) -> rusqlite::Result<()> {
+    rows.clear();
+    let missing = format!("SELECT c.rowid FROM {} WHERE {} IS NULL", board.joined(), registry.id.text);
+    select(connection, &missing, &[], |rowid| rows.push(rowid))
 }
 
 /// The names of the sessions, where they are texts and few enough to be kept in memory.

@@ -88,7 +88,7 @@ impl Change {
             Side::Before => &self.before,
             Side::After => &self.after,
         };
-        json!({"table": self.table, "rowid": self.rowid, "row": image.as_ref().map(Image::json)})
+        row_json(&self.table, self.rowid, image.as_ref().map(Image::json))
     }
 
     /// The changes that two lists of the trail tell of.
@@ -113,6 +113,15 @@ impl Change {
     }
 }
 
+/// A row in the trail: where it is, and what is in it if it is there.
+pub fn row_json(table: &str, rowid: i64, row: Option<Json>) -> Json {
+    let mut all = Map::with_capacity(3);
+    all.insert("table".into(), Json::from(table));
+    all.insert("rowid".into(), Json::from(rowid));
+    all.insert("row".into(), row.unwrap_or(Json::Null));
+    Json::Object(all)
+}
+
 /// Which of the two images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -121,7 +130,7 @@ pub enum Side {
 }
 
 /// Types are part of a value: what JSON has no word for is an object with one key.
-fn value_json(value: &Value) -> Json {
+pub fn value_json(value: &Value) -> Json {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     match value {
         Value::Null => Json::Null,

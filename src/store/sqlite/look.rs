@@ -10,6 +10,7 @@ use super::watch::Watch;
 use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
+use crate::domain::value::percent;
 use crate::store::{Filter, StoreError};
 
 /// A claim as an operator saw it.
@@ -49,9 +50,13 @@ impl Actor {
                 if !watch.board.has_rowid || board.is_some_and(|board| board != watch.board.name) {
                     continue;
                 }
-                let prefix = format!("{}/{}/", self.reader.watched[profile].name, watch.board.name);
-                let id = wanted.strip_prefix(&prefix).map_or_else(|| wanted.to_owned(), decoded);
-                for rowid in self.rows_with_id(watch, &id, now)? {
+                let prefix = prefix(&self.reader.watched[profile].name, &watch.board.name);
+                let parts = match wanted.strip_prefix(&prefix) {
+                    Some(encoded) => encoded.split(',').map(Part::decode).collect(),
+                    None if watch.board.id.len() == 1 => vec![Part::Text(wanted.into())],
+                    None => wanted.split(',').map(|part| Part::Text(part.into())).collect(),
+                };
+                for rowid in self.rows_with_id(watch, &parts, now)? {
                     let place = Place { profile, board: number, rowid };
                     found.extend(self.look(&self.reader.connection, place, now)?);
                 }
@@ -62,19 +67,17 @@ impl Actor {
         Ok(found)
     }
 
-    fn rows_with_id(&self, watch: &Watch, id: &str, now: Moment) -> Result<Vec<i64>, StoreError> {
-        let parts: Vec<&str> = if watch.board.id.len() == 1 { vec![id] } else { id.split(',').collect() };
+    fn rows_with_id(&self, watch: &Watch, parts: &[Part], now: Moment) -> Result<Vec<i64>, StoreError> {
         if parts.len() != watch.board.id.len() {
             return Ok(Vec::new());
         }
         let held = watch.board.is_held();
-        let keys = watch.board.id.iter().enumerate().map(|(at, key)| format!("{key} = :key{at}"));
-        let keys = keys.collect::<Vec<_>>().join(" AND ");
-        let sql = format!("SELECT c.rowid FROM {} WHERE {held} AND {keys}", watch.board.from);
         let mut values = vec![(":now".to_owned(), now_value(&watch.board, now))];
-        for (at, part) in parts.iter().enumerate() {
-            values.push((format!(":key{at}"), SqlValue::Text((*part).into())));
+        let mut conditions = vec![held.to_owned()];
+        for (at, (key, part)) in watch.board.id.iter().zip(parts).enumerate() {
+            conditions.push(part.condition(key, at, &mut values));
         }
+        let sql = format!("SELECT c.rowid FROM {} WHERE {}", watch.board.from, conditions.join(" AND "));
         self.reader.sql("looking for the claim", |connection| {
             let mut rows = Vec::new();
             select(connection, &sql, &values, |rowid| rows.push(rowid))?;
@@ -113,7 +116,7 @@ impl Actor {
     pub fn address(&self, seen: &Seen) -> String {
         let watched = &self.reader.watched[seen.place.profile];
         let board = &watched.boards[seen.place.board].board.name;
-        format!("{}/{board}/{}", watched.name, seen.judged.claim.key.address())
+        prefix(&watched.name, board) + &seen.judged.claim.key.address()
     }
 
     /// A claim as it is now, if it is one.
@@ -169,7 +172,63 @@ impl Actor {
     }
 }
 
-/// A percent-encoded id of an address.
-fn decoded(id: &str) -> String {
-    percent_encoding::percent_decode_str(id).decode_utf8_lossy().into_owned()
+/// What the addresses of a board begin with.
+fn prefix(profile: &str, board: &str) -> String {
+    format!("{}/{}/", percent(profile), percent(board))
+}
+
+/// One part of a key that somebody named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Null,
+    /// Also a number: whoever types one types its digits.
+    Text(String),
+    /// A text that is not UTF-8.
+    BadText(Vec<u8>),
+    Bytes(Vec<u8>),
+}
+
+impl Part {
+    /// A part of an address, where a tilde marks what is no text.
+    fn decode(encoded: &str) -> Part {
+        let bytes = |digits: &str| -> Option<Vec<u8>> {
+            (0..digits.len() / 2)
+                .map(|at| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok())
+                .collect()
+        };
+        let marked = match encoded.split_at_checked(2) {
+            Some(("~t", digits)) => bytes(digits).map(Part::BadText),
+            Some(("~x", digits)) => bytes(digits).map(Part::Bytes),
+            _ if encoded == "~null" => Some(Part::Null),
+            _ => None,
+        };
+        let text = || percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned();
+        marked.unwrap_or_else(|| Part::Text(text()))
+    }
+
+    /// That `key` is this, with what is bound for it.
+    fn condition(&self, key: &str, at: usize, values: &mut Vec<(String, SqlValue)>) -> String {
+        let place = format!(":key{at}");
+        match self {
+            Part::Null => format!("{key} IS NULL"),
+            Part::BadText(bytes) => {
+                values.push((place.clone(), SqlValue::Blob(bytes.clone())));
+                format!("{key} = CAST({place} AS TEXT)")
+            }
+            Part::Bytes(bytes) => {
+                values.push((place.clone(), SqlValue::Blob(bytes.clone())));
+                format!("{key} = {place}")
+            }
+            Part::Text(text) => {
+                values.push((place.clone(), SqlValue::Text(text.clone())));
+                match text.parse::<i64>() {
+                    Ok(number) => {
+                        values.push((format!(":number{at}"), SqlValue::Integer(number)));
+                        format!("({key} = {place} OR {key} = :number{at})")
+                    }
+                    Err(_) => format!("{key} = {place}"),
+                }
+            }
+        }
+    }
 }

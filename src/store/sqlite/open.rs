@@ -21,6 +21,14 @@ use crate::store::StoreError;
 /// than SQLite's usual two megabytes.
 const CACHE_KB: i64 = 256;
 
+/// What an act in bulk touches should stay at hand until it is committed.
+const WRITING_CACHE_KB: i64 = 16 * 1024;
+
+const LARGEST_LOG_PAGES: i64 = 10_000;
+
+/// From this size on the log is moved into the file in the pauses of acts in bulk.
+const LONG_LOG_BYTES: u64 = 4 << 20;
+
 /// Which file a path led to when it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
@@ -173,12 +181,27 @@ pub fn read_write(path: &Path, busy_timeout: Duration) -> Result<Connection, Sto
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "cache_size", -WRITING_CACHE_KB)?;
+        // Acts in bulk move the log into the file themselves, in their pauses; this is for the rest.
+        connection.pragma_update(None, "wal_autocheckpoint", LARGEST_LOG_PAGES)?;
         connection.set_prepared_statement_cache_capacity(128);
         functions::register(&connection)?;
         connection.authorizer(Some(reading_and_changing_rows))?;
         Ok(connection)
     });
     opened.map_err(|error| explain(path, &error, busy_timeout, "opening for writing"))
+}
+
+/// Moves a long log into the file, as far as readers allow; writers are not kept waiting.
+///
+/// On a connection of its own: the one for acts may not change settings, and profiles use it.
+pub fn shorten_log(path: &Path) -> rusqlite::Result<()> {
+    let is_long = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() >= LONG_LOG_BYTES);
+    if is_long {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 /// What an act needs: rows of ordinary tables, and transactions. Never the schema, other files or

@@ -166,7 +166,8 @@ pub fn compile(board: &BoundBoard) -> Vec<Probe> {
         beats(board, limits, &mut group);
         sessions(board, limits, &mut group);
         for mut probe in group {
-            probe.only.extend(condition.clone());
+            // Its kind first: that costs nothing, and spares most claims the rest.
+            probe.only.splice(0..0, condition.clone());
             probes.push(probe);
         }
     }

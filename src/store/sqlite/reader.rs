@@ -44,6 +44,8 @@ pub enum Profiles {
     Detect(Library),
     /// These, and an error if one does not fit.
     Named(Vec<Profile>),
+    /// The dead jobs of these, see [`Profile::of_the_dead`].
+    Dead(Box<Profiles>),
 }
 
 impl Profiles {
@@ -55,11 +57,20 @@ impl Profiles {
                 let likely = library.entries().iter().filter(|entry| entry.may_fit(schema.table_names()));
                 Ok(likely.map(Entry::profile).collect::<Result<_, _>>()?)
             }
+            Profiles::Dead(living) => {
+                let living = living.candidates(schema)?;
+                Ok(living.into_iter().filter_map(Profile::of_the_dead).collect())
+            }
         }
     }
 
     fn is_a_guess(&self) -> bool {
-        matches!(self, Profiles::Detect(_))
+        match self {
+            Profiles::Detect(_) => true,
+            Profiles::Named(_) => false,
+            // Of several named ones it is enough that one knows its dead.
+            Profiles::Dead(_) => true,
+        }
     }
 }
 
@@ -83,6 +94,8 @@ pub struct Reader {
     schema_version: i64,
     /// The data version and the clock of the last poll.
     last: Option<(i64, Moment)>,
+    /// The same of the last look of any kind: what was written before it may not have been polled yet.
+    looked: Option<(i64, Moment)>,
     out_of_time: Arc<AtomicBool>,
 }
 
@@ -97,6 +110,7 @@ impl Reader {
             watched: Vec::new(),
             schema_version: -1,
             last: None,
+            looked: None,
             out_of_time: Arc::default(),
         };
         reader.fit()?;
@@ -113,7 +127,10 @@ impl Reader {
             }
             Ok(now)
         })
-        .map(|now| self.snapshots(now, started))
+        .map(|now| {
+            self.last = self.looked;
+            self.snapshots(now, started)
+        })
     }
 
     /// The same counts by reading every claim one by one: slow, and obviously right.
@@ -124,6 +141,11 @@ impl Reader {
                 .map(|watch| Tally::take(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
                 .collect()
         })
+    }
+
+    /// Stands for the state of the data at the last look; another number means that something was written.
+    pub fn data_version(&self) -> Option<i64> {
+        self.last.map(|(version, _)| version)
     }
 
     /// Stops this reader's clock at an instant, or moves it to another.
@@ -208,7 +230,7 @@ impl Reader {
             _ => Since::Written,
         };
         let result = look(self, now, since).map_err(|error| self.sentence(&error, doing))?;
-        self.last = Some((data, now));
+        self.looked = Some((data, now));
         Ok(result)
     }
 
@@ -308,6 +330,10 @@ fn fit(
             }
             Err(misfit) => return Err(misfit_error(&options.path, &name, misfit)),
         }
+    }
+    if fitting.is_empty() && matches!(options.profiles, Profiles::Dead(_)) {
+        let hint = ": none of its profiles says what is dead and how to queue it again".into();
+        return Err(StoreError::NoProfile { path: options.path.clone(), hint });
     }
     if fitting.is_empty() {
         return Err(no_profile(&options.path, schema, misfits));

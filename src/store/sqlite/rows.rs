@@ -105,7 +105,8 @@ impl RowReader {
         let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
             || verdict.reasons.contains(Reason::SessionMissing);
         let seen = token.then(|| self.token(row, board, rests_on_session));
-        Judged { claim, verdict, seen }
+        let rowid = if board.has_rowid { cell(row, 0).int() } else { None };
+        Judged { claim, verdict, seen, rowid }
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.

@@ -15,9 +15,14 @@ pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {
 
 /// An instant as the board's own columns hold it.
 pub fn time_value(board: &BoundBoard, moment: Moment) -> SqlValue {
-    match board.unit {
+    time_in(board.unit, moment)
+}
+
+/// An instant as columns of a unit hold it.
+pub fn time_in(unit: TimeUnit, moment: Moment) -> SqlValue {
+    match unit {
         TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
-            bound(moment.micros(), board.unit)
+            bound(moment.micros(), unit)
         }
         // What SQLite's own datetime() writes: texts are compared as texts, so the form matters.
         TimeUnit::TextUtc => SqlValue::Text(moment.rfc3339()[..19].replace('T', " ")),

@@ -63,7 +63,7 @@ impl Tally {
             worst: Vec::new(),
             cut: false,
         };
-        stream(connection, board, reader, now, false, |judged| {
+        stream(connection, board, reader, now, rows > 0, |judged| {
             if tally.counts.total == most {
                 tally.cut = true;
                 return false;

@@ -6,6 +6,7 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::ask::Asked;
 use super::bound::BoundBoard;
@@ -162,6 +163,7 @@ impl Watch {
         let (counts, reasons) = self.counted.clone();
         BoardSnapshot {
             board: self.board.name.clone(),
+            nature: Arc::clone(&self.board.nature),
             counts,
             reasons,
             sessions: self.surroundings.sessions.clone(),
@@ -176,9 +178,15 @@ impl Watch {
         }
     }
 
+    /// How many claims there were at the last refresh, as far as that is known.
+    pub fn snapshot_total(&self) -> u64 {
+        self.tally.as_ref().map_or(self.total.count, |tally| tally.counts.total)
+    }
+
     fn tallied(&self, tally: &Tally) -> BoardSnapshot {
         BoardSnapshot {
             board: self.board.name.clone(),
+            nature: Arc::clone(&self.board.nature),
             counts: tally.counts,
             reasons: tally.reasons.clone(),
             sessions: self.surroundings.sessions.clone(),
@@ -254,7 +262,7 @@ impl Watch {
         }
         let mut worst = Vec::new();
         for rowid in wanted.iter() {
-            worst.extend(self.fetch(connection, rowid, now, false)?);
+            worst.extend(self.fetch(connection, rowid, now, true)?);
         }
         worst.sort_by(worse_first);
         Ok(worst)

@@ -118,3 +118,71 @@ fn what_moved_in_the_meantime_stops_nobody_else() {
     }
     assert_eq!(scene.held(), ["task-0003", "task-0005"]);
 }
+
+fn lines_of_the_journal(scene: &Scene) -> usize {
+    fs::read_to_string(scene.journal()).expect("a journal").lines().count()
+}
+
+fn batch_of(result: &Json) -> &str {
+    result["action_id"].as_str().and_then(|id| id.rsplit_once('.')).expect("a name in a batch").0
+}
+
+#[test]
+fn a_batch_is_two_lines_and_each_act_of_it_has_a_name() {
+    let scene = many(6);
+    let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).lines();
+    assert_eq!(results.len(), 6);
+    let batch = batch_of(&results[0]);
+    assert_eq!(lines_of_the_journal(&scene), 2);
+    let row = results[4]["action_id"].as_str().expect("an id");
+    assert_eq!(row, format!("{batch}.5"));
+    let shown = scene.run(&["audit", "show", row, "--json"]).lines();
+    assert_eq!(shown.len(), 2);
+    assert_eq!(shown[0]["record"]["before"], results[4]["before"]);
+    assert_eq!(shown[0]["record"]["evidence"]["reasons"], serde_json::json!(["lease_expired"]));
+    assert_eq!(shown[1]["record"]["outcome"], "applied");
+    assert_eq!(scene.run(&["audit", "show", batch, "--json"]).lines().len(), 12);
+    assert_eq!(scene.run(&["audit", "list", "--holder", "worker-1", "--json"]).lines().len(), 12);
+    assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn one_act_of_a_batch_is_undone_and_then_all_the_others() {
+    let scene = many(5);
+    let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).lines();
+    let third = results[2]["action_id"].as_str().expect("an id");
+    scene.run(&["undo", "DB", third, "--json"]).came_to(0, "applied");
+    assert_eq!(scene.held(), [results[2]["id"].as_str().expect("an id")]);
+    let rest = scene.run(&["undo", "DB", batch_of(&results[0]), "--json"]);
+    // The third is back already; that keeps nobody.
+    assert_eq!(rest.code, 4, "{rest:#?}");
+    let ids = |all: &[Json]| all.iter().map(|one| one["id"].clone()).rev().collect::<Vec<_>>();
+    let undone = rest.lines();
+    assert_eq!(ids(&undone), results.iter().map(|one| one["id"].clone()).collect::<Vec<_>>());
+    assert_eq!(undone.iter().filter(|one| one["outcome"] == "applied").count(), 4);
+    assert_eq!(scene.held().len(), 5);
+}
+
+#[test]
+fn a_batch_whose_outcome_was_never_written_is_found_out_act_by_act() {
+    for with_table in [false, true] {
+        let scene = many(4);
+        scene.task("next", "worker-1", 60 * MINUTE);
+        if with_table {
+            assert_eq!(scene.run(&["audit", "init", "DB"]).code, 0);
+        }
+        let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).lines();
+        let journal = fs::read_to_string(scene.journal()).expect("the journal");
+        let intent = journal.find('\n').expect("a line") + 1;
+        fs::write(scene.journal(), &journal[..intent]).expect("a shorter journal");
+        assert_eq!(scene.run(&["audit", "list", "--open", "--json"]).lines().len(), 4);
+        scene.run(&["extend", "DB", "next", "--json"]).came_to(0, "applied");
+        assert_eq!(scene.run(&["audit", "list", "--open", "--json"]).out, "");
+        let id = results[1]["action_id"].as_str().expect("an id");
+        let shown = scene.run(&["audit", "show", id, "--json"]).lines();
+        assert_eq!(shown[1]["record"]["outcome"], "applied");
+        assert_eq!(scene.run(&["undo", "DB", batch_of(&results[0])]).code, 0);
+        assert_eq!(scene.held().len(), 5);
+        assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+    }
+}

@@ -98,7 +98,7 @@ fn one_kill(number: u64, with_table: bool, dice: &mut Dice, figures: &mut Figure
     let by_log = dice.below(2) == 1;
     let log = PathBuf::from(format!("{}-wal", scene.database.path().display()));
     let file = if by_log { log } else { scene.journal() };
-    let most = if by_log { 40_000 } else { 450_000 };
+    let most = if by_log { 40_000 } else { 110_000 };
     let most_looks = 1 << dice.below(if by_log { 9 } else { 14 });
     let looks = 1 + dice.below(most_looks);
     let some = format!("task-{:04}", dice.below(CLAIMS as u64));

@@ -1,0 +1,27 @@
+//! The state of the dashboard, and the one place where it changes.
+//!
+//! ```text
+//!   Msg ──► update ──► Model'          a poll's answer, a key, an act's outcome, a second passed
+//!              └─────► Vec<Effect>     what the runtime is to do about it: act, look, load, ring
+//! ```
+//!
+//! Pure: no I/O, no clock, no terminal. `now` comes with every message. Knows the domain; must not
+//! know the store, the trail or how anything is drawn.
+
+pub mod actions;
+pub mod dialog;
+pub mod happening;
+pub mod item;
+pub mod keymap;
+pub mod lists;
+pub mod message;
+pub mod model;
+pub mod overlay;
+pub mod query;
+pub mod row;
+pub mod source;
+pub mod update;
+
+pub use actions::{ACTIONS, ActionSpec, Command};
+pub use message::{Effect, Msg};
+pub use model::{Model, Pane};

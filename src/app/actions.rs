@@ -1,0 +1,233 @@
+//! Everything that can be done, in one table: it drives the keys, the help, the footer, the palette
+//! and the config.
+
+/// What a key, or a word in the palette, asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Command {
+    Reclaim,
+    Release,
+    Extend,
+    Undo,
+    CheckPid,
+    CheckAllPids,
+    Mark,
+    ReclaimAll,
+    ReleaseAll,
+    Detail,
+    Snooze,
+    Filter,
+    Sort,
+    Source,
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    NextPane,
+    PreviousPane,
+    Overview,
+    Claims,
+    Sessions,
+    Jobs,
+    Locks,
+    Events,
+    Audit,
+    Pause,
+    Faster,
+    Slower,
+    Palette,
+    Copy,
+    Save,
+    Help,
+    Back,
+    Suspend,
+    Quit,
+}
+
+/// Where in the help it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Act,
+    Look,
+    Move,
+    Screen,
+}
+
+impl Group {
+    pub const ALL: [Group; 4] = [Group::Act, Group::Look, Group::Move, Group::Screen];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Act => "Put it right",
+            Group::Look => "Look closer",
+            Group::Move => "Move",
+            Group::Screen => "The screen",
+        }
+    }
+}
+
+/// One line of the table.
+#[derive(Debug)]
+pub struct ActionSpec {
+    pub command: Command,
+    /// Its name in the palette and in the config.
+    pub name: &'static str,
+    /// The keys it has unless the config says otherwise.
+    pub keys: &'static [&'static str],
+    pub group: Group,
+    /// For the help.
+    pub what: &'static str,
+    /// For the footer, where there is little room; nothing, if it does not belong there.
+    pub short: Option<&'static str>,
+    /// Whether it changes the database.
+    pub writes: bool,
+}
+
+const fn look(
+    command: Command,
+    name: &'static str,
+    keys: &'static [&'static str],
+    group: Group,
+    what: &'static str,
+    short: Option<&'static str>,
+) -> ActionSpec {
+    ActionSpec { command, name, keys, group, what, short, writes: false }
+}
+
+const fn act(
+    command: Command,
+    name: &'static str,
+    keys: &'static [&'static str],
+    what: &'static str,
+    short: Option<&'static str>,
+) -> ActionSpec {
+    ActionSpec { command, name, keys, group: Group::Act, what, short, writes: true }
+}
+
+pub const ACTIONS: &[ActionSpec] = &[
+    act(Command::Reclaim, "reclaim", &["r"], "take the claim from a holder that is gone", Some("reclaim")),
+    act(
+        Command::Release,
+        "release",
+        &["x"],
+        "hand the claim back; on a session: all it holds",
+        Some("release"),
+    ),
+    act(Command::Extend, "extend", &["e"], "give a slow holder more time", Some("extend")),
+    act(Command::Undo, "undo", &["u"], "take the last act back (in Audit: the selected one)", Some("undo")),
+    act(
+        Command::ReclaimAll,
+        "reclaim-all",
+        &["shift-r"],
+        "reclaim all marked, or the whole set; asks first",
+        None,
+    ),
+    act(
+        Command::ReleaseAll,
+        "release-all",
+        &["shift-x"],
+        "release all marked, or the whole set; asks first",
+        None,
+    ),
+    look(Command::Mark, "mark", &["space"], Group::Act, "mark the claim, and go to the next", Some("mark")),
+    look(
+        Command::CheckPid,
+        "pid",
+        &["p"],
+        Group::Look,
+        "ask the kernel whether the holder's process lives",
+        Some("pid"),
+    ),
+    look(
+        Command::CheckAllPids,
+        "pid-all",
+        &["shift-p"],
+        Group::Look,
+        "the same for every row on the screen",
+        None,
+    ),
+    look(
+        Command::Detail,
+        "detail",
+        &["enter"],
+        Group::Look,
+        "everything about it: columns, evidence, past",
+        Some("detail"),
+    ),
+    look(
+        Command::Filter,
+        "filter",
+        &["/"],
+        Group::Look,
+        "text  holder:x  kind=x  board:x  age>10m  !not",
+        Some("filter"),
+    ),
+    look(Command::Sort, "sort", &["s"], Group::Look, "by worst, age, time left, holder, kind, id", None),
+    look(
+        Command::Snooze,
+        "snooze",
+        &["z"],
+        Group::Look,
+        "hide the claim for 15 minutes; again: show all",
+        None,
+    ),
+    look(Command::Source, "source", &["o"], Group::Look, "all sources, or one at a time", None),
+    look(Command::Up, "up", &["up", "k"], Group::Move, "one line up", None),
+    look(Command::Down, "down", &["down", "j"], Group::Move, "one line down", None),
+    look(
+        Command::Left,
+        "left",
+        &["left", "h"],
+        Group::Move,
+        "the set to the left; in Claims the board before",
+        None,
+    ),
+    look(
+        Command::Right,
+        "right",
+        &["right", "l"],
+        Group::Move,
+        "the set to the right; in Claims the next board",
+        None,
+    ),
+    look(Command::PageUp, "page-up", &["pageup", "ctrl-b"], Group::Move, "one page up", None),
+    look(Command::PageDown, "page-down", &["pagedown", "ctrl-f"], Group::Move, "one page down", None),
+    look(Command::Top, "top", &["g", "home"], Group::Move, "to the first", None),
+    look(Command::Bottom, "bottom", &["shift-g", "end"], Group::Move, "to the last", None),
+    look(Command::NextPane, "next-pane", &["tab"], Group::Move, "the next pane", None),
+    look(Command::PreviousPane, "previous-pane", &["backtab"], Group::Move, "the pane before", None),
+    look(Command::Overview, "overview", &["1"], Group::Move, "the three sets and the horizon", None),
+    look(Command::Claims, "claims", &["2"], Group::Move, "every claim, page by page", None),
+    look(Command::Sessions, "sessions", &["3"], Group::Move, "who holds claims, and whether they live", None),
+    look(Command::Jobs, "jobs", &["4"], Group::Move, "by kind: running, queued, dead", None),
+    look(Command::Locks, "locks", &["5"], Group::Move, "the locks that need a look", None),
+    look(Command::Events, "events", &["6"], Group::Move, "what entered and left the sets", None),
+    look(Command::Audit, "audit", &["7"], Group::Move, "the trail of all acts", None),
+    look(Command::Pause, "pause", &["f"], Group::Screen, "freeze the screen, and go on", None),
+    look(Command::Faster, "faster", &["+", "="], Group::Screen, "poll more often", None),
+    look(Command::Slower, "slower", &["-"], Group::Screen, "poll less often", None),
+    look(
+        Command::Palette,
+        "palette",
+        &[":"],
+        Group::Screen,
+        "every command by name; what follows is the reason",
+        Some("commands"),
+    ),
+    look(Command::Copy, "copy", &["y"], Group::Screen, "copy the id to the clipboard", None),
+    look(Command::Save, "save", &["w"], Group::Screen, "save the screen as text, ANSI or SVG", None),
+    look(Command::Help, "help", &["?", "f1"], Group::Screen, "this help", Some("help")),
+    look(Command::Back, "back", &["esc"], Group::Screen, "close, or clear the filter and the marks", None),
+    look(Command::Suspend, "suspend", &["ctrl-z"], Group::Screen, "back to the shell; fg returns", None),
+    look(Command::Quit, "quit", &["q", "ctrl-c"], Group::Screen, "leave", Some("quit")),
+];
+
+impl Command {
+    pub fn spec(self) -> &'static ActionSpec {
+        // The table has a line for every command; a test says so.
+        ACTIONS.iter().find(|spec| spec.command == self).unwrap_or(&ACTIONS[0])
+    }
+}

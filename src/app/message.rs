@@ -1,0 +1,243 @@
+//! What reaches the model, and what it asks for.
+
+use crossterm::event::KeyEvent;
+
+use super::item::Item;
+use super::model::Pane;
+use super::row::{Row, RowId};
+use super::source::Poll;
+use crate::domain::claim::{Claim, Process};
+use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
+use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::time::{Moment, Span};
+use crate::domain::verdict::Set;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Msg {
+    Polled {
+        source: usize,
+        poll: Result<Poll, String>,
+    },
+    Key(KeyEvent),
+    Paste(String),
+    Clicked(Spot),
+    Scrolled(isize),
+    /// A second passed, or the terminal was resized.
+    Tick,
+    Acted(Done),
+    /// The answer to a question by its number: whoever asked may have asked another since.
+    BulkReady {
+        question: u64,
+        ready: Result<Ready, String>,
+    },
+    BulkProgress {
+        done: usize,
+    },
+    BulkDone(Summary),
+    Probed(Vec<Probed>),
+    Paged {
+        source: usize,
+        request: PageRequest,
+        page: Result<Page, String>,
+    },
+    /// The dead jobs that an open list asked for.
+    Dead {
+        grave: Grave,
+        found: Result<Vec<Row>, String>,
+    },
+    Holders {
+        source: usize,
+        holders: Result<Vec<Holder>, String>,
+    },
+    Kinds {
+        source: usize,
+        kinds: Result<Vec<Kinds>, String>,
+    },
+    Trail(Result<Vec<TrailLine>, String>),
+    Examined {
+        id: RowId,
+        found: Result<Option<Box<Examined>>, String>,
+    },
+    /// Claims that left a set, read again: what they are now, if they still are.
+    Became {
+        source: usize,
+        rows: Vec<(Row, Option<Claim>)>,
+    },
+    Said(String),
+}
+
+/// Something to be done about it.
+#[derive(Debug, Clone)]
+pub enum Effect {
+    Act {
+        target: Target,
+        action: Action,
+        word: Word,
+    },
+    PrepareBulk {
+        question: u64,
+        source: usize,
+        action: Action,
+        what: Many,
+    },
+    /// Does what the answer to that question showed.
+    RunBulk {
+        question: u64,
+        source: usize,
+        word: Word,
+    },
+    Undo {
+        source: usize,
+        action_id: String,
+    },
+    Probe(Vec<Row>),
+    LoadPage {
+        source: usize,
+        request: PageRequest,
+    },
+    LoadDead(Grave),
+    LoadHolders {
+        source: usize,
+    },
+    LoadKinds {
+        source: usize,
+    },
+    LoadTrail,
+    Examine {
+        target: Target,
+    },
+    WhatBecame {
+        source: usize,
+        rows: Vec<Row>,
+    },
+    SetPace {
+        interval: Span,
+        paused: bool,
+    },
+    Copy(String),
+    Save(Format),
+    Bell,
+    Suspend,
+    Quit,
+}
+
+/// Where dead jobs lie: those of one kind on one board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grave {
+    pub source: usize,
+    pub profile: String,
+    pub board: String,
+    pub kind: Option<String>,
+}
+
+/// A claim as it was on the screen when something was asked for.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub id: RowId,
+    pub profile: String,
+    pub board: String,
+    pub rowid: Option<i64>,
+    /// Stands for its state as it was drawn.
+    pub seen: Option<String>,
+    pub claim: Claim,
+}
+
+/// The claims of an act in bulk.
+#[derive(Debug, Clone)]
+pub enum Many {
+    Marked(Vec<Target>),
+    Set(Set),
+    /// Everything a session holds, and its own end.
+    Session(String),
+}
+
+/// What an act in bulk would do, before anybody has said yes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    pub count: usize,
+    /// The first of them, one line each.
+    pub lines: Vec<String>,
+    /// What happened to those that are not among them.
+    pub left_out: Vec<String>,
+    /// The holder must be named: it may be alive.
+    pub holder: Option<String>,
+}
+
+/// What came of an act in bulk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub action: String,
+    pub source: usize,
+    pub applied: usize,
+    pub moved: usize,
+    pub refused: usize,
+    pub unknown: usize,
+    /// The first thing that did not go well.
+    pub first_problem: Option<String>,
+    /// What takes it all back.
+    pub action_ids: Vec<String>,
+    /// The claims that it was done to.
+    pub addresses: Vec<String>,
+}
+
+/// What came of an act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    pub source: usize,
+    /// The claim, as the screen knows it.
+    pub address: String,
+    pub action_id: String,
+    pub action: String,
+    pub outcome: Outcome,
+    /// The claim's id as it may be shown.
+    pub shown: String,
+    pub holder: Option<String>,
+}
+
+/// What the kernel said of a holder's process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probed {
+    pub source: usize,
+    pub holder: String,
+    pub process: Process,
+    pub evidence: String,
+    pub at: Moment,
+}
+
+/// An entry of the trail, ready to be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrailLine {
+    pub seq: u64,
+    pub at: String,
+    pub action_id: String,
+    pub action: String,
+    /// Applied, moved, refused, or nothing yet.
+    pub outcome: Option<String>,
+    pub why: Option<String>,
+    pub source: String,
+    /// Which of the watched sources it was done to, if one of them.
+    pub on: Option<usize>,
+    pub address: String,
+    pub holder: Option<String>,
+    pub who: String,
+    pub reason: Option<String>,
+    /// Before and after, column by column, as lines.
+    pub images: Vec<String>,
+}
+
+/// A form in which the screen can be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Ansi,
+    Svg,
+}
+
+/// What a mouse can hit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spot {
+    Pane(Pane),
+    Column(Set),
+    Item(Item),
+}

@@ -1,0 +1,164 @@
+//! One source as the screen knows it: its last good poll, its link, its recent past.
+
+use std::collections::VecDeque;
+
+use super::row::{Row, worst_first};
+use crate::domain::close_up::{Horizon, Whole};
+use crate::domain::snapshot::{Counts, Snapshot};
+use crate::domain::time::{Moment, Span};
+use crate::domain::verdict::Set;
+
+/// Whether polls come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Link {
+    /// The first answer is still to come.
+    Connecting,
+    Live,
+    /// Since when, and why.
+    Down {
+        since: Moment,
+        why: String,
+    },
+}
+
+/// What may be done to a source in this session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    /// And why.
+    ReadOnly(String),
+}
+
+/// One poll that came back.
+#[derive(Debug, Clone)]
+pub struct Poll {
+    pub snapshots: Vec<Snapshot>,
+    pub horizon: Option<Horizon>,
+    /// The boards that are small enough, if anything was written.
+    pub whole: Option<Vec<Whole>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct SourceView {
+    pub label: String,
+    pub engine: &'static str,
+    pub access: Access,
+    pub link: Link,
+    pub snapshots: Vec<Snapshot>,
+    pub rows: Vec<Row>,
+    /// Every claim of the boards that are small enough to be read whole.
+    pub whole: Vec<Row>,
+    pub horizon: Horizon,
+    /// The counts of the last minutes, newest last.
+    pub past: VecDeque<Counts>,
+    /// When the last good poll was, by the database's clock.
+    pub polled_at: Option<Moment>,
+}
+
+/// How many polls a sparkline can look back on.
+const PAST: usize = 300;
+
+impl SourceView {
+    pub fn new(label: String, engine: &'static str, access: Access) -> SourceView {
+        SourceView {
+            label,
+            engine,
+            access,
+            link: Link::Connecting,
+            snapshots: Vec::new(),
+            rows: Vec::new(),
+            whole: Vec::new(),
+            horizon: Horizon::default(),
+            past: VecDeque::new(),
+            polled_at: None,
+        }
+    }
+
+    /// Takes in a poll that came back.
+    pub fn receive(&mut self, number: usize, poll: Poll) {
+        self.link = Link::Live;
+        self.rows = poll.snapshots.iter().flat_map(|snapshot| rows(number, snapshot)).collect();
+        self.rows.sort_by(worst_first);
+        self.polled_at = poll.snapshots.iter().map(|snapshot| snapshot.now).max();
+        self.snapshots = poll.snapshots;
+        if let Some(whole) = poll.whole {
+            self.whole = whole.into_iter().flat_map(|board| self.whole_rows(number, board)).collect();
+        }
+        if let Some(horizon) = poll.horizon {
+            self.horizon = horizon;
+        }
+        self.past.push_back(self.counts());
+        while self.past.len() > PAST {
+            self.past.pop_front();
+        }
+    }
+
+    fn whole_rows(&self, number: usize, whole: Whole) -> Vec<Row> {
+        let snapshot = self.snapshots.iter().find(|snapshot| snapshot.profile == whole.profile);
+        let board = snapshot.and_then(|one| one.boards.iter().find(|board| board.board == whole.board));
+        let (Some(snapshot), Some(board)) = (snapshot, board) else { return Vec::new() };
+        let row =
+            |judged| Row::new(number, &whole.profile, &whole.board, snapshot.generic, &board.nature, judged);
+        whole.claims.into_iter().map(row).collect()
+    }
+
+    /// Whether a board was read whole.
+    pub fn is_whole(&self, profile: &str, board: &str) -> bool {
+        self.whole.iter().any(|row| row.profile == profile && row.board == board)
+    }
+
+    pub fn fail(&mut self, now: Moment, why: String) {
+        let since = match &self.link {
+            Link::Down { since, .. } => *since,
+            Link::Connecting | Link::Live => now,
+        };
+        self.link = Link::Down { since, why };
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut all = Counts::default();
+        for snapshot in &self.snapshots {
+            all += snapshot.counts();
+        }
+        all
+    }
+
+    /// The boards of which not all claims in trouble were loaded, by profile and name.
+    pub fn full_boards(&self) -> std::collections::BTreeSet<(String, String)> {
+        let full = |board: &&crate::domain::snapshot::BoardSnapshot| {
+            (board.worst.len() as u64) < board.counts.total.saturating_sub(board.counts.healthy)
+        };
+        let named = |snapshot: &Snapshot| {
+            let name = |board: &crate::domain::snapshot::BoardSnapshot| {
+                (snapshot.profile.clone(), board.board.clone())
+            };
+            snapshot.boards.iter().filter(full).map(name).collect::<Vec<_>>()
+        };
+        self.snapshots.iter().flat_map(named).collect()
+    }
+
+    pub fn clock_offset(&self) -> Span {
+        self.snapshots.first().map_or(Span::ZERO, |snapshot| snapshot.clock_offset)
+    }
+
+    pub fn poll_cost(&self) -> Option<Span> {
+        self.snapshots.iter().map(|snapshot| snapshot.poll_cost).max()
+    }
+
+    pub fn is_exact(&self) -> bool {
+        self.snapshots.iter().all(Snapshot::is_exact)
+    }
+
+    /// The recent counts of a set, oldest first.
+    pub fn past_of(&self, set: Set) -> impl Iterator<Item = u64> {
+        self.past.iter().map(move |counts| counts.of(set))
+    }
+}
+
+fn rows(source: usize, snapshot: &Snapshot) -> impl Iterator<Item = Row> {
+    snapshot.boards.iter().flat_map(move |board| {
+        board.worst.iter().map(move |judged| {
+            Row::new(source, &snapshot.profile, &board.board, snapshot.generic, &board.nature, judged.clone())
+        })
+    })
+}

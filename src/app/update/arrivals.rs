@@ -1,0 +1,316 @@
+//! Answers that come back: polls, pages, probes, closer looks.
+
+use super::super::happening::{What, compare, compare_whole, left};
+use super::super::message::{Effect, Probed};
+use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
+use super::super::overlay::{Examination, Overlay};
+use super::super::row::{Row, RowId};
+use super::super::source::{Link, Poll};
+use crate::domain::claim::{Claim, Process};
+use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
+use crate::domain::time::Span;
+use crate::domain::verdict::{Set, judge};
+use crate::domain::visible::safe;
+
+/// Rows of a page of the Claims pane.
+const PAGE: usize = 200;
+
+impl Model {
+    pub(super) fn polled(&mut self, source: usize, poll: Result<Poll, String>) -> Vec<Effect> {
+        if self.pace == Pace::Paused || source >= self.sources.len() {
+            return Vec::new();
+        }
+        self.hold_selection();
+        match poll {
+            Ok(poll) => self.polled_well(source, poll),
+            Err(why) => {
+                let now = self.now;
+                let view = &mut self.sources[source];
+                let news = !matches!(view.link, Link::Down { .. });
+                view.fail(now, safe(&why));
+                if news {
+                    self.log(source, What::Link, ("", ""), format!("lost: {}", safe(&why)));
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
+        let first = self.sources[source].polled_at.is_none();
+        if matches!(self.sources[source].link, Link::Down { .. }) {
+            self.log(source, What::Link, ("", ""), "back again".into());
+        }
+        let before = std::mem::take(&mut self.sources[source].rows);
+        let was = self.sources[source].polled_at;
+        let full = self.sources[source].full_boards();
+        let whole = poll.whole.is_some().then(|| self.sources[source].whole.clone());
+        self.sources[source].receive(source, poll);
+        self.apply_probes(source);
+        let (mut entered, gone) = compare(&before, &self.sources[source].rows);
+        // What slides into a window that was full has been so all along, unless the clock made it so.
+        entered.retain(|(row, set)| {
+            let was_so = was.is_some_and(|was| judge(row.claim(), &row.nature.rules, was).headline() <= *set);
+            let slid = full.contains(&(row.profile.clone(), row.board.clone()))
+                && before.iter().all(|known| known.id != row.id);
+            !(slid && was_so)
+        });
+        if !first {
+            for (row, set) in &entered {
+                let said = row.why(self.now_of(source));
+                self.log(source, What::Entered(*set), (&row.shown(), &row.board), said);
+            }
+        }
+        if let Some(whole) = whole.filter(|_| !first) {
+            self.log_whole(source, &whole, &before);
+        }
+        let mut effects = Vec::new();
+        if !first && !gone.is_empty() {
+            effects.push(Effect::WhatBecame { source, rows: gone });
+        }
+        effects.extend(self.alarm());
+        if matches!(self.pane, Pane::Claims | Pane::Sessions | Pane::Jobs) {
+            effects.extend(self.load_pane());
+        }
+        effects.extend(self.refresh_detail());
+        effects
+    }
+
+    /// Acquisitions and quiet ends are told of only where every claim is known.
+    fn log_whole(&mut self, source: usize, before: &[Row], troubled: &[Row]) {
+        let view = &self.sources[source];
+        // A board that has just become small, or was empty, has no past to compare with.
+        let known = |row: &Row| {
+            view.snapshots.iter().any(|one| one.profile == row.profile)
+                && (before.iter().any(|other| other.board == row.board) || before.is_empty())
+        };
+        let changes = compare_whole(before, &view.whole, troubled);
+        let changes: Vec<_> = changes.into_iter().filter(|(row, ..)| known(row)).collect();
+        for (row, what, said) in changes {
+            match self.recovered.remove(&row.id) {
+                Some(by) if what == What::Finished => {
+                    self.log(source, What::Recovered, (&row.shown(), &row.board), by);
+                }
+                _ => self.log(source, what, (&row.shown(), &row.board), said),
+            }
+        }
+    }
+
+    /// Rings once when something goes wrong after a calm.
+    fn alarm(&mut self) -> Option<Effect> {
+        let counts = self.counts();
+        let alarmed = counts.stale > 0 || counts.orphaned > 0;
+        let rings = alarmed && !self.alarmed && self.settings.bell;
+        self.alarmed = alarmed;
+        rings.then_some(Effect::Bell)
+    }
+
+    /// An open detail follows its claim.
+    fn refresh_detail(&mut self) -> Option<Effect> {
+        let Some(Overlay::Detail(detail)) = self.overlay.last() else { return None };
+        let id = detail.row.id.clone();
+        let now = self.now_of(id.source);
+        let fresh = self.row(&id).cloned();
+        let Some(Overlay::Detail(detail)) = self.overlay.last_mut() else { return None };
+        match fresh {
+            Some(row) => detail.row = row,
+            None => detail.row.judge(now),
+        }
+        Some(Effect::Examine { target: detail.row.target() })
+    }
+
+    pub(super) fn probed(&mut self, probes: Vec<Probed>) -> Vec<Effect> {
+        let mut counts = [0_usize; 3];
+        for probe in &probes {
+            counts[match probe.process {
+                Process::Alive => 0,
+                Process::Dead => 1,
+                Process::Unknown => 2,
+            }] += 1;
+        }
+        let text = match &probes[..] {
+            [] => "no process to ask for: the rows name none".into(),
+            [probe] => {
+                format!("{}: {} ({})", safe(&probe.holder), probe.process.as_str(), safe(&probe.evidence))
+            }
+            _ => format!("{} alive, {} dead, {} unknown", counts[0], counts[1], counts[2]),
+        };
+        // The offer to undo stays: the rows themselves show what the kernel said.
+        let offered = self
+            .notice
+            .as_ref()
+            .is_some_and(|notice| notice.tone == Tone::Done && self.now.since(notice.at) < Span::seconds(10));
+        if !offered {
+            self.say(Tone::Told, text);
+        }
+        self.hold_selection();
+        for probe in probes {
+            self.probes.insert((probe.source, probe.holder.clone()), probe);
+        }
+        for source in 0..self.sources.len() {
+            self.apply_probes(source);
+        }
+        let clocks: Vec<_> = (0..self.sources.len()).map(|source| self.now_of(source)).collect();
+        if let Some(Overlay::Detail(detail)) = self.overlay.last_mut() {
+            let now = clocks.get(detail.row.id.source).copied().unwrap_or(self.now);
+            let known = detail.row.claim().holder.clone();
+            let probe = known.and_then(|holder| self.probes.get(&(detail.row.id.source, holder)));
+            apply(&mut detail.row, probe, now);
+        }
+        Vec::new()
+    }
+
+    /// What the kernel said counts for as long as it was asked of this very holder.
+    fn apply_probes(&mut self, source: usize) {
+        if self.probes.is_empty() {
+            return;
+        }
+        let now = self.now_of(source);
+        let probes = &self.probes;
+        let browsed = self.browsed.rows.iter_mut().filter(|row| row.id.source == source);
+        for row in self.sources[source].rows.iter_mut().chain(browsed) {
+            let holder = row.claim().holder.clone();
+            apply(row, holder.and_then(|holder| probes.get(&(source, holder))), now);
+        }
+    }
+
+    pub(super) fn paged(
+        &mut self,
+        source: usize,
+        request: &PageRequest,
+        page: Result<Page, String>,
+    ) -> Vec<Effect> {
+        // The operator has moved on.
+        if self.browsed.pending.as_ref() != Some(request) {
+            return Vec::new();
+        }
+        self.browsed.pending = None;
+        let page = match page {
+            Ok(page) => page,
+            Err(why) => {
+                self.browsed.problem = Some(safe(&why));
+                return Vec::new();
+            }
+        };
+        let snapshot = self.sources[source].snapshots.iter().find(|one| one.profile == request.profile);
+        let Some((snapshot, board)) = snapshot
+            .and_then(|one| Some((one, one.boards.iter().find(|board| board.board == request.board)?)))
+        else {
+            return Vec::new();
+        };
+        let (nature, generic) = (std::sync::Arc::clone(&board.nature), snapshot.generic);
+        // Past either end there is nothing: the page that is shown stays.
+        if page.claims.is_empty() && matches!(request.from, Cursor::After(_) | Cursor::Before(_)) {
+            match request.from {
+                Cursor::After(_) => self.browsed.is_last = true,
+                _ => self.browsed.is_first = true,
+            }
+            return Vec::new();
+        }
+        self.hold_selection();
+        let row = |judged| Row::new(source, &request.profile, &request.board, generic, &nature, judged);
+        self.browsed.rows = page.claims.into_iter().map(row).collect();
+        self.browsed.is_first = page.is_first;
+        self.browsed.is_last = page.is_last;
+        self.browsed.problem = None;
+        self.apply_probes(source);
+        self.land();
+        Vec::new()
+    }
+
+    fn land(&mut self) {
+        let list = ListId::Pane(Pane::Claims);
+        let items = self.items(list);
+        let selection = self.selections.entry(list).or_default();
+        match std::mem::take(&mut self.browsed.land) {
+            Landing::Stay => {}
+            Landing::Top => selection.select(&items, 0),
+            Landing::Bottom => selection.select(&items, items.len().saturating_sub(1)),
+        }
+    }
+
+    /// Asks for a page of the board that is browsed.
+    pub(super) fn load_page(&mut self, from: Cursor, land: Landing) -> Vec<Effect> {
+        let boards = self.boards();
+        self.browsed.board = self.browsed.board.min(boards.len().saturating_sub(1));
+        let Some(board) = boards.get(self.browsed.board) else { return Vec::new() };
+        // Reading the same page again can wait; a key cannot.
+        if self.browsed.pending.is_some() && land == Landing::Stay {
+            return Vec::new();
+        }
+        self.browsed.land = land;
+        let (holder, kind) = self.query.for_database();
+        let request = PageRequest {
+            profile: board.profile.clone(),
+            board: board.board.clone(),
+            from,
+            holder,
+            kind,
+            rows: PAGE,
+        };
+        self.browsed.pending = Some(request.clone());
+        vec![Effect::LoadPage { source: board.source, request }]
+    }
+
+    /// The page that is shown, read again.
+    pub(super) fn load_page_again(&mut self) -> Vec<Effect> {
+        let first = self.browsed.rows.first().and_then(|row| row.judged.rowid);
+        let from = match first {
+            Some(rowid) if !self.browsed.is_first => Cursor::After(rowid.saturating_sub(1)),
+            _ => Cursor::First,
+        };
+        self.load_page(from, Landing::Stay)
+    }
+
+    pub(super) fn examined(
+        &mut self,
+        id: &RowId,
+        found: Result<Option<Box<Examined>>, String>,
+    ) -> Vec<Effect> {
+        let now = self.now_of(id.source);
+        if let Some(Overlay::Detail(detail)) = self.overlay.last_mut().filter(|_| true)
+            && detail.row.id == *id
+        {
+            detail.examined = match found {
+                Ok(Some(examined)) => {
+                    let process = detail.row.judged.claim.worker.clone();
+                    detail.row.judged = examined.judged.clone();
+                    detail.row.judged.claim.worker.process = process.process;
+                    detail.row.judged.claim.worker.evidence = process.evidence;
+                    detail.row.judge(now);
+                    Examination::Found(examined)
+                }
+                Ok(None) => Examination::Gone,
+                Err(why) => Examination::Failed(safe(&why)),
+            };
+        }
+        Vec::new()
+    }
+
+    pub(super) fn became(&mut self, source: usize, rows: Vec<(Row, Option<Claim>)>) -> Vec<Effect> {
+        for (row, is) in rows {
+            let shown = row.shown();
+            if let Some(by) = self.recovered.remove(&row.id) {
+                self.log(source, What::Recovered, (&shown, &row.board), by);
+            } else if let Some((what, said)) = left(&row, is.as_ref(), self.now_of(source)) {
+                self.log(source, what, (&shown, &row.board), said);
+            }
+        }
+        Vec::new()
+    }
+
+    /// Whether a set has anything in it that is not snoozed.
+    pub fn is_calm(&self) -> bool {
+        [Set::Stale, Set::Orphaned, Set::Expiring, Set::Unknown]
+            .into_iter()
+            .all(|set| self.counts().of(set) == 0)
+    }
+}
+
+fn apply(row: &mut Row, probe: Option<&Probed>, now: crate::domain::time::Moment) {
+    if let Some(probe) = probe {
+        row.judged.claim.worker.process = probe.process;
+        row.judged.claim.worker.evidence = Some(probe.evidence.clone());
+        row.judge(now);
+    }
+}

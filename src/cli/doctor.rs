@@ -1,0 +1,71 @@
+//! `claimtop doctor`: a checklist for each source.
+
+use super::output::{complain, print};
+use super::setup::Setup;
+use crate::doctor::{Diagnosis, Patient, Session, State, examine};
+use crate::exit::Exit;
+use crate::profile::format::Profile;
+use crate::profile::library::Entry;
+use crate::report::doctor::{line, page};
+use crate::report::paint::Paint;
+use crate::store::StoreError;
+use crate::store::sqlite::Profiles;
+
+pub fn run(setup: &Setup, sources: &[String]) -> Exit {
+    let mut setup = setup.clone();
+    // Where the holders' processes run is one of the questions.
+    setup.check_pid = true;
+    let mut exit = Exit::Fine;
+    for (at, word) in sources.iter().enumerate() {
+        let (label, engine) = (setup.label(word), setup.source(word).engine());
+        let (diagnosis, error) = match patient(&setup, word) {
+            Ok(patient) => (examine(&patient), None),
+            Err(error) => {
+                let sentence = error.to_string();
+                (Diagnosis { checks: Vec::new(), unreachable: Some(sentence.clone()) }, Some(sentence))
+            }
+        };
+        if setup.json {
+            print(&(line(&label, engine, &diagnosis) + "\n"));
+        } else if error.is_none() {
+            let gap = if at == 0 { "" } else { "\n" };
+            print(&format!("{gap}{}", page(&label, &diagnosis, Paint::for_stdout())));
+        }
+        if let Some(sentence) = error {
+            complain(&sentence);
+        }
+        exit = exit.and(exit_of(&diagnosis));
+    }
+    exit
+}
+
+fn exit_of(diagnosis: &Diagnosis) -> Exit {
+    match (&diagnosis.unreachable, diagnosis.worst()) {
+        (Some(_), _) => Exit::Error,
+        (None, State::Ok) => Exit::Fine,
+        (None, State::Warning) => Exit::Warning,
+        (None, State::Failed) => Exit::Critical,
+    }
+}
+
+fn patient(setup: &Setup, word: &str) -> Result<Patient, StoreError> {
+    let options = setup.options(word, setup.effort())?;
+    let name = setup.config.named(word);
+    Ok(Patient {
+        profiles: profiles(setup, &options.profiles)?,
+        vouched: setup.named_profiles(word),
+        session: if setup.is_read_only(word) { Session::ReadOnly } else { Session::MayAct },
+        holders_on: name.and_then(|name| setup.config.source.get(name)?.holders_on),
+        options,
+    })
+}
+
+/// Those that are named, or else all there are.
+fn profiles(setup: &Setup, which: &Profiles) -> Result<Vec<Profile>, StoreError> {
+    match which {
+        Profiles::Named(profiles) => Ok(profiles.clone()),
+        Profiles::Detect(_) | Profiles::Dead(_) => {
+            Ok(setup.library.entries().iter().map(Entry::profile).collect::<Result<_, _>>()?)
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! `claimtop sweep`: automatic cleanup, once or for good.
+
+mod arguments;
+mod voice;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::Common;
+use super::output::complain;
+use super::recovery::{Purpose, Refusal, desk};
+use super::setup::Setup;
+use crate::config::SweepLimits;
+use crate::domain::time::Span;
+use crate::exit::Exit;
+use crate::recovery::Desk;
+use crate::recovery::trail::Trail;
+use crate::sweep::{
+    Brakes, Call, Calls, Clocks, Manner, Orders, Pass, Passage, Shelf, Sightings, Summary, SweepError, Wanted,
+};
+pub use arguments::SweepArgs;
+use voice::Voice;
+
+pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
+    let calls = match Calls::listen() {
+        Ok(calls) => calls,
+        Err(error) => return complain(&format!("cannot listen for signals: {error}")),
+    };
+    let voice = match Voice::open(setup.json, arguments.events.as_deref()) {
+        Ok(voice) => voice,
+        Err(sentence) => return complain(&sentence),
+    };
+    let mut sweeper = Sweeper { common, setup, arguments, calls, voice };
+    match sweeper.posts() {
+        Some(posts) => sweeper.keep_on(posts),
+        None => sweeper.once(),
+    }
+}
+
+/// Everything that a run needs, whichever the source.
+struct Sweeper<'a> {
+    common: &'a Common,
+    setup: Setup,
+    arguments: &'a SweepArgs,
+    calls: Calls,
+    voice: Voice,
+}
+
+/// A source that is swept again and again, and what was seen of it.
+struct Post {
+    word: String,
+    due: Instant,
+    every: Span,
+    fingerprint: String,
+    sightings: Sightings,
+    clocks: Option<Clocks>,
+}
+
+/// Where the sightings of a run come from.
+enum Watching<'a> {
+    /// There are none: the workers' clocks are trusted.
+    Trusting,
+    /// From the last run, by way of the state folder.
+    Shelved,
+    /// From the last look of this process.
+    Kept(&'a mut Post),
+}
+
+/// How often a source is swept in a continuous run when nobody says.
+const USUAL: Span = Span::minutes(5);
+
+impl Sweeper<'_> {
+    /// The sources to keep sweeping; nothing if one run is all.
+    fn posts(&self) -> Option<Vec<Post>> {
+        if self.arguments.once || self.arguments.sighted {
+            return None;
+        }
+        let every = |word: &str| self.arguments.every.or(self.limits(word).every);
+        let intervals: Vec<Option<Span>> = self.arguments.sources.iter().map(|word| every(word)).collect();
+        if intervals.iter().all(Option::is_none) {
+            return None;
+        }
+        let post = |(word, every): (&String, Option<Span>)| Post {
+            word: word.clone(),
+            due: Instant::now(),
+            every: every.unwrap_or(USUAL),
+            fingerprint: String::new(),
+            sightings: Sightings::default(),
+            clocks: None,
+        };
+        Some(self.arguments.sources.iter().zip(intervals).map(post).collect())
+    }
+
+    fn once(&mut self) -> Exit {
+        if !self.arguments.sighted {
+            self.voice.remark(
+                "one look trusts the workers' clocks; --sighted takes only what stood still since the last run",
+            );
+        }
+        let mut exit = Exit::Fine;
+        for word in &self.arguments.sources {
+            if self.calls.is_stop() {
+                break;
+            }
+            let watching = if self.arguments.sighted { Watching::Shelved } else { Watching::Trusting };
+            exit = exit.and(self.sweep(word, watching));
+        }
+        exit
+    }
+
+    /// Sweeps whatever is due until somebody says stop.
+    fn keep_on(&mut self, mut posts: Vec<Post>) -> Exit {
+        loop {
+            for post in &mut posts {
+                if post.due <= Instant::now() && !self.calls.is_stop() {
+                    post.due = Instant::now() + duration(post.every);
+                    let word = post.word.clone();
+                    // A source that fails is reported, and the others go on; it is tried again when due.
+                    self.sweep(&word, Watching::Kept(post));
+                }
+            }
+            let next = posts.iter().map(|post| post.due).min().unwrap_or_else(Instant::now);
+            match self.calls.wait(next.saturating_duration_since(Instant::now())) {
+                Call::None => {}
+                Call::Stop => return Exit::Fine,
+                Call::Reload => self.reload(&mut posts),
+            }
+        }
+    }
+
+    /// Reads the config again; one that is wrong leaves everything as it was.
+    fn reload(&mut self, posts: &mut [Post]) {
+        match Setup::load(self.common) {
+            Ok(setup) => self.setup = setup,
+            Err(sentence) => {
+                complain(&format!("the config stays as it was: {sentence}"));
+                return;
+            }
+        }
+        for post in posts {
+            post.every = self.arguments.every.or(self.limits(&post.word).every).unwrap_or(USUAL);
+            post.due = post.due.min(Instant::now() + duration(post.every));
+        }
+        self.voice.remark("the config was read again");
+    }
+
+    /// From strong to weak: the command line, the source's config, the config, what is usual.
+    fn limits(&self, word: &str) -> SweepLimits {
+        let said = SweepLimits {
+            every: self.arguments.every,
+            max: self.arguments.max,
+            max_share: self.arguments.max_share,
+            ..SweepLimits::default()
+        };
+        said.or(self.setup.config.sweep(self.setup.config.named(word))).or(SweepLimits::USUAL)
+    }
+
+    fn orders(&self, word: &str, trail: PathBuf) -> Orders {
+        let limits = self.limits(word);
+        Orders {
+            manner: if self.arguments.dry_run { Manner::Rehearse } else { Manner::Act },
+            wanted: Wanted::of(&self.arguments.set),
+            board: self.arguments.board.clone(),
+            brakes: Brakes {
+                max: limits.max.unwrap_or_default(),
+                max_share: limits.max_share.map_or(0, |share| share.0),
+                share_above: limits.share_above.unwrap_or_default(),
+                per_day: limits.per_day.unwrap_or_default(),
+            },
+            vouched: self.setup.named_profiles(word),
+            sighted_for: limits.sighted_for,
+            trail,
+        }
+    }
+
+    /// One run on one source, and what is said of it.
+    fn sweep(&mut self, word: &str, watching: Watching<'_>) -> Exit {
+        let (summary, exit) = match self.try_sweep(word, watching) {
+            Ok(summary) => {
+                let exit = exit_of(&summary);
+                (summary, exit)
+            }
+            Err(refusal) => {
+                let (exit, sentence) = match refusal {
+                    Refusal::Moved(why) => (Exit::Moved, why),
+                    Refusal::Refused(why) => (Exit::Refused, why),
+                    Refusal::Error(why) => (Exit::Error, why),
+                };
+                let source = self.setup.label(word);
+                let dry_run = self.arguments.dry_run;
+                (Summary { source, error: Some(sentence), dry_run, ..Summary::default() }, exit)
+            }
+        };
+        self.voice.conclude(&summary);
+        exit
+    }
+
+    fn try_sweep(&mut self, word: &str, watching: Watching<'_>) -> Result<Summary, Refusal> {
+        let purpose = if self.arguments.dry_run { Purpose::Rehearse } else { Purpose::Act };
+        let mut desk = desk(&self.setup, word, purpose)?.as_sweeper();
+        let orders = self.orders(word, Trail::default_folder().unwrap_or_default());
+        match watching {
+            Watching::Trusting => self.pass(&mut desk, &orders, None),
+            Watching::Shelved => self.shelved(&mut desk, &orders),
+            Watching::Kept(post) => self.kept(&mut desk, &orders, post),
+        }
+        .map_err(refusal)
+    }
+
+    fn pass(
+        &mut self,
+        desk: &mut Desk,
+        orders: &Orders,
+        sightings: Option<(&mut Sightings, Span)>,
+    ) -> Result<Summary, SweepError> {
+        let Sweeper { calls, voice, .. } = self;
+        let go_on = || !calls.is_stop();
+        Pass::new(desk, orders).run(sightings, &mut |event| voice.say(event), &go_on)
+    }
+
+    /// By what the last run saw, kept for the next.
+    fn shelved(&mut self, desk: &mut Desk, orders: &Orders) -> Result<Summary, SweepError> {
+        let now = Clocks::read().ok_or(SweepError::NoClock)?;
+        let shelf = Shelf::beside(&orders.trail, &desk.actor().fingerprint());
+        let failed = |error: std::io::Error| SweepError::Shelf {
+            path: shelf.path().to_owned(),
+            why: error.to_string(),
+        };
+        let mut sightings = match shelf.load().map_err(failed)? {
+            Some((sightings, before)) => self.believed(sightings, now.since(&before, None)),
+            None => Sightings::default(),
+        };
+        let summary = self.pass(desk, orders, Some((&mut sightings, now.since_boot())))?;
+        if orders.manner == Manner::Act {
+            shelf.keep(desk.source(), &sightings, &now).map_err(failed)?;
+        }
+        Ok(summary)
+    }
+
+    /// By what this process saw before.
+    fn kept(&mut self, desk: &mut Desk, orders: &Orders, post: &mut Post) -> Result<Summary, SweepError> {
+        let now = Clocks::read().ok_or(SweepError::NoClock)?;
+        let fingerprint = desk.actor().fingerprint();
+        let mut sightings = std::mem::take(&mut post.sightings);
+        if fingerprint != post.fingerprint {
+            sightings.restart();
+            post.fingerprint = fingerprint;
+        } else if let Some(before) = &post.clocks {
+            sightings = self.believed(sightings, now.since(before, Some(post.every)));
+        }
+        let at = now.since_boot();
+        post.clocks = Some(now);
+        let summary = self.pass(desk, orders, Some((&mut sightings, at)));
+        post.sightings = sightings;
+        summary
+    }
+
+    /// Sightings, unless the clocks say that they cannot be.
+    fn believed(&mut self, mut sightings: Sightings, passage: Passage) -> Sightings {
+        if let Some(sentence) = passage.sentence() {
+            self.voice.remark(&sentence);
+            sightings.restart();
+        }
+        sightings
+    }
+}
+
+fn refusal(error: SweepError) -> Refusal {
+    match error {
+        SweepError::Recovery(error) => error.into(),
+        SweepError::Shelf { .. } | SweepError::NoClock => Refusal::Error(error.to_string()),
+    }
+}
+
+/// Moved is no failure here: somebody else has done it, or it lives.
+fn exit_of(summary: &Summary) -> Exit {
+    if summary.error.is_some() {
+        Exit::Error
+    } else if summary.unknown > 0 {
+        Exit::Unknown
+    } else if summary.refused > 0 || !summary.held.is_empty() {
+        Exit::Refused
+    } else {
+        Exit::Fine
+    }
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(0))
+}

@@ -1,0 +1,66 @@
+//! What can be set for automatic cleanup, for all sources and for single ones.
+
+use serde::{Deserialize, Deserializer};
+
+use crate::domain::time::Span;
+
+/// What somebody set; what is unset comes from the next weaker place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepLimits {
+    /// How often to sweep; unset, once unless the command line says otherwise.
+    pub every: Option<Span>,
+    /// Claims taken in one run.
+    pub max: Option<usize>,
+    /// The share of all claims that may have gone stale at once.
+    pub max_share: Option<Share>,
+    /// Up to this many a run the share does not matter.
+    pub share_above: Option<usize>,
+    /// How often the same task may be taken in a day.
+    pub per_day: Option<usize>,
+    /// How long a row must have stood still; unset, the claim's own time to live.
+    pub sighted_for: Option<Span>,
+}
+
+impl SweepLimits {
+    pub const USUAL: SweepLimits = SweepLimits {
+        every: None,
+        max: Some(1_000),
+        max_share: Some(Share(30)),
+        share_above: Some(10),
+        per_day: Some(3),
+        sighted_for: None,
+    };
+
+    /// These, and for what is unset the others.
+    pub fn or(self, others: SweepLimits) -> SweepLimits {
+        SweepLimits {
+            every: self.every.or(others.every),
+            max: self.max.or(others.max),
+            max_share: self.max_share.or(others.max_share),
+            share_above: self.share_above.or(others.share_above),
+            per_day: self.per_day.or(others.per_day),
+            sighted_for: self.sighted_for.or(others.sighted_for),
+        }
+    }
+}
+
+/// A share in per cent, written `30%`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(pub u8);
+
+impl Share {
+    pub fn parse(text: &str) -> Result<Share, String> {
+        let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+        number
+            .filter(|number| *number <= 100)
+            .map(Share)
+            .ok_or_else(|| "write a share from 0% to 100%".into())
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+        Share::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}

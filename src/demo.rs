@@ -1,0 +1,61 @@
+//! A live fleet on an embedded database: real processes that claim, beat, finish, hang and die.
+//!
+//! ```text
+//! the program ──► fleet (a thread) ──► workers   a trade each, done with a temperament
+//!      │               └─────────────► feeder    brings work, and runs the systems' own slow recovery
+//!      └─────────────────────────────► janitor   outlives us: ends what is left, removes the folder
+//! ```
+//!
+//! All of them are this program again, under a hidden verb. Whatever happens to the first one, the
+//! others end: the kernel kills them with their parent, they notice that their leash is cut, and the
+//! janitor looks again.
+//!
+//! Knows the workers' library and its tables. Nothing is back-dated: what is stale here has become so.
+
+mod crew;
+mod dice;
+mod error;
+mod feeder;
+mod fleet;
+mod folder;
+mod janitor;
+mod leash;
+mod life;
+mod tally;
+mod temperament;
+mod thresholds;
+mod trade;
+
+pub use crew::Post;
+pub use error::DemoError;
+pub use fleet::{Fleet, Toll};
+pub use folder::{Folder, Place};
+pub use leash::Leash;
+pub use life::Character;
+pub use tally::Tally;
+pub use temperament::Temperament;
+
+use std::path::Path;
+
+/// The name of its database in its config; `demo` is a verb.
+pub const SOURCE: &str = "fleet";
+
+/// The hidden verb of the processes that a demo starts.
+pub const CHILD: &str = "demo-child";
+
+/// Works in a worker's place until its parent is gone.
+pub fn work(folder: &Path, parent: u32, character: Character) -> Result<(), DemoError> {
+    let leash = Leash::hold(parent)?;
+    trade::practise(&folder::database(folder), leash, character)
+}
+
+/// Brings work until its parent is gone.
+pub fn feed(folder: &Path, parent: u32, seed: u64) -> Result<(), DemoError> {
+    let leash = Leash::hold(parent)?;
+    feeder::run(&folder::database(folder), &leash, seed)
+}
+
+/// Waits for the program's end and cleans up after it.
+pub fn tidy(folder: &Path, place: Place) -> Result<(), DemoError> {
+    janitor::run(folder, place)
+}

@@ -1,0 +1,109 @@
+//! Where a demo lives: a folder with its database, its config, its profiles and its log.
+
+use rusqlite::Connection;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::error::DemoError;
+use super::thresholds;
+use crate::reference::{System, install};
+
+/// Whether the folder stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Temporary,
+    Kept,
+}
+
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+    pub place: Place,
+}
+
+impl Folder {
+    /// A folder of its own that is gone at the end.
+    pub fn temporary() -> Result<Folder, DemoError> {
+        let path = std::env::temp_dir().join(format!("claimtop-demo-{}", uuid::Uuid::now_v7()));
+        DirBuilder::new().mode(0o700).create(&path).map_err(DemoError::file(&path))?;
+        let path = fs::canonicalize(&path).map_err(DemoError::file(&path))?;
+        Ok(Folder { path, place: Place::Temporary })
+    }
+
+    /// The user's folder; what is in there stays as it is.
+    pub fn kept(path: &Path) -> Result<Folder, DemoError> {
+        fs::create_dir_all(path).map_err(DemoError::file(path))?;
+        let path = fs::canonicalize(path).map_err(DemoError::file(path))?;
+        let folder = Folder { path, place: Place::Kept };
+        match [folder.database(), folder.config()].into_iter().find(|file| file.exists()) {
+            Some(file) => Err(DemoError::Taken(file)),
+            None => Ok(folder),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn database(&self) -> PathBuf {
+        database(&self.path)
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config.toml")
+    }
+
+    /// Where the fleet's processes say what went wrong.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("fleet.log")
+    }
+
+    /// Makes the database with the tables of all systems, and writes the config and the profiles.
+    pub fn furnish(&self) -> Result<(), DemoError> {
+        let profiles = self.path.join("profiles");
+        fs::create_dir_all(&profiles).map_err(DemoError::file(&profiles))?;
+        for (name, text) in thresholds::profiles() {
+            write_new(&profiles.join(name), &text)?;
+        }
+        write_new(&self.config(), &thresholds::config(&self.path)?)?;
+        let mut connection = Connection::open(self.database())?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        install(&mut connection, &System::ALL)?;
+        Ok(())
+    }
+
+    /// What is to be gone at the end is gone, and what stays is whole: the database in one file.
+    pub fn leave(&self) -> Result<(), DemoError> {
+        match self.place {
+            Place::Temporary => remove(&self.path).map_err(DemoError::file(&self.path)),
+            Place::Kept => {
+                let connection = Connection::open(self.database())?;
+                Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+            }
+        }
+    }
+}
+
+pub fn database(folder: &Path) -> PathBuf {
+    folder.join("demo.db")
+}
+
+/// Removes a folder that the janitor may be removing too.
+pub fn remove(folder: &Path) -> io::Result<()> {
+    for _ in 0..10 {
+        if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return Ok(());
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), DemoError> {
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    match opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(DemoError::Taken(path.into())),
+        other => other.map_err(DemoError::file(path)),
+    }
+}

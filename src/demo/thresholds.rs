@@ -1,0 +1,93 @@
+//! The demo's thresholds: a fleet that lives in seconds is judged in seconds.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::DemoError;
+
+/// How long the systems let somebody hold something.
+pub const CLAIM: Duration = Duration::from_secs(6);
+pub const JOB: Duration = Duration::from_secs(8);
+pub const MERGE: Duration = Duration::from_secs(8);
+/// What sessions ask for that will not live to use it: their claims are orphaned long before they expire.
+pub const LONG_CLAIM: Duration = Duration::from_secs(40);
+
+/// The types of jobs.
+pub const JOB_KINDS: [&str; 5] =
+    ["protect_document_v2", "run_tsa", "build_artifact", "submit_anchor_polygon", "document.protected"];
+
+const LIMITS: &str = r#"holders_on = "this-host"
+
+[source.fleet.limits]
+lease        = "8s"
+warn_before  = "3500ms"
+silent_after = "6s"
+orphan_after = "5s"
+
+# Merges, in whatever state.
+[source.fleet.board.entry]
+ttl = "8s"
+
+[source.fleet.board.entry.kind.claimed]
+ttl = "8s"
+
+# Jobs by type.
+"#;
+
+/// The config for a demo in this folder.
+pub fn config(folder: &Path) -> Result<String, DemoError> {
+    let quoted = |path: &Path| match path.to_str() {
+        Some(text) => Ok(toml::Value::from(text).to_string()),
+        None => Err(DemoError::NotText(path.into())),
+    };
+    let profile = |name: &str| quoted(&folder.join("profiles").join(name));
+    let mut text = format!(
+        "# The thresholds of a claimtop demo: its workers live in seconds.\n\n[source.fleet]\nat = {}\n\
+         profiles = [\"coordination\", \"executor-jobs\", {}, \"finalization\", {}]\n{LIMITS}",
+        quoted(&folder.join("demo.db"))?,
+        profile(MERGE_PROFILE)?,
+        profile(TASK_PROFILE)?,
+    );
+    for kind in JOB_KINDS {
+        text.push_str(&format!("[source.fleet.board.job.kind.\"{kind}\"]\nttl = \"{}s\"\n\n", JOB.as_secs()));
+    }
+    Ok(text)
+}
+
+const MERGE_PROFILE: &str = "merge-queue.toml";
+const TASK_PROFILE: &str = "task-queue.toml";
+/// The lock's length in the built-in profile; an agent's sign of life is counted back from its end.
+const USUAL_LOCK: &str = "l.expires_at - 300";
+/// Nobody else's tables are in this database: acts need not ask whose they are.
+const GENERIC: &str = "generic = true\n";
+
+/// Profiles of this installation's own, where it differs from the built-in ones.
+pub fn profiles() -> [(&'static str, String); 2] {
+    let merge = include_str!("../../assets/profiles/merge-queue.toml");
+    let tasks = include_str!("../../assets/profiles/task-queue.toml");
+    [
+        (MERGE_PROFILE, merge.replace(USUAL_LOCK, &format!("l.expires_at - {}", MERGE.as_secs()))),
+        (TASK_PROFILE, tasks.replace(GENERIC, "")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_config_is_one_and_quotes_its_folder() {
+        let text = config(Path::new("/tmp/a \"b\"\\c")).unwrap();
+        let config = Config::parse(&text).unwrap();
+        assert_eq!(config.source["fleet"].at.0, "/tmp/a \"b\"\\c/demo.db");
+        assert_eq!(config.source["fleet"].board["job"].kind.len(), JOB_KINDS.len());
+    }
+
+    #[test]
+    fn the_profiles_differ_from_the_built_in_ones_where_they_must() {
+        let [(_, merge), (_, tasks)] = profiles();
+        assert!(merge.contains("l.expires_at - 8") && !merge.contains(USUAL_LOCK));
+        assert!(!tasks.contains("generic"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Where the holders' processes run, and whether they can be judged from here.
+
+use rustix::system::uname;
+use std::collections::BTreeMap;
+
+use super::{Check, Patient, count};
+use crate::domain::claim::{HoldersOn, Process};
+use crate::domain::close_up::Holder;
+use crate::domain::value::Value;
+use crate::store::sqlite::Reader;
+
+const NAME: &str = "holders";
+
+pub fn look(patient: &Patient) -> Option<Check> {
+    let holders = Reader::open(patient.options.clone()).and_then(|mut reader| reader.holders(None));
+    match holders {
+        Ok(holders) if holders.is_empty() => None,
+        Ok(holders) => Some(say(&holders, patient.holders_on)),
+        Err(error) => Some(Check::error(NAME, &error)),
+    }
+}
+
+fn say(holders: &[Holder], holders_on: Option<HoldersOn>) -> Check {
+    let named: Vec<&Holder> = holders.iter().filter(|holder| holder.worker.pid != Value::Null).collect();
+    if named.is_empty() {
+        return Check::ok(NAME, "their rows name no process: none is ever called dead");
+    }
+    let unknown: Vec<&&Holder> =
+        named.iter().filter(|holder| holder.worker.process == Process::Unknown).collect();
+    let all = format!("{} with a process", count(named.len() as u64, "holder"));
+    match holders_on {
+        Some(HoldersOn::Elsewhere) => {
+            Check::ok(NAME, "holders_on says that they run elsewhere: no process is asked for")
+        }
+        _ if unknown.is_empty() => Check::ok(NAME, format!("{all}, each of which this host can judge")),
+        // As the operator said it: those of other hosts are judged by other signs.
+        Some(HoldersOn::HostColumn) => Check::ok(
+            NAME,
+            format!("{} of {all} cannot be judged from here: {}", unknown.len(), why(&unknown)),
+        ),
+        Some(HoldersOn::ThisHost) => Check::warning(
+            NAME,
+            format!(
+                "{} of {all} cannot be judged although holders_on is this-host: {}",
+                unknown.len(),
+                why(&unknown)
+            ),
+            "set holders_on = \"host-column\", or run claimtop where the holders run",
+        ),
+        None => Check::warning(
+            NAME,
+            format!("{} of {all} cannot be judged: {}", unknown.len(), why(&unknown)),
+            "set holders_on = \"this-host\", \"host-column\" or \"elsewhere\" for this source in the config",
+        ),
+    }
+}
+
+/// The hosts that are named, and the commonest reason.
+fn why(unknown: &[&&Holder]) -> String {
+    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
+    for host in unknown.iter().filter_map(|holder| holder.worker.host.as_deref()) {
+        *hosts.entry(host).or_default() += 1;
+    }
+    if hosts.is_empty() {
+        let evidence = unknown.iter().find_map(|holder| holder.worker.evidence.clone());
+        return evidence.unwrap_or_else(|| "nobody could be asked".into());
+    }
+    let named: Vec<String> =
+        hosts.iter().take(5).map(|(host, holders)| format!("{host} ({holders})")).collect();
+    let ours = uname().nodename().to_string_lossy().into_owned();
+    format!("their rows name the host {}, and this is {ours}", named.join(", "))
+}

@@ -1,0 +1,125 @@
+//! What a closer look at a source finds: a page of a board, one claim with all its columns, the
+//! kinds, the holders, the coming minutes.
+
+use super::claim::Worker;
+use super::snapshot::Judged;
+use super::time::{Moment, Reading, Span};
+use super::value::Value;
+
+/// From where a page is read, in the order of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cursor {
+    First,
+    After(i64),
+    Before(i64),
+    Last,
+}
+
+/// Which page of which board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRequest {
+    pub profile: String,
+    pub board: String,
+    pub from: Cursor,
+    /// The database itself looks for these.
+    pub holder: Option<String>,
+    pub kind: Option<String>,
+    pub rows: usize,
+}
+
+/// Claims in the order of their rows.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub claims: Vec<Judged>,
+    pub now: Moment,
+    /// There are no rows before, or after, these.
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
+/// Every claim of a board that is small enough to be read whole.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    pub profile: String,
+    pub board: String,
+    pub claims: Vec<Judged>,
+}
+
+/// A claim with everything its rows hold.
+#[derive(Debug, Clone)]
+pub struct Examined {
+    pub judged: Judged,
+    pub columns: Vec<(String, Value)>,
+    pub session: Vec<(String, Value)>,
+    pub now: Moment,
+}
+
+/// How many claims will reach their deadline in each of the coming minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Horizon {
+    pub minutes: Vec<u64>,
+    /// The first five of them, ten seconds each: for systems that think in seconds.
+    pub moments: Vec<u64>,
+    /// Not all deadlines could be looked at.
+    pub at_least: bool,
+}
+
+impl Horizon {
+    /// An empty one that reaches this far.
+    pub fn of(minutes: usize) -> Horizon {
+        Horizon { minutes: vec![0; minutes], moments: vec![0; 30], at_least: false }
+    }
+
+    /// Counts a deadline that lies this far ahead.
+    pub fn add(&mut self, ahead: Span) {
+        for (counts, step) in [(&mut self.minutes, Span::minutes(1)), (&mut self.moments, Span::seconds(10))]
+        {
+            let place = usize::try_from(ahead.as_micros() / step.as_micros()).ok();
+            if let Some(count) = place.and_then(|at| counts.get_mut(at)) {
+                *count += 1;
+            }
+        }
+    }
+}
+
+/// The kinds of one board.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kinds {
+    pub profile: String,
+    pub board: String,
+    pub kinds: Vec<KindTally>,
+    /// There were too many rows to look at all of them.
+    pub at_least: bool,
+}
+
+/// The claims and the backlog of one kind on a board.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct KindTally {
+    pub kind: Option<String>,
+    pub running: u64,
+    pub stale: u64,
+    pub orphaned: u64,
+    pub ttl: Option<Span>,
+    /// The longest time any of them took, over what it may take.
+    pub overrun: Option<f64>,
+    pub queued: u64,
+    pub dead: u64,
+    pub oldest_queued: Option<Moment>,
+}
+
+/// One who holds claims, or could.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holder {
+    pub profile: String,
+    /// The table it is listed in: the registry, or the claims themselves.
+    pub listed_in: String,
+    pub id: Value,
+    /// When it was last heard of, and when it started.
+    pub beat_at: Reading,
+    pub started_at: Reading,
+    pub is_stale: bool,
+    pub worker: Worker,
+    /// How many claims it holds, on all boards that share its registry.
+    pub claims: u64,
+    pub now: Moment,
+}

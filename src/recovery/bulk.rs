@@ -1,0 +1,167 @@
+//! Many acts: in short transactions, with one intent and one outcome each, and pauses between them.
+
+use std::cell::RefCell;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::perform::{Desk, RecoveryError, Report};
+use super::scribe::Scribe;
+use super::trail::{Lines, Record, Stage, Trail, TrailError, new_action_id};
+use crate::domain::recovery::{Action, Outcome, Word};
+use crate::store::sqlite::{Actor, Batch, Order, Seen, Tried};
+
+/// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
+/// 18 and 33 ms: whoever finds it taken has it at the latest then.
+const BATCH: Duration = Duration::from_millis(28);
+/// How long the acts of the first batch may take; from then on the batches before tell.
+const FIRST: Duration = Duration::from_millis(6);
+const MOST_AT_ONCE: usize = 10_000;
+
+/// What came of one transaction.
+struct Done {
+    reports: Vec<Report>,
+    /// How long it kept other writers out.
+    held: Duration,
+    /// When it let them in again.
+    released: Instant,
+    /// Shortens the log of the database meanwhile.
+    log: Option<JoinHandle<()>>,
+}
+
+impl Done {
+    fn one(report: Report) -> Done {
+        Done { reports: vec![report], held: Duration::ZERO, released: Instant::now(), log: None }
+    }
+}
+
+impl Desk {
+    /// Does `action` to many claims, and returns when the disk has every record of it.
+    pub(super) fn perform_each(
+        &mut self,
+        all: &[Seen],
+        action: Action,
+        word: &Word,
+        each: &mut dyn FnMut(Report) -> bool,
+    ) -> Result<Ended, RecoveryError> {
+        let mut paused = Duration::ZERO;
+        let mut budget = FIRST;
+        let all: Vec<&Seen> = all.iter().collect();
+        let mut rest = all.as_slice();
+        while let Some(first) = rest.first() {
+            let board = |seen: &Seen| (seen.place.profile, seen.place.board);
+            let together = rest.iter().take(MOST_AT_ONCE).take_while(|seen| board(seen) == board(first));
+            let batch = &rest[..together.count()];
+            let done = match batch {
+                [alone] => Done::one(self.perform_one(alone, action, word)?),
+                _ => self.perform_batch(batch, action, word, budget)?,
+            };
+            let Done { reports, held, released, log } = done;
+            rest = &rest[reports.len()..];
+            if reports.len() < batch.len() {
+                budget = next_budget(budget, held);
+            }
+            // All of them are done: also who wants no more has to hear of each.
+            let mut go_on = true;
+            for report in reports {
+                go_on &= each(report);
+            }
+            if !go_on {
+                return Ok(Ended::Early(paused));
+            }
+            if !rest.is_empty() {
+                paused += pause(held, released);
+            }
+            // It never fails; and the next batch should not begin before it is done.
+            let _ = log.map(JoinHandle::join);
+        }
+        Ok(Ended::AtTheEnd(paused))
+    }
+
+    /// As many of the claims, all of one board, as fit into one short transaction, at least one.
+    fn perform_batch(
+        &mut self,
+        all: &[&Seen],
+        action: Action,
+        word: &Word,
+        budget: Duration,
+    ) -> Result<Done, RecoveryError> {
+        let Desk { actor, trail, who, by, source, fingerprint, .. } = self;
+        let scribe = Scribe { who, source, fingerprint, word };
+        let id = new_action_id();
+        let order = Order { action, word, action_id: &id, dry_run: false };
+        let mut of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
+        let intents = RefCell::new((Lines::default(), Ok(()), None));
+        let Batch { tried, held, log } = actor.act_batch(
+            all,
+            &order,
+            budget,
+            &mut |number, pending| {
+                let (lines, added, db_at) = &mut *intents.borrow_mut();
+                *db_at = Some(pending.db_at);
+                if added.is_ok() {
+                    *added = lines.add(&scribe.line(number, pending));
+                }
+            },
+            &mut || {
+                let (lines, added, db_at) = &mut *intents.borrow_mut();
+                std::mem::replace(added, Ok(())).map_err(|error| error.to_string())?;
+                of.db_at = db_at.map(|at| at.rfc3339());
+                trail.append_batch(&of, lines).map_err(|error| error.to_string())
+            },
+        )?;
+        // The outcome is written while the others have their turn.
+        let released = Instant::now();
+        let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
+        let unwritten = write_outcomes(trail, actor, &scribe, shared, all, &tried).err();
+        let reports = tried.into_iter().zip(all).enumerate().map(|(at, (tried, seen))| {
+            let mut report = self.report_of_many(seen, format!("{id}.{}", at + 1), action, tried);
+            report.confess(unwritten.as_ref());
+            report
+        });
+        Ok(Done { reports: reports.collect(), held, released, log: Some(log) })
+    }
+}
+
+/// Writes down what came of a batch: that all were applied, but for those that were not.
+fn write_outcomes(
+    trail: &mut Trail,
+    actor: &Actor,
+    scribe: &Scribe<'_>,
+    shared: Record,
+    all: &[&Seen],
+    tried: &[Tried],
+) -> Result<(), TrailError> {
+    let (mut others, mut applied) = (Lines::default(), 0);
+    for (at, (seen, tried)) in all.iter().zip(tried).enumerate() {
+        if tried.outcome == Outcome::Applied {
+            applied += 1;
+        } else {
+            let address = actor.address(seen);
+            others.add(&scribe.exception(at + 1, &address, seen, &tried.outcome))?;
+        }
+    }
+    let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };
+    trail.append_outcomes(&shared, &others, applied)
+}
+
+/// Whether all were tried; with the time spent in pauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    AtTheEnd(Duration),
+    Early(Duration),
+}
+
+/// How long the next batch may act so that it keeps the lock for [`BATCH`], with its record and commit.
+fn next_budget(budget: Duration, held: Duration) -> Duration {
+    let share = BATCH.as_secs_f64() / held.as_secs_f64().max(1e-6);
+    budget.mul_f64(share.clamp(0.25, 2.0)).clamp(Duration::from_millis(2), BATCH)
+}
+
+/// Waits until the lock has been free for twice as long as it was held, so that a waiting writer is
+/// the next one to have it; how long that took.
+#[allow(clippy::disallowed_methods, reason = "nothing tells when other writers have had their turn")]
+fn pause(held: Duration, released: Instant) -> Duration {
+    let length = (held * 2).max(Duration::from_millis(10)).saturating_sub(released.elapsed());
+    std::thread::sleep(length);
+    length
+}

@@ -1,0 +1,144 @@
+//! Many acts in one line: what they share once, and a row for each.
+//!
+//! ```text
+//! {"of":{…a record…},"rows":[{"address":…,"after":…,"before":…,"evidence":…,"holder":…,"n":1},…]}
+//! {"count":2999,"of":{…,"outcome":"applied",…},"rows":[{…,"n":17,"outcome":"moved","why":…}]}
+//! ```
+//!
+//! The first is an intent. The second is its outcome: that of the shared record for `count` rows of
+//! the intent, and the rows that came to something else. Whoever reads the trail gets a record for
+//! each row, under the name of the batch, a dot, and the row's number.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::canonical::write_canonical;
+use super::record::{Record, Stage};
+
+/// A line for many acts.
+#[derive(Debug, Deserialize)]
+pub(super) struct Batch {
+    pub(super) of: Box<Record>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// What is written of one act among many.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Row {
+    address: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    after: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    before: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    evidence: Value,
+    holder: Option<String>,
+    n: usize,
+    outcome: Option<String>,
+    why: Option<String>,
+}
+
+/// One act among many, about to be written. Its fields are in the order of their names, as
+/// everything in the journal is.
+#[derive(Debug, Serialize)]
+pub struct Line<'a> {
+    pub address: &'a str,
+    #[serde(serialize_with = "super::canonical::sorted", skip_serializing_if = "Value::is_null")]
+    pub after: &'a Value,
+    #[serde(serialize_with = "super::canonical::sorted", skip_serializing_if = "Value::is_null")]
+    pub before: &'a Value,
+    pub evidence: Evidence<'a>,
+    pub holder: Option<&'a str>,
+    pub n: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'a str>,
+}
+
+/// What a claim was judged by; its fields, too, are in the order of their names.
+#[derive(Debug, Serialize)]
+pub struct Evidence<'a> {
+    pub conclusion: &'a str,
+    pub forced: bool,
+    pub process: &'a str,
+    pub reasons: Vec<&'a str>,
+    pub why: &'a str,
+}
+
+/// The rows of a batch as they are written, one after the other.
+#[derive(Debug, Default)]
+pub struct Lines {
+    text: Vec<u8>,
+    count: usize,
+}
+
+impl Lines {
+    pub fn add(&mut self, line: &Line<'_>) -> serde_json::Result<()> {
+        if self.count > 0 {
+            self.text.push(b',');
+        }
+        self.count += 1;
+        write_canonical(&mut self.text, line)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The whole batch in pieces that make up its text; `count` says of how many rows the shared
+    /// outcome tells.
+    pub(super) fn pieces(&self, of: &Record, count: Option<usize>) -> serde_json::Result<[Cow<'_, str>; 3]> {
+        let of = super::canonical::canonical(of)?;
+        let count = count.map_or_else(String::new, |count| format!("\"count\":{count},"));
+        let rows = std::str::from_utf8(&self.text).map_err(serde::ser::Error::custom)?;
+        let head = format!("\"batch\":{{{count}\"of\":{of},\"rows\":[");
+        Ok([head.into(), rows.into(), "]}}".into()])
+    }
+}
+
+/// The batches that were intended, for those who read the journal on: their outcomes do not repeat
+/// the rows.
+#[derive(Debug, Default)]
+pub(super) struct Intended(HashMap<String, Vec<Row>>);
+
+impl Intended {
+    /// A record for each act that the line tells of.
+    pub(super) fn records(&mut self, batch: Batch) -> Vec<Record> {
+        let Batch { of, rows } = batch;
+        match of.stage {
+            Stage::Intent => {
+                let bare = |row: &Row| Row { before: Value::Null, after: Value::Null, ..row.clone() };
+                self.0.insert(of.action_id.clone(), rows.iter().map(bare).collect());
+                rows.into_iter().map(|row| row.record(&of)).collect()
+            }
+            Stage::Outcome => {
+                let told: HashSet<usize> = rows.iter().map(|row| row.n).collect();
+                let mut all = self.0.remove(&of.action_id).unwrap_or_default();
+                all.retain(|row| !told.contains(&row.n));
+                all.extend(rows);
+                all.sort_by_key(|row| row.n);
+                all.into_iter().map(|row| row.record(&of)).collect()
+            }
+        }
+    }
+}
+
+impl Row {
+    fn record(self, of: &Record) -> Record {
+        Record {
+            action_id: format!("{}.{}", of.action_id, self.n),
+            address: self.address,
+            holder: self.holder,
+            evidence: self.evidence,
+            before: self.before,
+            after: self.after,
+            outcome: self.outcome.clone().or_else(|| of.outcome.clone()),
+            why: if self.outcome.is_some() { self.why } else { of.why.clone() },
+            ..of.clone()
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Taking acts of the trail back, each as an act of its own.
+
+use std::collections::HashSet;
+
+use super::perform::{Desk, RecoveryError, Report};
+use super::scribe::tool;
+use super::trail::{Entry, Record, Stage, new_action_id};
+use crate::store::sqlite::{Change, Side, clock};
+
+impl Desk {
+    /// Takes back what an act of the trail did, if every row is still as it left them.
+    pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
+        let mut done = self.applied(|id| id == action_id, action_id)?;
+        match done.pop() {
+            Some(intent) => self.undo_one(&intent.record, reason),
+            None => Err(RecoveryError::NoSuchAction(action_id.into())),
+        }
+    }
+
+    /// The same for one act, or for all of a batch by the name of that: the last one first, each by
+    /// itself, until `each` says `false`.
+    pub fn undo_all(
+        &mut self,
+        action_id: &str,
+        reason: Option<&str>,
+        each: &mut dyn FnMut(Report) -> bool,
+    ) -> Result<(), RecoveryError> {
+        let of_batch = format!("{action_id}.");
+        let done = self.applied(|id| id == action_id || id.starts_with(&of_batch), action_id)?;
+        for intent in done.iter().rev() {
+            if !each(self.undo_one(&intent.record, reason)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn undo_one(&mut self, record: &Record, reason: Option<&str>) -> Result<Report, RecoveryError> {
+        let action_id = &record.action_id;
+        if record.fingerprint != self.fingerprint {
+            return Err(RecoveryError::OtherSource {
+                action: action_id.clone(),
+                was: record.fingerprint.clone(),
+                is: self.fingerprint.clone(),
+            });
+        }
+        let changes = Change::from_json(&record.before, &record.after)
+            .ok_or_else(|| RecoveryError::NotApplied(action_id.clone()))?;
+        let id = new_action_id();
+        let Desk { actor, trail, who, .. } = self;
+        let mut written = Record {
+            stage: Stage::Intent,
+            action_id: id.clone(),
+            action: "undo".into(),
+            at: clock().rfc3339(),
+            db_at: Some(clock().rfc3339()),
+            by: "operator".into(),
+            who: who.clone(),
+            reason: reason.map(str::to_owned),
+            before: record.after.clone(),
+            after: record.before.clone(),
+            outcome: None,
+            why: None,
+            refers_to: Some(action_id.clone()),
+            tool: tool(),
+            ..record.clone()
+        };
+        let acted = actor.undo(&changes, false, &mut |_| {
+            trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
+        })?;
+        written.stage = Stage::Outcome;
+        written.outcome = Some(acted.outcome.as_str().into());
+        written.why = acted.outcome.why().map(str::to_owned);
+        let mut preview = Vec::new();
+        // The rows are back and the intent is on record; the outcome can be found out from the rows.
+        if let Err(error) = trail.append(std::slice::from_ref(&written)) {
+            preview.push(format!("applied, but its outcome could not be written: {error}"));
+        }
+        Ok(Report {
+            action_id: id,
+            action: "undo".into(),
+            id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
+            address: record.address.clone(),
+            holder: record.holder.clone(),
+            before: acted.images(Side::Before),
+            after: acted.images(Side::After),
+            outcome: acted.outcome,
+            preview,
+        })
+    }
+
+    /// The intents of the acts of this name that were applied, in their order.
+    fn applied(&mut self, is_meant: impl Fn(&str) -> bool, name: &str) -> Result<Vec<Entry>, RecoveryError> {
+        // What an edited line says would be written into the database.
+        let verified = self.trail.verify(None)?;
+        if let Some(finding) = verified.findings.iter().find(|finding| finding.is_tampering()) {
+            return Err(RecoveryError::Tampered(finding.to_string()));
+        }
+        self.settle_open_actions()?;
+        let mut entries = self.trail.entries()?;
+        entries.retain(|entry| is_meant(&entry.record.action_id));
+        if entries.is_empty() {
+            return Err(RecoveryError::NoSuchAction(name.into()));
+        }
+        let applied: HashSet<String> = entries
+            .iter()
+            .filter(|entry| entry.record.outcome.as_deref() == Some("applied"))
+            .map(|entry| entry.record.action_id.clone())
+            .collect();
+        entries
+            .retain(|entry| entry.record.stage == Stage::Intent && applied.contains(&entry.record.action_id));
+        if entries.is_empty() {
+            return Err(RecoveryError::NotApplied(name.into()));
+        }
+        Ok(entries)
+    }
+}
+
+/// A percent-encoded id of an address, as its table has it.
+fn plain(id: &str) -> String {
+    percent_encoding::percent_decode_str(id).decode_utf8_lossy().into_owned()
+}

@@ -1,0 +1,138 @@
+//! The reference tables of the five systems: what their documents describe, made to work.
+//!
+//! Knows the schemas in `assets/schema/` and how to lay them into a database: all or nothing, and
+//! never over tables that are there already and differ.
+
+mod comparison;
+
+use rusqlite::{Connection, TransactionBehavior};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// One of the five systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    Coordination,
+    ExecutorJobs,
+    MergeQueue,
+    Finalization,
+    TaskQueue,
+}
+
+impl System {
+    pub const ALL: [System; 5] = [
+        System::Coordination,
+        System::ExecutorJobs,
+        System::MergeQueue,
+        System::Finalization,
+        System::TaskQueue,
+    ];
+
+    /// Its name, which is also that of its profile.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            System::Coordination => "coordination",
+            System::ExecutorJobs => "executor-jobs",
+            System::MergeQueue => "merge-queue",
+            System::Finalization => "finalization",
+            System::TaskQueue => "task-queue",
+        }
+    }
+
+    /// Its tables and indexes on SQLite.
+    pub fn sqlite(self) -> &'static str {
+        match self {
+            System::Coordination => include_str!("../assets/schema/sqlite/coordination.sql"),
+            System::ExecutorJobs => include_str!("../assets/schema/sqlite/executor-jobs.sql"),
+            System::MergeQueue => include_str!("../assets/schema/sqlite/merge-queue.sql"),
+            System::Finalization => include_str!("../assets/schema/sqlite/finalization.sql"),
+            System::TaskQueue => include_str!("../assets/schema/sqlite/task-queue.sql"),
+        }
+    }
+}
+
+/// Why the tables were not made.
+#[derive(Debug, Error)]
+pub enum InstallError {
+    #[error(transparent)]
+    Sql(#[from] rusqlite::Error),
+    #[error(
+        "the {kind} {name} is there already and differs from that of {system}: {how}; nothing was changed. \
+         Move it away, or use another database"
+    )]
+    Differs { system: &'static str, kind: String, name: String, how: String },
+}
+
+/// What became of one table, index, view or trigger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Laid {
+    pub system: System,
+    pub kind: String,
+    pub name: String,
+    pub how: How,
+}
+
+/// How a table came to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Made,
+    Found,
+}
+
+/// Makes the tables of `systems` that are missing, in one transaction. Tables that are there must have
+/// every column of the reference, with its type; more columns are none of our business as long as
+/// a row can be written without them.
+pub fn install(connection: &mut Connection, systems: &[System]) -> Result<Vec<Laid>, InstallError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut laid = Vec::new();
+    for system in systems {
+        let model = Connection::open_in_memory()?;
+        model.execute_batch(system.sqlite())?;
+        let there = objects(&transaction)?;
+        for (key, object) in objects(&model)? {
+            let how = match there.get(&key) {
+                None => How::Made,
+                Some(found) => {
+                    let differences = comparison::differences(&transaction, found, &model, &object)?;
+                    if !differences.is_empty() {
+                        return Err(InstallError::Differs {
+                            system: system.as_str(),
+                            kind: found.kind.clone(),
+                            name: found.name.clone(),
+                            how: differences.join(", "),
+                        });
+                    }
+                    How::Found
+                }
+            };
+            laid.push(Laid { system: *system, kind: object.kind, name: object.name, how });
+        }
+        transaction.execute_batch(system.sqlite())?;
+    }
+    transaction.commit()?;
+    Ok(laid)
+}
+
+/// A table, index, view or trigger.
+#[derive(Debug, Clone)]
+struct Object {
+    kind: String,
+    name: String,
+    /// The table that it belongs to, in small letters.
+    table: String,
+    sql: String,
+}
+
+/// Every object by its name in small letters: to SQLite `Sessions` and `sessions` are one.
+fn objects(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Object>> {
+    let sql = "SELECT lower(name), type, name, lower(tbl_name), coalesce(sql, '') FROM sqlite_schema
+               WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    let mut statement = connection.prepare(sql)?;
+    let objects = statement.query_map([], |row| {
+        Ok((
+            row.get(0)?,
+            Object { kind: row.get(1)?, name: row.get(2)?, table: row.get(3)?, sql: row.get(4)? },
+        ))
+    })?;
+    objects.collect()
+}

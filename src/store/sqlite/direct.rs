@@ -1,0 +1,264 @@
+//! Acts that need no second look: one prepared statement whose guard says all there is to say.
+//!
+//! Where nobody forces a reclaim, no process was asked about, and the verdict rests on the claim's
+//! own row, "every column is as it was seen, and its time is still over" is the whole permission.
+//! The statement tests exactly that, in the database, at that instant. Whatever it does not find is
+//! looked at again by [`Actor::act_inside`], which says what has moved.
+
+use rusqlite::Statement;
+use rusqlite::types::Value as SqlValue;
+use serde_json::{Map, Value as Json};
+use std::time::Instant;
+
+use super::act::{act_of, guarded, words};
+use super::actor::{Actor, Note, Order, Pending};
+use super::batch::{Collect, Tried, numbered};
+use super::cell::cell;
+use super::image::{Image, row_json, value_json};
+use super::look::{Place, Seen};
+use super::probe::{Probe, Tag};
+use super::run::now_value;
+use super::schema::{Column, quoted};
+use super::watch::Watch;
+use crate::domain::evidence::why;
+use crate::domain::recovery::{Action, Outcome};
+use crate::domain::time::Moment;
+use crate::domain::value::Value;
+use crate::domain::verdict::Reason;
+use crate::store::StoreError;
+
+/// One statement for all claims of a board.
+#[derive(Debug)]
+pub(super) struct Direct<'a> {
+    sql: String,
+    order: Order<'a>,
+    place: Place,
+    table: String,
+    /// Every column that is compared, in order.
+    columns: Vec<Compared>,
+    /// What is the same for all of them: the clock, and what follows from it.
+    shared: Vec<(String, SqlValue)>,
+    change: Kind,
+    now: Moment,
+}
+
+/// A column of the guard.
+#[derive(Debug)]
+struct Compared {
+    name: String,
+    /// It keeps 5 and 5.0 apart, which SQL takes for equal: then a number needs a second look.
+    keeps_numbers_apart: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Delete,
+    Update,
+}
+
+/// Where the values of one claim go.
+struct Slots {
+    rowid: Option<usize>,
+    columns: Vec<Option<usize>>,
+    /// The words of the profile's expressions that the statement names.
+    words: Vec<(String, usize)>,
+}
+
+impl Actor {
+    /// The statement that can decide alone about the claims of a board, if there is one.
+    pub(super) fn direct<'a>(&self, place: Place, order: &Order<'a>) -> Option<Direct<'a>> {
+        let plain = order.action == Action::Reclaim && !order.word.force && !order.dry_run;
+        if !plain || self.reader.options.prober.is_some() {
+            return None;
+        }
+        let watched = self.reader.watched.get(place.profile)?;
+        let watch = watched.boards.get(place.board)?;
+        let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
+        let act = act_of(written, order.action)?;
+        let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
+        if !alone || self.schema.is_entangled(&watch.board.table) {
+            return None;
+        }
+        let table = self.schema.table(&watch.board.table)?;
+        let columns: Vec<Compared> = table.written().map(Compared::new).collect();
+        let now = self.now();
+        let mut shared = vec![(":now".to_owned(), now_value(&watch.board, now))];
+        let over = over(watch, now, &mut shared)?;
+        let same = columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| format!("c.{} COLLATE BINARY IS :seen{at}", quoted(&column.name)));
+        let same = same.collect::<Vec<_>>().join(" AND ");
+        let conditions = format!("c.rowid = :rowid AND {same} AND {over}");
+        let mut sql = guarded(act, table, "c", &conditions, order.action.as_str()).ok()?;
+        let change = if act.delete { Kind::Delete } else { Kind::Update };
+        if change == Kind::Update {
+            let all: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+            sql.push_str(&format!(" RETURNING {}", all.join(", ")));
+        }
+        let table = table.name.clone();
+        Some(Direct { sql, order: order.clone(), place, table, columns, shared, change, now })
+    }
+
+    /// Acts on the claims that have not been tried yet, until one of them takes a second look.
+    pub(super) fn act_directly(
+        &self,
+        direct: &Direct<'_>,
+        all: &[&Seen],
+        until: Instant,
+        tried: &mut Vec<Tried>,
+        collect: &mut Collect<'_>,
+    ) -> Result<(), StoreError> {
+        let watch = self.watch(direct.place);
+        let profile = &self.reader.watched[direct.place.profile].name;
+        let prepared = self.writer.prepare_cached(&direct.sql);
+        let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
+        let slots = self.write("acting", |_| direct.slots(&mut statement))?;
+        while let Some(seen) = all.get(tried.len()).filter(|seen| direct.suits(seen)) {
+            if !tried.is_empty() && Instant::now() >= until {
+                break;
+            }
+            let done = self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen))?;
+            let Some(after) = done else { break };
+            let rowid = seen.place.rowid;
+            let pending = Pending {
+                seen,
+                profile,
+                board: &watch.board.name,
+                address: self.address(seen),
+                before: Json::Array(vec![row_json(&direct.table, rowid, Some(seen.row.json()))]),
+                after: Json::Array(vec![row_json(&direct.table, rowid, after)]),
+                db_at: direct.now,
+            };
+            let number = tried.len() + 1;
+            collect(number, &pending);
+            let id = || numbered(direct.order.action_id, number);
+            let Pending { address, before, after, .. } = pending;
+            let word = direct.order.word;
+            let note = Note { action: direct.order.action.as_str(), address: &address, word };
+            self.note(id, direct.now, &note, &before, &after)?;
+            tried.push(Tried { outcome: Outcome::Applied, before, after });
+        }
+        Ok(())
+    }
+}
+
+/// That the claim is one, and its time is over, as a condition on its row; and the values of that.
+fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Option<String> {
+    let is_over = |probe: &&Probe| {
+        matches!(probe.tag, Tag::Reason(Reason::LeaseExpired) | Tag::Reason(Reason::TtlExceeded))
+    };
+    let board = &watch.board;
+    let mut ways = Vec::new();
+    let mut needs_session = board.looks_at_session;
+    for (at, probe) in watch.staleness.iter().filter(is_over).enumerate() {
+        let suffix = format!("_{at}");
+        values.extend(probe.bindings(&suffix, board, now, None));
+        ways.push(probe.predicate(&suffix));
+        needs_session |= probe.needs_session;
+    }
+    if ways.is_empty() {
+        return None;
+    }
+    let condition = format!("{} AND ({})", board.is_held(), ways.join(" OR "));
+    let bare = format!("{} AS c", quoted(&board.table));
+    Some(if !needs_session && board.from == bare {
+        format!("({condition})")
+    } else {
+        format!("EXISTS (SELECT 1 FROM {} WHERE c.rowid = :rowid AND {condition})", board.joined())
+    })
+}
+
+impl Direct<'_> {
+    /// Whether its verdict rests on its own row alone, and that row can be compared as it is.
+    fn suits(&self, seen: &Seen) -> bool {
+        let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
+        let Image(cells) = &seen.row;
+        (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
+            && ![Reason::SessionStale, Reason::SessionMissing, Reason::ProcessDead].into_iter().any(has)
+            && (seen.place.profile, seen.place.board) == (self.place.profile, self.place.board)
+            && cells.len() == self.columns.len()
+            && cells.iter().zip(&self.columns).all(|((name, value), column)| {
+                *name == column.name
+                    && match value {
+                        Value::BadText(_) => false,
+                        Value::Int(_) | Value::Real(_) => !column.keeps_numbers_apart,
+                        Value::Null | Value::Text(_) | Value::Bytes(_) => true,
+                    }
+            })
+    }
+
+    /// Binds what is the same for all claims, and finds where the rest goes.
+    fn slots(&self, statement: &mut Statement<'_>) -> rusqlite::Result<Slots> {
+        super::run::bind_known(statement, &self.shared)?;
+        let mut words = Vec::new();
+        for name in [":until", ":by", ":ttl_minutes", ":max_attempts", ":why", ":reason", ":id", ":holder"] {
+            words.extend(statement.parameter_index(name)?.map(|at| (name.to_owned(), at)));
+        }
+        let columns = (0..self.columns.len()).map(|at| statement.parameter_index(&format!(":seen{at}")));
+        let columns = columns.collect::<rusqlite::Result<_>>()?;
+        Ok(Slots { rowid: statement.parameter_index(":rowid")?, columns, words })
+    }
+
+    /// What is left of the row (of a deleted one nothing), if it was still what was seen.
+    fn run(
+        &self,
+        statement: &mut Statement<'_>,
+        slots: &Slots,
+        watch: &Watch,
+        seen: &Seen,
+    ) -> rusqlite::Result<Option<Option<Json>>> {
+        if let Some(at) = slots.rowid {
+            statement.raw_bind_parameter(at, seen.place.rowid)?;
+        }
+        for ((_, value), at) in seen.row.0.iter().zip(&slots.columns) {
+            if let Some(at) = *at {
+                bind(statement, at, value)?;
+            }
+        }
+        if !slots.words.is_empty() {
+            let claim = &seen.judged.claim;
+            let named = slots.words.iter().any(|(name, _)| name == ":why");
+            let rules = &watch.board.rules;
+            let why = if named { why(claim, &seen.judged.verdict, rules, self.now) } else { String::new() };
+            let words = words(watch, claim, &why, &self.order, self.now);
+            for (name, at) in &slots.words {
+                let value = words.iter().find(|(word, _)| word == name).map(|(_, value)| value);
+                statement.raw_bind_parameter(*at, value)?;
+            }
+        }
+        if self.change == Kind::Delete {
+            return Ok((statement.raw_execute()? == 1).then_some(None));
+        }
+        let mut rows = statement.raw_query();
+        let after = rows.next()?.map(|row| {
+            let cells = self.columns.iter().enumerate();
+            Json::Object(
+                cells
+                    .map(|(at, column)| (column.name.clone(), value_json(&cell(row, at))))
+                    .collect::<Map<_, _>>(),
+            )
+        });
+        // To the end: only then is the statement done.
+        while rows.next()?.is_some() {}
+        Ok(after.map(Some))
+    }
+}
+
+impl Compared {
+    fn new(column: &Column) -> Compared {
+        let declared = column.declared.to_ascii_uppercase();
+        let keeps_numbers_apart = declared.is_empty() || declared.contains("BLOB") || declared == "ANY";
+        Compared { name: column.name.clone(), keeps_numbers_apart }
+    }
+}
+
+fn bind(statement: &mut Statement<'_>, at: usize, value: &Value) -> rusqlite::Result<()> {
+    match value {
+        Value::Null => statement.raw_bind_parameter(at, rusqlite::types::Null),
+        Value::Int(number) => statement.raw_bind_parameter(at, number),
+        Value::Real(number) => statement.raw_bind_parameter(at, number),
+        Value::Text(text) => statement.raw_bind_parameter(at, text),
+        Value::BadText(bytes) | Value::Bytes(bytes) => statement.raw_bind_parameter(at, bytes),
+    }
+}

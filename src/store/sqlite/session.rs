@@ -1,0 +1,350 @@
+//! A session as a whole: everything it holds, and the end of the session itself.
+//!
+//! The end is an act like any other: the registry's row must be exactly what was seen, nothing may
+//! be held by it any more, and one row is changed or none.
+
+use rusqlite::types::Value as SqlValue;
+use std::collections::HashSet;
+
+use super::act::{Statements, guarded};
+use super::actor::{Acted, Actor, Note, Order};
+use super::bound::{BoundBoard, BoundRegistry};
+use super::cell::cell;
+use super::holders::{held_by, is_stale, read_session, session_columns};
+use super::image::{Image, Side};
+use super::look::{Place, Seen};
+use super::run::{bind_known, now_value, select, time_in};
+use crate::domain::claim::{Session, Worker};
+use crate::domain::recovery::{Action, Outcome, Word, permit, permit_end};
+use crate::domain::time::Moment;
+use crate::domain::value::{Key, Value};
+use crate::domain::visible::visible;
+use crate::profile::format::{Act, Role};
+use crate::store::StoreError;
+
+/// A session and everything it holds, as an operator saw it.
+#[derive(Debug, Clone)]
+pub struct Holding {
+    pub session: String,
+    /// In the order in which they are released: locks first.
+    pub claims: Vec<Seen>,
+    /// Its row in each registry that lists it; none if it is gone.
+    pub registered: Vec<Registered>,
+}
+
+/// A session's own row, as an operator saw it.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    /// The profile, a board with this registry, and the row in the registry's table.
+    place: Place,
+    pub id: Value,
+    pub row: Image,
+    pub session: Session,
+    /// Every board that knows it has given it up.
+    pub is_stale: bool,
+    pub worker: Worker,
+    pub ends: Ends,
+    pub now: Moment,
+}
+
+/// Whether the profile says how a session ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    Described,
+    Undescribed,
+}
+
+/// Writes the record of an end that is ready to be committed.
+pub type EndRecorder<'a> = dyn FnMut(&Actor, &Acted) -> Result<(), String> + 'a;
+
+impl Actor {
+    /// The name that the end of a session has in the trail.
+    pub const END: &str = "end_session";
+
+    /// A session and all it holds, on every board of every profile.
+    pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
+        self.read_schema()?;
+        let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
+        watchless.map_err(|error| self.reader.sentence(&error, "looking at the session"))?;
+        let now = self.now();
+        let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
+        let mut known: Vec<&str> = Vec::new();
+        let mut rows: HashSet<(&str, i64)> = HashSet::new();
+        for place in self.boards_locks_first() {
+            let board = &self.watch(place).board;
+            for rowid in self.rows_held_by(board, session, now)? {
+                // Two profiles may know the same table.
+                if rows.insert((&board.table, rowid)) {
+                    let seen = self.look(&self.reader.connection, Place { rowid, ..place }, now)?;
+                    holding
+                        .claims
+                        .extend(seen.filter(|seen| seen.judged.claim.holder.as_deref() == Some(session)));
+                }
+            }
+            let Some(registry) = board.registry.as_ref() else { continue };
+            if !known.contains(&registry.table.as_str()) {
+                known.push(&registry.table);
+                for rowid in self.rows_of_session(registry, session)? {
+                    let place = Place { rowid, ..place };
+                    let found = self.registered(&self.reader.connection, place, now)?;
+                    // SQL may compare names without their case; a session is exactly itself.
+                    holding.registered.extend(found.filter(|it| it.id.text().as_deref() == Some(session)));
+                }
+            }
+        }
+        Ok(holding)
+    }
+
+    fn boards_locks_first(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        for (profile, watched) in self.reader.watched.iter().enumerate() {
+            for (board, watch) in watched.boards.iter().enumerate() {
+                let written = watched.profile.boards.iter().find(|other| other.name == watch.board.name);
+                let is_lock = written.is_some_and(|written| written.role == Role::Lock);
+                places.push((!is_lock, Place { profile, board, rowid: 0 }));
+            }
+        }
+        places.sort_by_key(|(after_locks, _)| *after_locks);
+        places.into_iter().map(|(_, place)| place).collect()
+    }
+
+    fn rows_held_by(&self, board: &BoundBoard, session: &str, now: Moment) -> Result<Vec<i64>, StoreError> {
+        let (true, Some(holder)) = (board.has_rowid, &board.holder) else { return Ok(Vec::new()) };
+        let sql = format!(
+            "SELECT c.rowid FROM {} WHERE {} = :holder AND {} ORDER BY c.rowid",
+            board.from,
+            holder.text,
+            board.is_held()
+        );
+        let values = [
+            (":holder".to_owned(), SqlValue::Text(session.into())),
+            (":now".to_owned(), now_value(board, now)),
+        ];
+        self.rows("looking for its claims", &sql, &values)
+    }
+
+    fn rows_of_session(&self, registry: &BoundRegistry, session: &str) -> Result<Vec<i64>, StoreError> {
+        if !self.schema.table(&registry.table).is_some_and(|table| table.has_rowid) {
+            return Ok(Vec::new());
+        }
+        let sql = format!("SELECT s.rowid FROM {} WHERE {} = :id", registry.from, registry.id.text);
+        self.rows("looking for the session", &sql, &[(":id".to_owned(), SqlValue::Text(session.into()))])
+    }
+
+    fn rows(&self, doing: &str, sql: &str, values: &[(String, SqlValue)]) -> Result<Vec<i64>, StoreError> {
+        self.reader.sql(doing, |connection| {
+            let mut rows = Vec::new();
+            select(connection, sql, values, |rowid| rows.push(rowid))?;
+            Ok(rows)
+        })
+    }
+
+    /// The session in a row of a registry, as it is now.
+    fn registered(
+        &self,
+        connection: &rusqlite::Connection,
+        place: Place,
+        now: Moment,
+    ) -> Result<Option<Registered>, StoreError> {
+        let board = &self.watch(place).board;
+        let Some(registry) = &board.registry else { return Ok(None) };
+        let look = || -> rusqlite::Result<Option<Registered>> {
+            let Some(table) = self.schema.table(&registry.table) else { return Ok(None) };
+            let Some(image) = Image::read(connection, table, place.rowid)? else { return Ok(None) };
+            let process =
+                [&board.pid, &board.host].map(|sql| sql.clone().unwrap_or_else(|| "NULL".to_owned()));
+            let columns = [&session_columns(registry)[..], &process[..]].concat().join(", ");
+            let sql = format!(
+                "SELECT {}, {columns} FROM {} WHERE s.rowid = :rowid",
+                registry.id.text, registry.from
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
+            bind_known(&mut statement, &[(":rowid".into(), SqlValue::Integer(place.rowid))])?;
+            let mut rows = statement.raw_query();
+            let Some(row) = rows.next()? else { return Ok(None) };
+            let session = read_session(row, 1, registry);
+            let mut worker = Worker::new(cell(row, 4), cell(row, 5).text());
+            if let Some(prober) = &self.reader.options.prober {
+                prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
+            }
+            let is_stale = self.sharing(registry).iter().all(|board| is_stale(board, &session, now));
+            let ends = if self.end_of(place).is_some() { Ends::Described } else { Ends::Undescribed };
+            let id = cell(row, 0);
+            Ok(Some(Registered { place, id, row: image, session, is_stale, worker, ends, now }))
+        };
+        look().map_err(|error| self.reader.sentence(&error, "looking at the session"))
+    }
+
+    /// Every board of every profile that keeps its holders in this registry.
+    fn sharing(&self, registry: &BoundRegistry) -> Vec<&BoundBoard> {
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.board);
+        boards.filter(|board| board.registry.as_ref().is_some_and(|it| it.table == registry.table)).collect()
+    }
+
+    fn end_of(&self, place: Place) -> Option<&Act> {
+        let watched = &self.reader.watched[place.profile];
+        let name = &watched.boards[place.board].board.name;
+        let written = watched.profile.boards.iter().find(|written| written.name == *name)?;
+        watched.profile.registry(written)?.end.as_ref()
+    }
+
+    /// Whether everything that was seen may be released and the session ended, by the rules of each.
+    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), String> {
+        for session in &holding.registered {
+            permit_end(&holding.session, session.is_stale, &session.worker, word)?;
+        }
+        for seen in &holding.claims {
+            permit(Action::Release, &seen.judged.claim, &seen.judged.verdict, seen.conclusion, word)
+                .map_err(|why| format!("{}: {why}", self.address(seen)))?;
+        }
+        Ok(())
+    }
+
+    /// The profile and the table of a session's row.
+    pub fn registry_of(&self, session: &Registered) -> (String, String) {
+        let watched = &self.reader.watched[session.place.profile];
+        let registry = &watched.boards[session.place.board].board.registry;
+        (watched.name.clone(), registry.as_ref().map(|registry| registry.table.clone()).unwrap_or_default())
+    }
+
+    /// The address of a session's row: profile, table of the registry, id.
+    pub fn session_address(&self, session: &Registered) -> String {
+        let (profile, table) = self.registry_of(session);
+        format!("{profile}/{table}/{}", Key(vec![session.id.clone()]).address())
+    }
+
+    /// Ends exactly the session that was seen, if it holds nothing any more.
+    pub fn end_session(
+        &mut self,
+        seen: &Registered,
+        word: &Word,
+        action_id: &str,
+        record: &mut EndRecorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        self.begin()?;
+        let acted = self.end_inside(seen, word).and_then(|acted| {
+            if acted.outcome != Outcome::Applied {
+                return Ok(acted);
+            }
+            if let Err(problem) = record(self, &acted) {
+                let why = format!("the record could not be written: {problem}");
+                return Ok(Acted::nothing(Outcome::Refused(why)));
+            }
+            let note = Note { action: Actor::END, address: &self.session_address(seen), word };
+            let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
+            self.note(|| action_id.into(), self.now(), &note, &before, &after)?;
+            Ok(acted)
+        });
+        self.end(acted, false)
+    }
+
+    /// What a release of the session would do, claim by claim and then to its own rows. All of it
+    /// happens in one transaction that is taken back, for its end is possible only after the rest.
+    pub fn rehearse_session(
+        &mut self,
+        holding: &Holding,
+        word: &Word,
+    ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
+        self.begin()?;
+        let rehearsed = self.rehearse_inside(holding, word);
+        let ended = self.write("ROLLBACK", |writer| writer.execute_batch("ROLLBACK"));
+        rehearsed.and_then(|acted| ended.map(|()| acted))
+    }
+
+    fn rehearse_inside(
+        &mut self,
+        holding: &Holding,
+        word: &Word,
+    ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
+        let (mut released, mut ended) = (Vec::new(), Vec::new());
+        for seen in &holding.claims {
+            let order = Order { action: Action::Release, word, action_id: "", dry_run: true };
+            released.push(self.apart(|actor| actor.act_inside(seen, &order, &mut |_| Ok(())))?);
+        }
+        for session in &holding.registered {
+            ended.push(self.apart(|actor| actor.end_inside(session, word))?);
+        }
+        Ok((released, ended))
+    }
+
+    fn end_inside(&mut self, seen: &Registered, word: &Word) -> Result<Acted, StoreError> {
+        let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
+        let now = self.now();
+        let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
+        if seen.place.board >= boards {
+            return moved("the tables have changed since it was seen".into());
+        }
+        let Some(fresh) = self.registered(&self.writer, seen.place, now)? else {
+            return moved("it is registered no longer".into());
+        };
+        if fresh.row != seen.row {
+            return moved(what_moved(seen, &fresh));
+        }
+        let held = self.holds_still(&fresh)?;
+        if held > 0 {
+            return moved(format!("it holds {held} {} still", if held == 1 { "claim" } else { "claims" }));
+        }
+        let id = fresh.id.text().unwrap_or_default();
+        if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
+            return Ok(Acted::nothing(Outcome::Refused(refusal)));
+        }
+        let statements = match self.ending(&fresh, word) {
+            Ok(statements) => statements,
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+        };
+        let (_, table) = self.registry_of(&fresh);
+        let preview = statements.preview();
+        Ok(match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
+            Ok(changes) => Acted { outcome: Outcome::Applied, changes, preview },
+            Err(outcome) => Acted { preview, ..Acted::nothing(outcome) },
+        })
+    }
+
+    fn holds_still(&self, session: &Registered) -> Result<u64, StoreError> {
+        let Some(registry) = &self.watch(session.place).board.registry else { return Ok(0) };
+        self.write("asking what it holds", |writer| {
+            held_by(writer, &self.sharing(registry), registry, &session.id, session.now)
+        })
+    }
+
+    /// The statements that end exactly this session.
+    fn ending(&self, fresh: &Registered, word: &Word) -> Result<Statements, String> {
+        let (profile, table) = self.registry_of(fresh);
+        let end =
+            self.end_of(fresh.place).ok_or_else(|| format!("{profile} does not say how a session ends"))?;
+        let table = self.schema.table(&table).ok_or("its table is gone")?;
+        let board = &self.watch(fresh.place).board;
+        let registry = board.registry.as_ref().ok_or("its registry is gone")?;
+        let (guard, mut values) = fresh.row.guard("s.", ":seen");
+        let id = super::cell::to_sql(&fresh.id);
+        let now = time_in(registry.beat_at.unit, board.rules.session_now(fresh.now));
+        let reason = word.reason.clone().map_or(SqlValue::Null, SqlValue::Text);
+        values.extend([
+            (":rowid".into(), SqlValue::Integer(fresh.place.rowid)),
+            (":now".into(), now),
+            (":reason".into(), reason),
+            (":id".into(), id.clone()),
+            (":holder".into(), id),
+        ]);
+        let conditions = format!("s.rowid = :rowid AND {guard}");
+        Ok(Statements {
+            blocked_by: end.blocked_by.as_ref().map(|predicate| {
+                format!("SELECT 1 FROM {} WHERE s.rowid = :rowid AND ({predicate}\n)", registry.from)
+            }),
+            before: end.before.clone(),
+            act: guarded(end, table, "s", &conditions, "the end of a session")?,
+            also: end.also.clone(),
+            values,
+        })
+    }
+}
+
+fn what_moved(seen: &Registered, fresh: &Registered) -> String {
+    let id = fresh.id.text().map_or_else(|| "it".into(), |id| visible(&id));
+    match fresh.session.beat_at.at() {
+        Some(beat) if fresh.session.beat_at != seen.session.beat_at => {
+            format!("{id} has beaten again, {} ago", fresh.now.since(beat))
+        }
+        _ => format!("the row of {id} has changed"),
+    }
+}

@@ -1,0 +1,41 @@
+//! Automatic cleanup and its brakes.
+//!
+//! It decides which claims may be taken without anyone watching, and when it is wiser to hold. The
+//! acts themselves are those of [`crate::recovery`]; there is no second way to change a row. It knows
+//! nothing of the command line or of how events are printed.
+//!
+//! ```text
+//! ground      may this claim be taken, and for what        pure
+//! brakes      the cap and the share                        pure
+//! sightings   has its row stood still while we watched     pure
+//! passage     did the clocks run evenly between two looks  pure
+//! poison      what was taken too often, by the trail
+//! shelf       sightings kept for the next run
+//! orders      what a sweep is told
+//! pass        one look at one source, and its acts
+//! event       what is said of it, as document 000 names it
+//! calls       signals
+//! ```
+
+mod brakes;
+mod calls;
+mod event;
+mod ground;
+mod orders;
+mod pass;
+mod passage;
+mod poison;
+mod shelf;
+mod sightings;
+mod summary;
+
+pub use brakes::Brakes;
+pub use calls::{Call, Calls};
+pub use event::{About, Event};
+pub use ground::{Ground, Spared, Wanted, ground, patience};
+pub use orders::{Manner, Orders, SweepError};
+pub use pass::Pass;
+pub use passage::{Clocks, Passage};
+pub use shelf::Shelf;
+pub use sightings::{Shown, Sightings};
+pub use summary::Summary;

@@ -1,0 +1,81 @@
+//! The brakes that look at a whole run: how many at once, and what share of all.
+
+/// What a sweep may do at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Brakes {
+    /// Claims taken in one run.
+    pub max: usize,
+    /// The share of all claims, in per cent, that may have gone stale at once.
+    pub max_share: u8,
+    /// Up to this many a run the share does not matter.
+    pub share_above: usize,
+    /// How often the same task may be taken in a day.
+    pub per_day: usize,
+}
+
+impl Brakes {
+    /// Why nothing at all may be taken when so many of all claims are up.
+    pub fn share(&self, up: usize, all: u64) -> Option<String> {
+        let up = up as u64;
+        if up <= self.share_above as u64 || up * 100 <= u64::from(self.max_share) * all {
+            return None;
+        }
+        Some(format!(
+            "{} % went stale at once ({up} of {all} claims): looks like the database or the network; held, \
+             nothing was touched; --max-share 100% lets it through",
+            up * 100 / all.max(1)
+        ))
+    }
+
+    /// How many of these are taken in this run, and what is said of the rest.
+    pub fn cap(&self, ripe: usize) -> (usize, Option<String>) {
+        if ripe <= self.max {
+            return (ripe, None);
+        }
+        let left = ripe - self.max;
+        (
+            self.max,
+            Some(format!("the cap of {} a run leaves {left} for the next; --max N raises it", self.max)),
+        )
+    }
+
+    /// What is said when tasks came back too often.
+    pub fn poison(&self, count: usize) -> Option<String> {
+        let what = if count == 1 { "1 task was".into() } else { format!("{count} tasks were") };
+        (count > 0).then(|| {
+            format!("{what} swept {} times within a day already: poison, left for a person", self.per_day)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BRAKES: Brakes = Brakes { max: 1_000, max_share: 30, share_above: 10, per_day: 3 };
+
+    #[test]
+    fn the_share_holds_only_above_ten_a_run_and_above_its_limit() {
+        for (up, all, holds) in [
+            (0, 0, false),
+            (10, 10, false),
+            (11, 11, true),
+            (30, 100, false),
+            (31, 100, true),
+            (2_000, 2_000, true),
+        ] {
+            assert_eq!(BRAKES.share(up, all).is_some(), holds, "{up} of {all}");
+        }
+        let open = Brakes { max_share: 100, ..BRAKES };
+        assert_eq!(open.share(2_000, 2_000), None);
+        assert!(BRAKES.share(40, 100).unwrap().starts_with("40 % went stale at once"));
+    }
+
+    #[test]
+    fn the_cap_takes_the_first_and_says_how_many_are_left() {
+        assert_eq!(BRAKES.cap(1_000), (1_000, None));
+        let (taken, said) = BRAKES.cap(1_500);
+        assert_eq!(taken, 1_000);
+        assert!(said.unwrap().contains("leaves 500"));
+    }
+}

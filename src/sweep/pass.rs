@@ -1,0 +1,285 @@
+//! One look at one source, and the acts that follow from it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::event::{About, Event, millis};
+use super::ground::{Ground, Spared, ground, patience, shows_life};
+use super::orders::{Manner, Orders, SweepError};
+use super::poison;
+use super::sightings::{Shown, Sightings};
+use super::summary::Summary;
+use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::rules::Rules;
+use crate::domain::snapshot::Snapshot;
+use crate::domain::time::Span;
+use crate::domain::verdict::{Reason, Set};
+use crate::recovery::perform::RecoveryError;
+use crate::recovery::{Desk, Report};
+use crate::store::Filter;
+use crate::store::sqlite::Seen;
+
+/// A claim that may be taken.
+struct Candidate {
+    seen: Seen,
+    address: String,
+    ground: Ground,
+}
+
+/// One run on one source.
+#[derive(Debug)]
+pub struct Pass<'a> {
+    desk: &'a mut Desk,
+    orders: &'a Orders,
+    summary: Summary,
+    tried: usize,
+}
+
+type Out<'a> = dyn FnMut(&Event) + 'a;
+
+impl<'a> Pass<'a> {
+    pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
+        let dry_run = orders.manner == Manner::Rehearse;
+        let summary = Summary { source: desk.source().into(), dry_run, ..Summary::default() };
+        Pass { desk, orders, summary, tried: 0 }
+    }
+
+    /// Looks, brakes, and acts. `sightings` are those of earlier looks, with the time since the
+    /// machine's start; without them the workers' clocks are trusted. `go_on` is asked after each batch.
+    pub fn run(
+        mut self,
+        sightings: Option<(&mut Sightings, Span)>,
+        out: &mut Out<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Summary, SweepError> {
+        let snapshots = self.look()?;
+        let candidates = self.candidates(&snapshots)?;
+        let candidates = self.without_poison(candidates, out)?;
+        let up = candidates.len();
+        let ripe = self.ripe(candidates, sightings, &snapshots);
+        let all = self.total(&snapshots);
+        let taken = match self.orders.brakes.share(up, all) {
+            Some(sentence) => {
+                self.summary.held.push(sentence);
+                Vec::new()
+            }
+            None => self.capped(ripe),
+        };
+        // What was done before a failure is told with it.
+        let failure = self.act(taken, out, go_on).err();
+        self.summary.error = failure.map(|error| error.to_string());
+        self.summary.left = up - self.tried + self.summary.poison;
+        Ok(self.summary)
+    }
+
+    fn look(&mut self) -> Result<Vec<Snapshot>, SweepError> {
+        let reader = self.desk.actor().reader();
+        let board = self.orders.board.as_deref();
+        let snapshots = reader.expect_board(board).and_then(|()| reader.poll());
+        Ok(snapshots.map_err(RecoveryError::from)?)
+    }
+
+    /// All claims that the share is measured by.
+    fn total(&self, snapshots: &[Snapshot]) -> u64 {
+        let board = self.orders.board.as_deref();
+        let boards = snapshots.iter().flat_map(|snapshot| &snapshot.boards);
+        let counted = boards.filter(|one| board.is_none_or(|board| board == one.board));
+        counted.map(|one| one.counts.total).sum()
+    }
+
+    /// The claims that may be taken: expired first, then orphaned, the worst of each board first.
+    fn candidates(&mut self, snapshots: &[Snapshot]) -> Result<Vec<Candidate>, SweepError> {
+        let filter = Filter { sets: vec![Set::Stale, Set::Orphaned], ..Filter::default() };
+        let all = self.desk.actor().select(&filter).map_err(RecoveryError::from)?;
+        let judged: Vec<(Seen, Result<Ground, Spared>)> =
+            all.into_iter().map(|seen| self.judged(seen, snapshots)).collect();
+        let living = living_sessions(&judged, snapshots);
+        let (mut found, mut unvouched) = (Vec::new(), HashMap::<String, usize>::new());
+        for (seen, ground) in judged {
+            let Ok(ground) = ground else { continue };
+            let (profile, board) = self.desk.actor().names(&seen);
+            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
+            if self.orders.board.as_ref().is_some_and(|wanted| *wanted != board)
+                || rests_on_silence && living.contains(&holder(&seen))
+            {
+                continue;
+            }
+            if self.desk.actor().profile_of(&seen).1 && !self.orders.vouched.contains(&profile) {
+                *unvouched.entry(profile).or_default() += 1;
+                continue;
+            }
+            let address = self.desk.actor().address(&seen);
+            found.push(Candidate { seen, address, ground });
+        }
+        for (profile, count) in unvouched {
+            self.summary.refused += count;
+            self.summary.held.push(format!(
+                "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
+            ));
+        }
+        found.sort_by_key(|one| matches!(one.ground, Ground::Orphaned(_)));
+        Ok(found)
+    }
+
+    fn judged(&self, seen: Seen, snapshots: &[Snapshot]) -> (Seen, Result<Ground, Spared>) {
+        let rules = rules_of(&seen, snapshots);
+        let judged = &seen.judged;
+        let ground = ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted);
+        (seen, ground)
+    }
+
+    /// Leaves out what was taken too often, and says so.
+    fn without_poison(
+        &mut self,
+        all: Vec<Candidate>,
+        out: &mut Out<'_>,
+    ) -> Result<Vec<Candidate>, SweepError> {
+        let Some(now) = all.first().map(|one| one.seen.now) else { return Ok(all) };
+        let fingerprint = self.desk.actor().fingerprint();
+        let taken = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
+        let times = |one: &Candidate| taken.get(&one.address).copied().unwrap_or(0);
+        let (poison, rest): (Vec<Candidate>, Vec<Candidate>) =
+            all.into_iter().partition(|one| times(one) >= self.orders.brakes.per_day);
+        for one in &poison {
+            let claim = &one.seen.judged.claim;
+            out(&Event::Poison {
+                task_id: claim.key.text(),
+                session_id: claim.holder.clone(),
+                times: times(one),
+                about: self.about(one),
+            });
+        }
+        self.summary.poison = poison.len();
+        self.summary.held.extend(self.orders.brakes.poison(poison.len()));
+        Ok(rest)
+    }
+
+    /// Those that have stood still long enough under our own eyes.
+    fn ripe(
+        &mut self,
+        all: Vec<Candidate>,
+        sightings: Option<(&mut Sightings, Span)>,
+        snapshots: &[Snapshot],
+    ) -> Vec<Candidate> {
+        let Some((sightings, at)) = sightings else { return all };
+        let shown: Vec<Shown> = all.iter().map(|one| self.shown(one, snapshots)).collect();
+        let ripe = sightings.observe(at, &shown);
+        self.summary.watching = ripe.iter().filter(|ripe| !**ripe).count();
+        all.into_iter().zip(ripe).filter_map(|(one, ripe)| ripe.then_some(one)).collect()
+    }
+
+    fn shown(&self, one: &Candidate, snapshots: &[Snapshot]) -> Shown {
+        let Candidate { seen, address, ground } = one;
+        let rules = rules_of(seen, snapshots);
+        let token = seen.judged.seen.as_deref().unwrap_or_default();
+        // An expired claim is the same whether or not its session has gone silent as well.
+        let mark = match ground {
+            Ground::Expired(_) => format!("expired {}", token.split("-s").next().unwrap_or_default()),
+            Ground::Orphaned(_) => format!("orphaned {token}"),
+        };
+        let own = || patience(&seen.judged.claim, rules, *ground);
+        Shown { address: address.clone(), mark, patience: self.orders.sighted_for.unwrap_or_else(own) }
+    }
+
+    fn capped(&mut self, mut ripe: Vec<Candidate>) -> Vec<Candidate> {
+        let (most, said) = self.orders.brakes.cap(ripe.len());
+        self.summary.held.extend(said);
+        ripe.truncate(most);
+        ripe
+    }
+
+    /// Acts on the expired ones, then on the orphaned ones.
+    fn act(
+        &mut self,
+        all: Vec<Candidate>,
+        out: &mut Out<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), SweepError> {
+        let (expired, orphaned): (Vec<Candidate>, Vec<Candidate>) =
+            all.into_iter().partition(|one| matches!(one.ground, Ground::Expired(_)));
+        for (kind, all) in [("expired", expired), ("orphaned", orphaned)] {
+            let Some(timestamp) = all.first().map(|first| millis(first.seen.now)) else { continue };
+            let before = self.summary.applied();
+            let acted = self.act_on(&all, out, go_on);
+            let count = self.summary.applied() - before;
+            if count > 0 {
+                let (source, dry_run) = (self.summary.source.clone(), self.summary.dry_run);
+                out(&Event::Cleanup { kind, count, timestamp, source, dry_run });
+            }
+            acted?;
+        }
+        Ok(())
+    }
+
+    fn act_on(
+        &mut self,
+        all: &[Candidate],
+        out: &mut Out<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), SweepError> {
+        if !go_on() {
+            return Ok(());
+        }
+        let mut told = all.iter().map(|one| (one, self.about(one))).collect::<VecDeque<_>>();
+        let Pass { desk, orders, summary, tried } = self;
+        let mut each = |report: Report| {
+            *tried += 1;
+            summary.count(&report.outcome);
+            if let (Some((one, about)), Outcome::Applied) = (told.pop_front(), &report.outcome) {
+                summary.take(one.ground);
+                let action_id = (!summary.dry_run).then_some(report.action_id);
+                out(&Event::taken(&one.seen, one.ground, About { action_id, ..about }));
+            }
+            go_on()
+        };
+        let word = Word::default();
+        match orders.manner {
+            Manner::Act => {
+                let seen: Vec<Seen> = all.iter().map(|one| one.seen.clone()).collect();
+                desk.perform_all(&seen, Action::Reclaim, &word, &mut each)?;
+            }
+            Manner::Rehearse => {
+                for one in all {
+                    if !each(desk.rehearse(&one.seen, Action::Reclaim, &word)?) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn about(&mut self, one: &Candidate) -> About {
+        let (profile, board) = self.desk.actor().names(&one.seen);
+        About {
+            source: self.summary.source.clone(),
+            profile,
+            board,
+            address: one.address.clone(),
+            why: one.seen.why.clone(),
+            action_id: None,
+            timestamp: millis(one.seen.now),
+            dry_run: self.summary.dry_run,
+        }
+    }
+}
+
+fn holder(seen: &Seen) -> (usize, Option<String>) {
+    (seen.place.profile, seen.judged.claim.holder.clone())
+}
+
+/// Sessions that are silent in the registry while one of their claims lives: whatever else they hold,
+/// their silence proves nothing.
+fn living_sessions(
+    all: &[(Seen, Result<Ground, Spared>)],
+    snapshots: &[Snapshot],
+) -> HashSet<(usize, Option<String>)> {
+    let lives = |seen: &Seen| {
+        seen.judged.verdict.reasons.contains(Reason::SessionStale)
+            && shows_life(&seen.judged.claim, rules_of(seen, snapshots), seen.now)
+    };
+    all.iter().filter(|(seen, _)| lives(seen)).map(|(seen, _)| holder(seen)).collect()
+}
+
+fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> &'a Rules {
+    &snapshots[seen.place.profile].boards[seen.place.board].nature.rules
+}

@@ -1,0 +1,120 @@
+//! What one run came to on one source.
+
+use serde::Serialize;
+
+use super::ground::Ground;
+use crate::domain::recovery::Outcome;
+
+/// Counts, and the sentences of the brakes that held.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub source: String,
+    pub expired: usize,
+    pub orphaned: usize,
+    pub moved: usize,
+    pub refused: usize,
+    pub unknown: usize,
+    /// Came back too often within a day.
+    pub poison: usize,
+    /// Not seen long enough yet.
+    pub watching: usize,
+    /// Could have been taken and were not.
+    pub left: usize,
+    pub held: Vec<String>,
+    pub error: Option<String>,
+    pub dry_run: bool,
+}
+
+/// The last line of a source, for programs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    event: &'static str,
+    source: &'a str,
+    applied: usize,
+    expired: usize,
+    orphaned: usize,
+    moved: usize,
+    refused: usize,
+    unknown: usize,
+    held: Option<String>,
+    poison: usize,
+    watching: usize,
+    left: usize,
+    error: Option<&'a str>,
+    dry_run: bool,
+}
+
+impl Summary {
+    pub fn applied(&self) -> usize {
+        self.expired + self.orphaned
+    }
+
+    /// Counts a claim that was taken.
+    pub(super) fn take(&mut self, ground: Ground) {
+        match ground {
+            Ground::Expired(_) => self.expired += 1,
+            Ground::Orphaned(_) => self.orphaned += 1,
+        }
+    }
+
+    /// Counts what came of one act, but for those applied, which count by their ground.
+    pub(super) fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Applied => {}
+            Outcome::Moved(_) => self.moved += 1,
+            Outcome::Refused(_) => self.refused += 1,
+            Outcome::Unknown(_) => self.unknown += 1,
+        }
+    }
+
+    /// All that held, in one text.
+    pub fn holds(&self) -> Option<String> {
+        (!self.held.is_empty()).then(|| self.held.join("; "))
+    }
+
+    /// As an object for programs.
+    pub fn object(&self) -> impl Serialize + '_ {
+        Line {
+            event: "summary",
+            source: &self.source,
+            applied: self.applied(),
+            expired: self.expired,
+            orphaned: self.orphaned,
+            moved: self.moved,
+            refused: self.refused,
+            unknown: self.unknown,
+            held: self.holds(),
+            poison: self.poison,
+            watching: self.watching,
+            left: self.left,
+            error: self.error.as_deref(),
+            dry_run: self.dry_run,
+        }
+    }
+
+    /// As a line for people.
+    pub fn text(&self) -> String {
+        let would = if self.dry_run { " would be" } else { "" };
+        let mut line = format!(
+            "{}: {}{would} swept ({} expired, {} orphaned)",
+            self.source,
+            self.applied(),
+            self.expired,
+            self.orphaned
+        );
+        for (count, what) in [
+            (self.moved, "moved"),
+            (self.refused, "refused"),
+            (self.unknown, "with unknown outcome"),
+            (self.poison, "poison"),
+            (self.watching, "watched until they have stood still long enough"),
+            (self.left, "left"),
+        ] {
+            if count > 0 {
+                line.push_str(&format!(", {count} {what}"));
+            }
+        }
+        line
+    }
+}

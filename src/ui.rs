@@ -1,0 +1,128 @@
+//! The screen: one file per region. Drawing decides nothing and changes nothing but the [`View`],
+//! which remembers where things stood.
+//!
+//! ```text
+//! ┌───────────────────────────────────────────────┐
+//! │ header    source, mode, clock, cost of a poll │
+//! │           the sets, counted, with their past  │
+//! │           one sentence for each reason        │
+//! │ tabs      1 Overview  2 Claims  3 Sessions .. │
+//! ├───────────────┬───────────────┬───────────────┤
+//! │ overview      │               │               │   claims, locks: lists of claims
+//! │   stale       │   expiring    │   orphaned    │   sessions, jobs, events, audit
+//! │               │               │               │
+//! ├───────────────┴───────────────┴───────────────┤   over it: detail, dialog, palette, help
+//! │ horizon   how many expire in the next minutes │
+//! ├───────────────────────────────────────────────┤
+//! │ notice    what came of the last key           │
+//! │ footer    the keys that matter here           │
+//! └───────────────────────────────────────────────┘
+//! ```
+//!
+//! Every string of a database comes through [`crate::domain::visible`]; nothing else here may print
+//! one.
+
+mod audit;
+mod claim_list;
+mod dead;
+mod detail;
+mod dialog;
+mod events;
+mod footer;
+mod fuse;
+mod header;
+mod help;
+mod horizon;
+mod jobs;
+mod overview;
+mod palette;
+pub mod picture;
+mod popup;
+mod sessions;
+mod table;
+mod text;
+pub mod theme;
+mod view;
+mod welcome;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use crate::app::model::{Model, Pane};
+use crate::app::overlay::Overlay;
+pub use theme::Theme;
+pub use view::View;
+
+/// Draws the whole screen.
+pub fn draw(model: &Model, view: &mut View, theme: &Theme, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    view.begin();
+    render(model, view, theme, area, frame.buffer_mut());
+    if let Some(at) = view.cursor {
+        frame.set_cursor_position(at);
+    }
+}
+
+/// The same on a buffer: for pictures and tests.
+pub fn render(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    buffer.set_style(area, theme.text);
+    if area.width < 2 || area.height < 1 {
+        return;
+    }
+    let header = header::height(area);
+    let tabs = u16::from(area.height >= 8);
+    let notice = u16::from(area.height >= 7);
+    let footer = u16::from(area.height >= 5);
+    let parts = [header, tabs, 0, notice, footer].map(Constraint::Length);
+    let [top, tab_line, body, notice_line, footer_line] =
+        Layout::vertical([parts[0], parts[1], Constraint::Min(1), parts[3], parts[4]]).areas(area);
+    header::draw(model, theme, top, buffer);
+    if tabs == 1 {
+        header::draw_tabs(model, view, theme, tab_line, buffer);
+    }
+    draw_pane(model, view, theme, body, buffer);
+    footer::draw_notice(model, theme, notice_line, buffer);
+    footer::draw_keys(model, theme, footer_line, buffer);
+    for overlay in &model.overlay {
+        draw_overlay(model, view, theme, overlay, (area, body, notice_line), buffer);
+    }
+}
+
+fn draw_pane(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    if model.sources.is_empty() {
+        welcome::draw(theme, area, buffer);
+        return;
+    }
+    match model.pane {
+        Pane::Overview => overview::draw(model, view, theme, area, buffer),
+        Pane::Claims => claim_list::draw_claims(model, view, theme, area, buffer),
+        Pane::Locks => claim_list::draw_locks(model, view, theme, area, buffer),
+        Pane::Sessions => sessions::draw(model, view, theme, area, buffer),
+        Pane::Jobs => jobs::draw(model, view, theme, area, buffer),
+        Pane::Events => events::draw(model, view, theme, area, buffer),
+        Pane::Audit => audit::draw(model, view, theme, area, buffer),
+    }
+}
+
+fn draw_overlay(
+    model: &Model,
+    view: &mut View,
+    theme: &Theme,
+    overlay: &Overlay,
+    (area, body, notice_line): (Rect, Rect, Rect),
+    buffer: &mut Buffer,
+) {
+    // What lies on top hides the rows: keys no longer mean them.
+    match overlay {
+        Overlay::Filter(input) => footer::draw_filter(model, view, theme, input, notice_line, buffer),
+        Overlay::Help { scroll } => help::draw(model, view, theme, *scroll, area, buffer),
+        Overlay::Palette(palette) => palette::draw(model, view, theme, palette, area, buffer),
+        Overlay::Detail(detail) => detail::draw(model, view, theme, detail, body, buffer),
+        Overlay::Confirm(confirm) => dialog::draw_confirm(model, view, theme, confirm, area, buffer),
+        Overlay::InBulk(bulk) => dialog::draw_bulk(model, view, theme, bulk, area, buffer),
+        Overlay::Dead(dead) => dead::draw(model, view, theme, dead, body, buffer),
+        Overlay::Save => dialog::draw_save(theme, area, buffer),
+        Overlay::Entry { line, scroll } => audit::draw_entry(view, theme, line, *scroll, body, buffer),
+    }
+}

@@ -1,0 +1,251 @@
+//! One claim: its timeline, the evidence line by line, the conclusion, what each act would do, every
+//! column, and what was done to it before.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span as Piece};
+
+use super::theme::{Theme, mark};
+use super::view::View;
+use super::{fuse, popup, text};
+use crate::app::dialog::{if_nothing_is_done, what_it_does};
+use crate::app::model::Model;
+use crate::app::overlay::{Detail, Examination};
+use crate::app::row::Row;
+use crate::domain::claim::Registry;
+use crate::domain::evidence::Conclusion;
+use crate::domain::recovery::{Action, Word, permit};
+use crate::domain::time::{Moment, Reading};
+use crate::domain::value::Value;
+use crate::domain::verdict::Set;
+use crate::domain::visible::{safe, visible};
+
+pub fn draw(model: &Model, view: &mut View, theme: &Theme, detail: &Detail, area: Rect, buffer: &mut Buffer) {
+    let row = &detail.row;
+    let title =
+        format!("{} · {} · {}", text::cut(&row.shown(), 60), visible(&row.board), visible(&row.profile));
+    let inner = popup::frame(&title, theme.focus, theme, area, buffer);
+    view.rows.clear();
+    view.show(row);
+    view.page_lines = usize::from(inner.height);
+    let room = usize::from(inner.width);
+    let now = model.now_of(row.id.source);
+    let mut lines = verdict(row, now, theme, room);
+    lines.push(Line::default());
+    lines.extend(timeline(row, now, theme, room));
+    lines.push(heading("Evidence", theme));
+    lines.extend(evidence(row, now, theme, room));
+    lines.push(heading("What can be done", theme));
+    lines.extend(acts(model, row, now, theme, room));
+    lines.push(heading("Every column", theme));
+    lines.extend(columns(detail, theme, room));
+    lines.extend(history(model, row, theme, room));
+    popup::lines(lines, detail.scroll, theme, inner, buffer);
+}
+
+fn heading(said: &'static str, theme: &Theme) -> Line<'static> {
+    Line::styled(said, theme.title)
+}
+
+fn verdict(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    let set = row.headline();
+    let conclusion = row.conclusion(now);
+    let said = match conclusion {
+        Conclusion::Dead => "its holder is dead: proven",
+        Conclusion::ProbablyDead => "its holder is probably dead",
+        Conclusion::Slow => "its holder lives, but is slow or stuck",
+        Conclusion::Alive => "its holder is alive",
+        Conclusion::Unknown => "nothing tells whether its holder lives",
+    };
+    let mut lines = vec![Line::from(vec![
+        Piece::styled(format!("{} {} ", mark(set), set.as_str().to_uppercase()), theme.set(set)),
+        Piece::styled(said, theme.strong),
+    ])];
+    lines.extend(text::wrap(&row.why(now), room).into_iter().map(|line| Line::styled(line, theme.text)));
+    lines
+}
+
+/// When it was claimed, when it last beat, when its time is up, and where now is.
+fn timeline(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    let claim = row.claim();
+    let mut marks: Vec<(Moment, char, &str)> = Vec::new();
+    let mut add = |at: Option<Moment>, sign, name| marks.extend(at.map(|at| (at, sign, name)));
+    add(claim.claimed_at.at(), '├', "claimed");
+    add(claim.beat_at.at(), '♥', "beat");
+    if let Registry::Listed(session) = &claim.registry {
+        add(session.beat_at.at(), '♡', "session beat");
+    }
+    add(row.judged.verdict.deadline, '⚑', "deadline");
+    add(Some(now), '▼', "now");
+    let (Some(first), Some(last)) =
+        (marks.iter().map(|(at, ..)| *at).min(), marks.iter().map(|(at, ..)| *at).max())
+    else {
+        return Vec::new();
+    };
+    let wide = room.saturating_sub(2).clamp(1, 100);
+    let whole = last.since(first).as_micros().max(1) as f64;
+    let mut cells = vec!['─'; wide];
+    for (at, sign, _) in &marks {
+        let place = (at.since(first).as_micros() as f64 / whole * (wide - 1) as f64) as usize;
+        cells[place.min(wide - 1)] = *sign;
+    }
+    let (left, style) = fuse::left(row, now, theme);
+    let mut legend = vec![Piece::styled(format!("{left} "), style)];
+    marks.sort_by_key(|(at, ..)| *at);
+    for (at, sign, name) in &marks {
+        let ago = now.since(*at);
+        let when = match ago.as_micros() {
+            0 => String::new(),
+            past if past > 0 => format!(" {} ago", text::whole(ago)),
+            _ => format!(" in {}", text::whole(ago.abs())),
+        };
+        legend.push(Piece::styled(format!(" {sign} {name}{when} "), theme.dim));
+    }
+    vec![
+        Line::styled(cells.into_iter().collect::<String>(), theme.accent),
+        Line::from(legend),
+        Line::default(),
+    ]
+}
+
+fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    let claim = row.claim();
+    let reading = |reading: &Reading| match reading {
+        Reading::At(at) => format!("{} ({} ago)", at.rfc3339(), text::whole(now.since(*at))),
+        Reading::Null => "NULL".into(),
+        Reading::Absent => "the system keeps none".into(),
+        Reading::Bad(what) => format!("unreadable: {}", safe(what)),
+    };
+    let session = match &claim.registry {
+        Registry::None => "the system keeps no registry of holders".into(),
+        Registry::Missing => format!("{} is not registered", row.holder()),
+        Registry::Listed(session) => format!("registered, last beat {}", reading(&session.beat_at)),
+    };
+    let process = match (&claim.worker.evidence, &claim.worker.pid) {
+        (Some(evidence), _) => format!("{}: {}", claim.worker.process.as_str(), safe(evidence)),
+        (None, Value::Null) => "its rows name no process".into(),
+        (None, pid) => format!("pid {} was not asked for yet (p)", pid.visible()),
+    };
+    let deadline = match row.judged.verdict.deadline {
+        Some(at) => format!("{} ({})", at.rfc3339(), fuse::left(row, now, theme).0),
+        None => "nothing says how long it may take".into(),
+    };
+    let attempts = match (claim.attempts, claim.max_attempts) {
+        (Some(attempts), Some(most)) => Some(format!("{attempts} of {most}")),
+        (Some(attempts), None) => Some(attempts.to_string()),
+        _ => None,
+    };
+    let mut fields = vec![
+        ("holder", row.holder()),
+        ("kind", row.kind()),
+        ("claimed", reading(&claim.claimed_at)),
+        ("heartbeat", reading(&claim.beat_at)),
+        ("deadline", deadline),
+        ("session", session),
+        ("process", process),
+    ];
+    fields.extend(attempts.map(|attempts| ("attempts", attempts)));
+    fields.extend(claim.error.as_deref().map(|error| ("error", visible(error))));
+    if row.nature.fenced == Some(false) {
+        fields.push(("fencing", "none: a late holder can still finish it for whoever has it then".into()));
+    }
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        for (at, part) in text::wrap(&value, room.saturating_sub(12).max(1)).into_iter().enumerate() {
+            let name = if at == 0 { name } else { "" };
+            lines.push(Line::from(vec![
+                Piece::styled(format!("  {name:<10}"), theme.dim),
+                Piece::styled(part, theme.text),
+            ]));
+        }
+    }
+    lines.push(Line::default());
+    lines
+}
+
+/// What each act would do and what it takes, and what happens without any.
+fn acts(model: &Model, row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    use crate::app::Command;
+    let mut lines = Vec::new();
+    for (action, command) in [
+        (Action::Reclaim, Command::Reclaim),
+        (Action::Release, Command::Release),
+        (Action::Extend, Command::Extend),
+    ] {
+        let key = model.keymap.key(command);
+        let said = if !row.nature.acts.contains(&action) {
+            format!("{key} {action}: the profile does not say how")
+        } else {
+            let allowed =
+                permit(action, row.claim(), &row.judged.verdict, row.conclusion(now), &Word::default());
+            let takes = if allowed.is_ok() { "one key" } else { "asks for the holder's name and a reason" };
+            format!("{key} {action}: {} ({takes})", what_it_does(action, row))
+        };
+        lines.extend(
+            text::wrap(&said, room.saturating_sub(2))
+                .into_iter()
+                .map(|line| Line::styled(format!("  {line}"), theme.text)),
+        );
+    }
+    let idle = format!("if you do nothing: {}", if_nothing_is_done(row, now));
+    lines.extend(
+        text::wrap(&idle, room.saturating_sub(2))
+            .into_iter()
+            .map(|line| Line::styled(format!("  {line}"), theme.dim)),
+    );
+    lines.push(Line::default());
+    lines
+}
+
+fn columns(detail: &Detail, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    let examined = match &detail.examined {
+        Examination::Pending => return vec![Line::styled("  loading ...", theme.dim), Line::default()],
+        Examination::Gone => {
+            let said = "  it is claimed no longer: finished, released or taken";
+            return vec![Line::styled(said, theme.set(Set::Expiring)), Line::default()];
+        }
+        Examination::Failed(why) => {
+            let said = text::clip(&format!("  {why}"), room);
+            return vec![Line::styled(said, theme.set(Set::Stale)), Line::default()];
+        }
+        Examination::Found(examined) => examined,
+    };
+    let field = |prefix: &str, name: &str, value: &Value| {
+        let name = format!("  {prefix}{}", text::fit(&visible(name), 24 - prefix.len(), false));
+        let value = match value {
+            Value::Null => Piece::styled("NULL", theme.dim),
+            value => Piece::styled(text::clip(&value.visible(), room.saturating_sub(27)), theme.text),
+        };
+        Line::from(vec![Piece::styled(name, theme.dim), Piece::raw(" "), value])
+    };
+    let mut lines: Vec<Line<'static>> =
+        examined.columns.iter().map(|(name, value)| field("", name, value)).collect();
+    lines.extend(examined.session.iter().map(|(name, value)| field("session.", name, value)));
+    lines.push(Line::default());
+    lines
+}
+
+/// What the trail knows of this claim.
+fn history(model: &Model, row: &Row, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    let Some(Ok(trail)) = &model.trail else { return Vec::new() };
+    let mut lines = vec![heading("Done to it before", theme)];
+    let of_this = |line: &&crate::app::message::TrailLine| {
+        line.address == row.id.address && line.on == Some(row.id.source)
+    };
+    for line in trail.iter().filter(of_this).take(20) {
+        let outcome = line.outcome.as_deref().unwrap_or("open");
+        let reason =
+            line.reason.as_deref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
+        let said = format!(
+            "  {} {} {outcome} by {}{reason}",
+            safe(&line.at),
+            safe(&line.action),
+            visible(&line.who)
+        );
+        lines.push(Line::styled(text::clip(&said, room), theme.text));
+    }
+    if lines.len() == 1 {
+        lines.push(Line::styled("  nothing by claimtop", theme.dim));
+    }
+    lines
+}

@@ -1,0 +1,228 @@
+//! What is asked before an act: what it does, what happens without it, and the same as a command.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span as Piece};
+use tui_input::Input;
+
+use super::theme::Theme;
+use super::view::View;
+use super::{popup, text};
+use crate::app::dialog::{
+    Asks, Confirm, Field, InBulk, Stage, command_line, if_nothing_is_done, quoted, what_it_does,
+};
+use crate::app::message::{Many, Ready};
+use crate::app::model::Model;
+use crate::domain::verdict::Set;
+use crate::domain::visible::{safe, visible};
+
+const WIDTH: u16 = 84;
+
+pub fn draw_confirm(
+    model: &Model,
+    view: &mut View,
+    theme: &Theme,
+    confirm: &Confirm,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let row = &confirm.row;
+    let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
+    let room = usize::from(width.saturating_sub(4));
+    let now = model.now_of(row.id.source);
+    let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
+    let mut lines = paragraph(&format!("This {}.", what_it_does(confirm.action, row)), room, theme.text);
+    lines.extend(paragraph(&format!("Asked because {}.", confirm.why), room, theme.set(Set::Expiring)));
+    lines.extend(paragraph(
+        &format!("If you do nothing: {}.", if_nothing_is_done(row, now)),
+        room,
+        theme.dim,
+    ));
+    let command = command_line(confirm.action, row, label, &confirm.asks, confirm.reason.value());
+    lines.extend(paragraph(&format!("$ {command}"), room, theme.accent));
+    lines.push(Line::default());
+    let mut inputs = Vec::new();
+    match &confirm.asks {
+        Asks::Yes => lines.push(Line::styled("y does it   n or esc does not", theme.strong)),
+        Asks::Profile(profile) => {
+            let said = format!("y: yes, this is {}, do not ask again   n or esc: no", visible(profile));
+            lines.extend(paragraph(&said, room, theme.strong));
+        }
+        Asks::Name(holder) => {
+            let said = format!("Type the holder's name, {}, and a reason:", visible(holder));
+            lines.extend(paragraph(&said, room, theme.strong));
+            inputs.push((lines.len(), "name", &confirm.name, confirm.field == Field::Name));
+            lines.push(Line::default());
+            inputs.push((lines.len(), "reason", &confirm.reason, confirm.field == Field::Reason));
+            lines.push(Line::default());
+            lines.push(Line::styled("enter does it   tab changes the field   esc does not", theme.dim));
+        }
+    }
+    if let Some(complaint) = &confirm.complaint {
+        lines.extend(paragraph(complaint, room, theme.set(Set::Stale)));
+    }
+    let title = format!("{} {}?", confirm.action, text::cut(&row.shown(), room.saturating_sub(14)));
+    draw_box(&title, lines, &inputs, theme, (area, width), view, buffer);
+}
+
+fn paragraph(said: &str, room: usize, style: ratatui::style::Style) -> Vec<Line<'static>> {
+    text::wrap(said, room.max(1)).into_iter().map(|line| Line::styled(line, style)).collect()
+}
+
+/// A line of an input in a box: its place, its name, its text, and whether keys go there.
+type InputLine<'a> = (usize, &'static str, &'a Input, bool);
+
+fn draw_box(
+    title: &str,
+    mut lines: Vec<Line<'static>>,
+    inputs: &[InputLine<'_>],
+    theme: &Theme,
+    (area, width): (Rect, u16),
+    view: &mut View,
+    buffer: &mut Buffer,
+) {
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let place = popup::centred(area, width, height);
+    let inner = popup::frame(title, theme.focus, theme, place, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    view.rows.clear();
+    let mut cursor = None;
+    for (at, name, input, active) in inputs {
+        let room = usize::from(inner.width).saturating_sub(8);
+        let shown = safe(input.value());
+        let scroll = text::width(&shown).saturating_sub(room.saturating_sub(1));
+        let value: String = shown.chars().skip(scroll).collect();
+        let style = if *active { theme.strong } else { theme.dim };
+        lines[*at] =
+            Line::from(vec![Piece::styled(format!("{name:<7} "), theme.dim), Piece::styled(value, style)]);
+        if *active {
+            let column = input.visual_cursor().saturating_sub(scroll) + 8;
+            cursor = Some((*at, column));
+        }
+    }
+    // Where there is no room for all of it, what is asked matters more than what was said before.
+    let hidden = lines.len().saturating_sub(usize::from(inner.height));
+    if let Some((line, column)) = cursor
+        && let Some(line) = line.checked_sub(hidden)
+    {
+        let x = inner.x + u16::try_from(column).unwrap_or(0).min(inner.width.saturating_sub(1));
+        view.cursor = Some(Position::new(x, inner.y + u16::try_from(line).unwrap_or(0)));
+    }
+    let shown: Vec<Line<'static>> = lines.split_off(hidden);
+    popup::lines(shown, 0, theme, inner, buffer);
+}
+
+pub fn draw_bulk(
+    model: &Model,
+    view: &mut View,
+    theme: &Theme,
+    bulk: &InBulk,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
+    let room = usize::from(width.saturating_sub(4));
+    let what = match &bulk.what {
+        Many::Marked(targets) => format!("these {} claims", targets.len()),
+        Many::Set(set) => format!("all {set} claims"),
+        Many::Session(session) => format!("everything {} holds", visible(session)),
+    };
+    let mut inputs = Vec::new();
+    let lines = match &bulk.stage {
+        Stage::Looking => vec![Line::styled("looking at them ...", theme.dim)],
+        Stage::Failed(why) => {
+            let mut lines = paragraph(why, room, theme.set(Set::Stale));
+            lines.push(Line::styled("nothing was done; esc closes this", theme.dim));
+            lines
+        }
+        Stage::Running { done, of } => {
+            let share = *done as f64 / (*of).max(1) as f64;
+            let cells = room.saturating_sub(24).max(1);
+            let full = (share * cells as f64) as usize;
+            let bar = format!("{}{}", "█".repeat(full.min(cells)), "░".repeat(cells.saturating_sub(full)));
+            let said = format!("{bar} {} of {}", text::number(*done as u64), text::number(*of as u64));
+            vec![Line::styled(text::clip(&said, room), theme.accent)]
+        }
+        Stage::Preview(ready) => preview(model, bulk, ready, theme, (area, room), &mut inputs),
+    };
+    let count = match &bulk.stage {
+        Stage::Preview(ready) => format!(" ({})", text::number(ready.count as u64)),
+        Stage::Looking | Stage::Running { .. } | Stage::Failed(_) => String::new(),
+    };
+    draw_box(&format!("{} {what}?{count}", bulk.action), lines, &inputs, theme, (area, width), view, buffer);
+}
+
+fn preview<'a>(
+    model: &Model,
+    bulk: &'a InBulk,
+    ready: &Ready,
+    theme: &Theme,
+    (area, room): (Rect, usize),
+    inputs: &mut Vec<InputLine<'a>>,
+) -> Vec<Line<'static>> {
+    let count = text::number(ready.count as u64);
+    let claims = match (&bulk.what, ready.count) {
+        (Many::Session(_), 1) => "act",
+        (Many::Session(_), _) => "acts",
+        (Many::Marked(_) | Many::Set(_), 1) => "claim",
+        (Many::Marked(_) | Many::Set(_), _) => "claims",
+    };
+    let mut lines = vec![Line::styled(format!("{count} {claims}, exactly:"), theme.strong)];
+    let fits = usize::from(area.height).saturating_sub(14).clamp(1, 12);
+    for line in ready.lines.iter().take(fits) {
+        lines.push(Line::styled(text::clip(&format!("  {}", safe(line)), room), theme.text));
+    }
+    let more = ready.count.saturating_sub(ready.lines.len().min(fits));
+    if more > 0 {
+        lines.push(Line::styled(format!("  ... and {} more", text::number(more as u64)), theme.dim));
+    }
+    for said in ready.left_out.iter().take(3) {
+        lines.extend(paragraph(&format!("left out: {}", safe(said)), room, theme.set(Set::Expiring)));
+    }
+    let label = model.sources.get(bulk.source).map_or("", |source| source.label.as_str());
+    let command = match &bulk.what {
+        Many::Set(set) => Some(format!("claimtop {} {} --set {set} --yes", bulk.action, quoted(label))),
+        Many::Session(session) => {
+            Some(format!("claimtop release {} --session {} --yes", quoted(label), quoted(session)))
+        }
+        Many::Marked(_) => None,
+    };
+    let idle = "If you do nothing: they stay as they are until a sweep, a worker or somebody takes them.";
+    lines.extend(paragraph(idle, room, theme.dim));
+    lines.extend(
+        command.into_iter().flat_map(|command| paragraph(&format!("$ {command}"), room, theme.accent)),
+    );
+    lines.push(Line::default());
+    match &ready.holder {
+        None => lines.push(Line::styled("y does it   n or esc does not", theme.strong)),
+        Some(holder) => {
+            let said = format!("It may well be alive. Type its name, {}, and a reason:", visible(holder));
+            lines.extend(paragraph(&said, room, theme.strong));
+            inputs.push((lines.len(), "name", &bulk.name, bulk.field == Field::Name));
+            lines.push(Line::default());
+            inputs.push((lines.len(), "reason", &bulk.reason, bulk.field == Field::Reason));
+            lines.push(Line::default());
+            lines.push(Line::styled("enter does it   tab changes the field   esc does not", theme.dim));
+        }
+    }
+    if let Some(complaint) = &bulk.complaint {
+        lines.extend(paragraph(complaint, room, theme.set(Set::Stale)));
+    }
+    lines
+}
+
+pub fn draw_save(theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let lines = [("t", "text"), ("a", "text with colours (ANSI)"), ("s", "a picture (SVG)")]
+        .map(|(key, what)| {
+            Line::from(vec![
+                Piece::styled(format!(" {key}  "), theme.accent),
+                Piece::styled(what, theme.text),
+            ])
+        })
+        .into_iter()
+        .chain([Line::styled(" esc does not", theme.dim)])
+        .collect();
+    let place = popup::centred(area, 40, 6);
+    let inner = popup::frame("Save the screen as", theme.focus, theme, place, buffer);
+    popup::lines(lines, 0, theme, inner, buffer);
+}

@@ -1,0 +1,59 @@
+//! The live log: what entered and left the sets.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+use super::table::{Cell, Column, Listing, draw as draw_table, fixed, share};
+use super::text;
+use super::theme::Theme;
+use super::view::View;
+use crate::app::happening::What;
+use crate::app::item::Item;
+use crate::app::message::Spot;
+use crate::app::model::{Model, Pane};
+use crate::domain::verdict::Set;
+use crate::domain::visible::visible;
+
+const COLUMNS: &[Column] = &[
+    fixed("TIME", 8, 1),
+    fixed("WHAT", 13, 0),
+    share("BOARD", 6, 1, 3),
+    share("CLAIM", 10, 3, 0),
+    share("", 12, 7, 2),
+];
+
+pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let lines: Vec<_> = model.happening_lines().collect();
+    if lines.is_empty() {
+        let said = "  nothing has happened since this screen was opened";
+        Line::styled(text::clip(said, usize::from(area.width)), theme.dim).render(area, buffer);
+        return;
+    }
+    let items: Vec<Item> = lines.iter().map(|line| Item::Happening(line.number)).collect();
+    let listing = Listing::of(model, Pane::Events, COLUMNS, &items);
+    draw_table(&listing, view, theme, area, buffer, |at, _| {
+        let line = lines[at];
+        let time = line.at.rfc3339().get(11..19).unwrap_or_default().to_owned();
+        let cells = vec![
+            Cell::new(time, theme.dim),
+            Cell::new(line.what.word(), style(line.what, theme)),
+            Cell::new(if line.board.is_empty() { String::new() } else { visible(&line.board) }, theme.dim),
+            Cell::new(line.shown.clone(), theme.strong),
+            Cell::sentence(line.said.clone(), theme.text),
+        ];
+        (cells, Some(Spot::Item(items[at].clone())))
+    });
+}
+
+fn style(what: What, theme: &Theme) -> Style {
+    match what {
+        What::Entered(set) => theme.set(set),
+        What::Renewed | What::Finished => theme.set(Set::Healthy),
+        What::Acquired => theme.text,
+        What::ChangedHands | What::Recovered => theme.accent,
+        What::Link => theme.set(Set::Stale),
+    }
+}

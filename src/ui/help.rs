@@ -1,0 +1,89 @@
+//! Help for where you are: the pane, then every key.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span as Piece};
+
+use super::theme::{Theme, mark};
+use super::view::View;
+use super::{popup, text};
+use crate::app::actions::{ACTIONS, Group};
+use crate::app::model::{Model, Pane};
+use crate::domain::verdict::Set;
+
+pub fn draw(model: &Model, view: &mut View, theme: &Theme, scroll: u16, area: Rect, buffer: &mut Buffer) {
+    let place = popup::centred(area, 92, area.height);
+    let inner = popup::frame("Help", theme.focus, theme, place, buffer);
+    view.rows.clear();
+    view.page_lines = usize::from(inner.height);
+    let room = usize::from(inner.width);
+    let mut lines = vec![Line::styled(model.pane.title(), theme.title)];
+    lines.extend(text::wrap(about(model.pane), room).into_iter().map(|line| Line::styled(line, theme.text)));
+    lines.push(Line::default());
+    for group in Group::ALL {
+        lines.push(Line::styled(group.title(), theme.title));
+        for spec in ACTIONS.iter().filter(|spec| spec.group == group) {
+            let keys = text::fit(&model.keymap.keys(spec.command).join(" "), 10, false);
+            let name = text::fit(spec.name, 14, false);
+            lines.push(Line::from(vec![
+                Piece::styled(format!(" {keys} "), theme.accent),
+                Piece::styled(name, theme.strong),
+                Piece::styled(text::clip(spec.what, room.saturating_sub(26)), theme.text),
+            ]));
+        }
+        lines.push(Line::default());
+    }
+    lines.push(Line::styled("The words", theme.title));
+    for set in Set::ALL {
+        let head = format!(" {} {:<10}", mark(set), set.as_str());
+        let said = text::clip(meaning(set), room.saturating_sub(14));
+        lines.push(Line::from(vec![Piece::styled(head, theme.set(set)), Piece::styled(said, theme.text)]));
+    }
+    lines.extend(
+        text::wrap(
+            "A claim may be in several sets. Nothing here is done to a claim that changed after you saw it; \
+             every act is on record and can be taken back. What claimtop cannot do is stop a worker that wakes \
+             up late: only fencing in the worker can.",
+            room,
+        )
+        .into_iter()
+        .map(|line| Line::styled(line, theme.dim)),
+    );
+    popup::lines(lines, scroll, theme, inner, buffer);
+}
+
+fn about(pane: Pane) -> &'static str {
+    match pane {
+        Pane::Overview => {
+            "What needs you, worst first: each bar burns down to the claim's deadline and then counts how far it is \
+             over. Below, how many claims will expire in the coming minutes."
+        }
+        Pane::Claims => {
+            "Every claim of a board, page by page, in the order of its table; left and right change the board. \
+             holder=NAME and kind=NAME are looked for by the database, everything else on the loaded rows."
+        }
+        Pane::Sessions => {
+            "Who holds claims, and what the kernel says of their processes. x releases everything a session holds; \
+             enter shows its claims."
+        }
+        Pane::Jobs => {
+            "What runs, waits and is dead, kind by kind, and the longest any of them took over what it may take. \
+             enter lists the dead of a kind; there r queues one again."
+        }
+        Pane::Locks => "The locks that need a look; healthy ones are under Claims.",
+        Pane::Events => {
+            "What entered and left the sets while you watched. Claims that left were read again to say why."
+        }
+        Pane::Audit => "Every act on record, newest first; enter shows what it changed, u takes it back.",
+    }
+}
+
+fn meaning(set: Set) -> &'static str {
+    match set {
+        Set::Orphaned => "its holder is not registered, has stopped beating, or its process is dead",
+        Set::Stale => "its time is up, or its heartbeat fell silent under a running lease",
+        Set::Unknown => "a time cannot be read or lies in the future, or nothing says how long it may take",
+        Set::Expiring => "its deadline is near",
+        Set::Healthy => "none of these",
+    }
+}

@@ -1,0 +1,73 @@
+//! The kinds of work: how many run, how long they may, how many wait and how many are dead.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+use super::table::{Cell, Column, Listing, draw as draw_table, right, share};
+use super::text;
+use super::theme::Theme;
+use super::view::View;
+use crate::app::item::Item;
+use crate::app::lists::{KindLine, kind_item};
+use crate::app::message::Spot;
+use crate::app::model::{Model, Pane};
+use crate::domain::verdict::Set;
+use crate::domain::visible::{safe, visible};
+
+const COLUMNS: &[Column] = &[
+    share("BOARD", 8, 2, 3),
+    share("KIND", 10, 3, 0),
+    right("RUNNING", 8, 0),
+    right("STALE", 7, 2),
+    right("ORPHANED", 8, 5),
+    right("MAY TAKE", 8, 6),
+    right("OVERRUN", 8, 4),
+    right("QUEUED", 8, 1),
+    right("DEAD", 7, 2),
+    right("WAITS SINCE", 11, 7),
+];
+
+pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let lines = model.kind_lines();
+    if lines.is_empty() {
+        let failed = model.kinds.values().find_map(|kinds| kinds.as_ref().err());
+        let said = match failed {
+            Some(why) => safe(why),
+            None if model.kinds.is_empty() => "loading ...".into(),
+            None => "nothing runs and nothing waits".into(),
+        };
+        Line::styled(format!("  {}", text::clip(&said, usize::from(area.width))), theme.dim)
+            .render(area, buffer);
+        return;
+    }
+    let items: Vec<Item> = lines.iter().map(kind_item).collect();
+    let listing = Listing::of(model, Pane::Jobs, COLUMNS, &items);
+    draw_table(&listing, view, theme, area, buffer, |at, _| {
+        (cells(model, theme, &lines[at]), Some(Spot::Item(items[at].clone())))
+    });
+}
+
+fn cells(model: &Model, theme: &Theme, line: &KindLine<'_>) -> Vec<Cell> {
+    let tally = line.tally;
+    let now = model.now_of(line.source);
+    let count = |count: u64, loud: ratatui::style::Style| {
+        let about = if line.at_least && count > 0 { "≥" } else { "" };
+        Cell::new(format!("{about}{}", text::number(count)), if count > 0 { loud } else { theme.dim })
+    };
+    let overrun = tally.overrun.map_or_else(|| "–".into(), |times| format!("{times:.1}×"));
+    let late = tally.overrun.is_some_and(|times| times >= 1.0);
+    vec![
+        Cell::new(visible(line.board), theme.dim),
+        Cell::new(tally.kind.as_deref().map_or_else(|| "–".into(), visible), theme.strong),
+        count(tally.running, theme.text),
+        count(tally.stale, theme.set(Set::Stale)),
+        count(tally.orphaned, theme.set(Set::Orphaned)),
+        Cell::new(text::span(tally.ttl), theme.dim),
+        Cell::new(overrun, if late { theme.set(Set::Stale) } else { theme.dim }),
+        count(tally.queued, theme.text),
+        count(tally.dead, theme.set(Set::Orphaned)),
+        Cell::new(text::span(tally.oldest_queued.map(|at| now.since(at))), theme.dim),
+    ]
+}

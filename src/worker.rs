@@ -1,0 +1,24 @@
+//! The worker's side of the five systems: who may take a task, how it is kept, finished, given up.
+//!
+//! One module per system, all on SQLite. Every operation is one `BEGIN IMMEDIATE` transaction that
+//! reads its clock once it has the write lock; what it did is told to an [`EventSink`] after the
+//! commit, never before. The tables are those of [`crate::reference`].
+//!
+//! Knows the domain's time and its own tables. Knows nothing of profiles, verdicts or screens: a
+//! worker must not depend on who watches it.
+
+mod clock;
+pub mod coordination;
+mod database;
+mod error;
+mod events;
+pub mod executor_jobs;
+pub mod finalization;
+pub mod merge_queue;
+pub mod task_queue;
+mod turn;
+
+pub use clock::Clock;
+pub use database::{Database, Durability};
+pub use error::WorkerError;
+pub use events::{Event, EventSink, Silence};

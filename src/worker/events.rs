@@ -1,0 +1,77 @@
+//! What happened, as document 000 names and shapes it.
+
+use serde::Serialize;
+use std::sync::Mutex;
+
+/// Receives every event after the transaction that caused it was committed.
+pub trait EventSink: Send + Sync {
+    fn receive(&self, event: &Event);
+}
+
+/// A sink for those who do not listen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silence;
+
+impl EventSink for Silence {
+    fn receive(&self, _: &Event) {}
+}
+
+/// Keeps every event in order: for tests, and for those who look later.
+impl EventSink for Mutex<Vec<Event>> {
+    fn receive(&self, event: &Event) {
+        if let Ok(mut events) = self.lock() {
+            events.push(event.clone());
+        }
+    }
+}
+
+/// Times are milliseconds since 1970, spans milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all_fields = "camelCase")]
+pub enum Event {
+    #[serde(rename = "session:registered")]
+    SessionRegistered { session_id: String, pid: Option<i64>, timestamp: i64 },
+    #[serde(rename = "session:heartbeat")]
+    SessionHeartbeat { session_id: String, timestamp: i64 },
+    #[serde(rename = "session:deregistered")]
+    SessionDeregistered { session_id: String, locks_released: u64, claims_released: u64 },
+    #[serde(rename = "sessions:cleanup")]
+    SessionsCleanup { count: u64, timestamp: i64 },
+    #[serde(rename = "lock:acquired")]
+    LockAcquired { resource: String, session_id: String, expires_at: i64 },
+    #[serde(rename = "lock:extended")]
+    LockExtended { resource: String, session_id: String, expires_at: i64 },
+    #[serde(rename = "lock:refreshed")]
+    LockRefreshed { resource: String, session_id: String, expires_at: i64 },
+    #[serde(rename = "lock:released")]
+    LockReleased { resource: String, session_id: String },
+    #[serde(rename = "lock:expired")]
+    LockExpired { resource: String, session_id: String, expired_at: i64 },
+    #[serde(rename = "locks:cleanup")]
+    LocksCleanup { count: u64, timestamp: i64 },
+    #[serde(rename = "claim:acquired")]
+    ClaimAcquired { task_id: String, session_id: String, expires_at: Option<i64> },
+    #[serde(rename = "claim:extended")]
+    ClaimExtended { task_id: String, session_id: String, expires_at: Option<i64> },
+    #[serde(rename = "claim:refreshed")]
+    ClaimRefreshed { task_id: String, session_id: String, expires_at: Option<i64> },
+    #[serde(rename = "claim:released")]
+    ClaimReleased { task_id: String, session_id: String, reason: String, held_for_ms: i64 },
+    /// `session_id` is the former holder, `age_ms` the time since the claim was made.
+    #[serde(rename = "claim:expired")]
+    ClaimExpired { task_id: String, session_id: String, expired_at: i64, age_ms: i64 },
+    #[serde(rename = "claim:orphaned")]
+    ClaimOrphaned { task_id: String, session_id: String, reason: String, stale_for_ms: Option<i64> },
+    #[serde(rename = "claims:cleanup")]
+    ClaimsCleanup {
+        /// `expired` or `orphaned`.
+        #[serde(rename = "type")]
+        kind: String,
+        count: u64,
+        timestamp: i64,
+    },
+    #[serde(rename = "claims:session_cleanup")]
+    ClaimsSessionCleanup { session_id: String, reason: String, count: u64 },
+    #[serde(rename = "journal:pruned")]
+    JournalPruned { count: u64, timestamp: i64 },
+}

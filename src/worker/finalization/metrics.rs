@@ -1,0 +1,168 @@
+//! The document's metrics as plain numbers, under its names; whoever exports them decides how.
+
+use std::time::Duration;
+
+use super::Outcome;
+
+/// The upper bounds of the histograms' buckets in seconds. The document promises 100 ms and alerts at
+/// 500 ms: both are bounds.
+pub const BOUNDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
+
+/// Why a claim was not given, by the document's labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    AlreadyClaimed,
+    AlreadyComplete,
+    NotReady,
+    /// Always zero here, as a claim is one transaction; kept for the dashboards that ask for it.
+    RaceCondition,
+    Other,
+}
+
+impl Reason {
+    pub const ALL: [Reason; 5] = [
+        Reason::AlreadyClaimed,
+        Reason::AlreadyComplete,
+        Reason::NotReady,
+        Reason::RaceCondition,
+        Reason::Other,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reason::AlreadyClaimed => "already_claimed",
+            Reason::AlreadyComplete => "already_complete",
+            Reason::NotReady => "not_ready",
+            Reason::RaceCondition => "race_condition",
+            Reason::Other => "other",
+        }
+    }
+}
+
+/// One number of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    pub name: &'static str,
+    /// The `reason` label of a contention.
+    pub reason: Option<Reason>,
+    pub value: u64,
+}
+
+/// How long operations took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Histogram {
+    counts: [u64; BOUNDS.len()],
+    count: u64,
+    sum: f64,
+}
+
+impl Histogram {
+    fn observe(&mut self, elapsed: Duration) {
+        let seconds = elapsed.as_secs_f64();
+        if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
+            self.counts[bucket] += 1;
+        }
+        self.count += 1;
+        self.sum += seconds;
+    }
+
+    /// Each bound with the number of operations that took at most that long.
+    pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        BOUNDS.iter().zip(&self.counts).scan(0, |total, (bound, count)| {
+            *total += count;
+            Some((*bound, *total))
+        })
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// All of them together, in seconds.
+    pub fn sum(&self) -> f64 {
+        self.sum
+    }
+}
+
+/// A snapshot of everything that one [`super::Finalization`] has done.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metrics {
+    claim_success: u64,
+    contention: [u64; Reason::ALL.len()],
+    release_success: u64,
+    release_not_owned: u64,
+    extend_success: u64,
+    extend_failed: u64,
+    claim_duration: Histogram,
+    release_duration: Histogram,
+    extend_duration: Histogram,
+}
+
+impl Metrics {
+    pub(super) fn claimed(&mut self, outcome: &Outcome, elapsed: Duration) {
+        self.claim_duration.observe(elapsed);
+        match outcome.reason() {
+            None => self.claim_success += 1,
+            Some(reason) => self.contention[reason as usize] += 1,
+        }
+    }
+
+    pub(super) fn released(&mut self, released: bool, elapsed: Duration) {
+        self.release_duration.observe(elapsed);
+        match released {
+            true => self.release_success += 1,
+            false => self.release_not_owned += 1,
+        }
+    }
+
+    pub(super) fn extended(&mut self, extended: bool, elapsed: Duration) {
+        self.extend_duration.observe(elapsed);
+        match extended {
+            true => self.extend_success += 1,
+            false => self.extend_failed += 1,
+        }
+    }
+
+    /// Every counter under the document's name.
+    pub fn counters(&self) -> Vec<Counter> {
+        let contention: u64 = self.contention.iter().sum();
+        let plain = [
+            ("finalization_claim_attempts_total", self.claim_success + contention),
+            ("finalization_claim_success_total", self.claim_success),
+            ("finalization_claim_contention_total", contention),
+            ("finalization_claim_release_attempts_total", self.release_success + self.release_not_owned),
+            ("finalization_claim_release_success_total", self.release_success),
+            ("finalization_claim_release_not_owned_total", self.release_not_owned),
+            ("finalization_claim_extend_attempts_total", self.extend_success + self.extend_failed),
+            ("finalization_claim_extend_success_total", self.extend_success),
+            ("finalization_claim_extend_failed_total", self.extend_failed),
+        ];
+        let reasons = Reason::ALL.into_iter().map(|reason| Counter {
+            name: "finalization_claim_contention_by_reason_total",
+            reason: Some(reason),
+            value: self.contention[reason as usize],
+        });
+        plain.into_iter().map(|(name, value)| Counter { name, reason: None, value }).chain(reasons).collect()
+    }
+
+    /// Every histogram under the document's name.
+    pub fn histograms(&self) -> [(&'static str, &Histogram); 3] {
+        [
+            ("finalization_claim_duration_seconds", &self.claim_duration),
+            ("finalization_claim_release_duration_seconds", &self.release_duration),
+            ("finalization_claim_extend_duration_seconds", &self.extend_duration),
+        ]
+    }
+
+    /// One counter by its name, without a label.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        let found =
+            self.counters().into_iter().find(|counter| counter.name == name && counter.reason.is_none());
+        found.map(|counter| counter.value)
+    }
+
+    /// How often a claim was not given for this reason.
+    pub fn contention(&self, reason: Reason) -> u64 {
+        self.contention[reason as usize]
+    }
+}

@@ -1,0 +1,97 @@
+//! A task's row as a claim sees it.
+
+use chrono::DateTime;
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::super::{Event, WorkerError};
+use crate::domain::time::{Moment, Span};
+
+pub(super) struct Row {
+    pub(super) complete: bool,
+    pub(super) claimed_by: Option<String>,
+    /// Absent also where the row holds no time that can be read.
+    claimed_at: Option<Moment>,
+    timeout: Option<Span>,
+    /// The newest transition's state.
+    pub(super) state: Option<String>,
+}
+
+impl Row {
+    pub(super) fn find(connection: &Connection, task: &str) -> Result<Option<Row>, WorkerError> {
+        let sql = "SELECT t.complete, t.claimed_by, t.claimed_at, t.claim_timeout_seconds,
+                     (SELECT n.to_state FROM tasker_task_transitions n
+                      WHERE n.task_uuid = t.task_uuid AND n.most_recent = 1)
+                   FROM tasker_tasks t WHERE t.task_uuid = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let row = statement.query_row([task], |row| {
+            Ok(Row {
+                complete: row.get(0)?,
+                claimed_by: row.get(1)?,
+                claimed_at: moment(&row.get(2)?),
+                timeout: seconds(&row.get(3)?),
+                state: row.get(4)?,
+            })
+        });
+        Ok(row.optional()?)
+    }
+
+    pub(super) fn until(&self) -> Option<Moment> {
+        Some(self.claimed_at?.plus(self.timeout?))
+    }
+
+    /// Whether the claim's time is over: strictly, at its very end it still holds. What cannot be read
+    /// is never over, or a typing error would hand a task to two.
+    pub(super) fn is_over(&self, now: Moment) -> bool {
+        self.until().is_some_and(|until| until < now)
+    }
+
+    /// Until when the claim would hold if `processor` extended it now; `None` if it is not its own or
+    /// is over.
+    pub(super) fn extended(&self, processor: &str, now: Moment) -> Option<Moment> {
+        let own = self.claimed_by.as_deref() == Some(processor) && self.until().is_some();
+        let timeout = self.timeout.filter(|_| own && !self.is_over(now))?;
+        Some(now.plus(timeout))
+    }
+
+    /// The word that the claim in this row ran out, for whoever takes it over.
+    pub(super) fn expired(&self, task: &str, now: Moment) -> Option<Event> {
+        let until = self.until()?;
+        Some(Event::ClaimExpired {
+            task_id: task.into(),
+            session_id: self.claimed_by.clone()?,
+            expired_at: until.micros().div_euclid(1_000),
+            age_ms: now.since(self.claimed_at?).as_millis(),
+        })
+    }
+
+    pub(super) fn released(&self, task: &str, processor: &str, reason: &str, now: Moment) -> Event {
+        Event::ClaimReleased {
+            task_id: task.into(),
+            session_id: processor.into(),
+            reason: reason.into(),
+            held_for_ms: self.claimed_at.map_or(0, |since| now.since(since).as_millis()),
+        }
+    }
+}
+
+fn moment(value: &SqlValue) -> Option<Moment> {
+    match value {
+        SqlValue::Text(text) => Moment::parse(text),
+        _ => None,
+    }
+}
+
+fn seconds(value: &SqlValue) -> Option<Span> {
+    match value {
+        SqlValue::Integer(seconds) => Some(Span::seconds(*seconds)),
+        _ => None,
+    }
+}
+
+/// A time as these tables write it: like PostgreSQL's `timestamp`, with all its microseconds, so that
+/// nothing is lost between two claims of the same second.
+pub(super) fn text(moment: Moment) -> String {
+    let time = DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
+    time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()
+}

@@ -1,0 +1,101 @@
+//! How tasks come into the queue.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde_json::{Value as Json, json};
+
+use super::super::WorkerError;
+use super::TaskQueue;
+use super::log::{What, write};
+use super::task::text;
+use crate::domain::time::Moment;
+
+/// A task to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTask<'a> {
+    /// The name of a registered type; its newest version is meant.
+    pub task_type: &'a str,
+    pub params: Json,
+    /// Higher goes first.
+    pub priority: i64,
+    pub max_attempts: i64,
+    /// A second task with the same key is not added, whatever became of the first.
+    pub dedupe_key: Option<&'a str>,
+}
+
+impl<'a> NewTask<'a> {
+    /// A task with the document's defaults.
+    pub fn of(task_type: &'a str) -> NewTask<'a> {
+        NewTask { task_type, params: json!({}), priority: 0, max_attempts: 3, dedupe_key: None }
+    }
+}
+
+/// What became of a new task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    Added(i64),
+    /// The task that has the key already.
+    Duplicate(i64),
+    UnknownType,
+}
+
+/// As many bytes as the column is declared for; SQLite itself would not mind more.
+const LONGEST_KEY: usize = 64;
+
+impl TaskQueue {
+    /// Makes a type known, or changes its schema if that version of it is; answers its number. The
+    /// schema is kept for those who check parameters; the queue does not.
+    pub fn register_type(
+        &mut self,
+        name: &str,
+        version: &str,
+        param_schema: Option<&Json>,
+    ) -> Result<i64, WorkerError> {
+        if name.is_empty() {
+            return Err(WorkerError::Invalid("a type needs a name".into()));
+        }
+        let schema = param_schema.map(Json::to_string);
+        self.database.change(|transaction, now, _| {
+            let sql = "INSERT INTO task_types (name, version, param_schema, created_at, updated_at)
+                       VALUES (?1, ?2, ?3, ?4, ?4)
+                       ON CONFLICT (name, version)
+                         DO UPDATE SET param_schema = excluded.param_schema, updated_at = excluded.updated_at
+                       RETURNING id";
+            let values = params![name, version, schema, text(now)];
+            Ok(transaction.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
+        })
+    }
+
+    /// Adds a task, once per dedupe key.
+    pub fn enqueue(&mut self, task: &NewTask<'_>) -> Result<Enqueued, WorkerError> {
+        if task.dedupe_key.is_some_and(|key| key.len() > LONGEST_KEY) {
+            return Err(WorkerError::Invalid(format!("a dedupe key has at most {LONGEST_KEY} bytes")));
+        }
+        if task.max_attempts < 1 {
+            return Err(WorkerError::Invalid("a task has at least one attempt".into()));
+        }
+        self.database.change(|transaction, now, _| add(transaction, task, now))
+    }
+}
+
+fn add(transaction: &Transaction<'_>, task: &NewTask<'_>, now: Moment) -> Result<Enqueued, WorkerError> {
+    let newest = "SELECT id FROM task_types WHERE name = ?1 ORDER BY id DESC LIMIT 1";
+    let kind: Option<i64> =
+        transaction.prepare_cached(newest)?.query_row([task.task_type], |row| row.get(0)).optional()?;
+    let Some(kind) = kind else { return Ok(Enqueued::UnknownType) };
+    if let Some(key) = task.dedupe_key {
+        let same = "SELECT id FROM tasks WHERE dedupe_key = ?1";
+        let found = transaction.prepare_cached(same)?.query_row([key], |row| row.get(0)).optional()?;
+        if let Some(id) = found {
+            return Ok(Enqueued::Duplicate(id));
+        }
+    }
+    let sql =
+        "INSERT INTO tasks (task_type_id, params, dedupe_key, priority, max_attempts, created_at, updated_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)";
+    let values =
+        params![kind, task.params.to_string(), task.dedupe_key, task.priority, task.max_attempts, text(now)];
+    transaction.prepare_cached(sql)?.execute(values)?;
+    let id = transaction.last_insert_rowid();
+    write(transaction, id, What::Created, None, "Task created", now)?;
+    Ok(Enqueued::Added(id))
+}

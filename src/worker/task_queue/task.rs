@@ -1,0 +1,104 @@
+//! A task as the table holds it.
+
+use chrono::DateTime;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use rusqlite::{OptionalExtension, Row};
+use serde_json::Value as Json;
+use std::fmt;
+
+use super::super::WorkerError;
+use super::TaskQueue;
+use crate::domain::time::Moment;
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Pending,
+    Claimed,
+    Completed,
+    Failed,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Claimed => "claimed",
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromSql for Status {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Status> {
+        match value.as_str()? {
+            "pending" => Ok(Status::Pending),
+            "claimed" => Ok(Status::Claimed),
+            "completed" => Ok(Status::Completed),
+            "failed" => Ok(Status::Failed),
+            other => Err(FromSqlError::Other(format!("{other:?} is no status of a task").into())),
+        }
+    }
+}
+
+/// What the document answers to a claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    pub id: i64,
+    pub task_type: String,
+    pub status: Status,
+    /// What the text of the column says; the text itself where it is no JSON.
+    pub params: Json,
+    pub priority: i64,
+    pub attempts: i64,
+    pub max_attempts: i64,
+    pub worker_id: Option<String>,
+    pub claimed_at: Option<Moment>,
+    pub created_at: Option<Moment>,
+}
+
+/// The columns of a [`Task`], for a statement in which `tasks` goes by that name.
+pub(super) const COLUMNS: &str = "id, (SELECT name FROM task_types WHERE task_types.id = tasks.task_type_id),
+    status, params, priority, attempts, max_attempts, worker_id, claimed_at, created_at";
+
+impl Task {
+    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
+        let time = |text: Option<String>| text.and_then(|text| Moment::parse(&text));
+        let params: String = row.get(3)?;
+        Ok(Task {
+            id: row.get(0)?,
+            task_type: row.get(1)?,
+            status: row.get(2)?,
+            params: serde_json::from_str(&params).unwrap_or(Json::String(params)),
+            priority: row.get(4)?,
+            attempts: row.get(5)?,
+            max_attempts: row.get(6)?,
+            worker_id: row.get(7)?,
+            claimed_at: time(row.get(8)?),
+            created_at: time(row.get(9)?),
+        })
+    }
+}
+
+impl TaskQueue {
+    /// The task of that number, whatever its state.
+    pub fn task(&self, id: i64) -> Result<Option<Task>, WorkerError> {
+        self.database.look(|connection, _| {
+            let sql = format!("SELECT {COLUMNS} FROM tasks WHERE id = ?1");
+            Ok(connection.prepare_cached(&sql)?.query_row([id], Task::from_row).optional()?)
+        })
+    }
+}
+
+/// A time as these tables write it: like SQLite's `datetime('now')`.
+pub(super) fn text(moment: Moment) -> String {
+    let time = DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
+    time.format("%Y-%m-%d %H:%M:%S").to_string()
+}

@@ -1,0 +1,48 @@
+//! What each message does to the model, and what it asks for.
+
+mod asking;
+mod at_once;
+mod bulk;
+mod clocks;
+mod filter;
+mod happenings;
+mod mouse;
+mod paging;
+mod panes;
+mod refusals;
+mod selection;
+mod undo;
+
+use claimtop::app::Effect;
+use claimtop::domain::recovery::{Action, Word};
+
+/// An act that was asked for.
+#[derive(Debug)]
+struct Asked {
+    action: Action,
+    /// The address of the claim.
+    claim: String,
+    seen: Option<String>,
+    word: Word,
+}
+
+/// The acts among the effects.
+fn acts(effects: &[Effect]) -> Vec<Asked> {
+    let act = |effect: &Effect| match effect {
+        Effect::Act { target, action, word } => Some(Asked {
+            action: *action,
+            claim: target.id.address.clone(),
+            seen: target.seen.clone(),
+            word: word.clone(),
+        }),
+        _ => None,
+    };
+    effects.iter().filter_map(act).collect()
+}
+
+/// The one act among the effects.
+fn act(effects: &[Effect]) -> Asked {
+    let mut all = acts(effects);
+    assert_eq!(all.len(), 1, "{effects:?}");
+    all.remove(0)
+}

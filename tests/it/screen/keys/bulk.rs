@@ -1,0 +1,206 @@
+//! Acts on many: marked or the whole set, looked at first, then done once.
+
+use claimtop::app::dialog::{InBulk, Stage as Step};
+use claimtop::app::message::{Many, Ready, Summary};
+use claimtop::app::model::Tone;
+use claimtop::app::overlay::Overlay;
+use claimtop::app::{Effect, Msg};
+use claimtop::domain::recovery::{Action, Word};
+use claimtop::domain::verdict::Set;
+
+use super::super::stage::holders::session;
+use super::super::stage::{Stage, World, claim, task_board};
+
+fn three() -> World {
+    World::of([task_board([
+        claim("a").lease_ran_out("30m"),
+        claim("b").lease_ran_out("20m"),
+        claim("c").lease_ran_out("10m"),
+    ])])
+}
+
+fn ready(count: usize, holder: Option<&str>) -> Msg {
+    let lines = (0..count).map(|at| format!("t-{at}")).collect();
+    let ready = Ready { count, lines, left_out: Vec::new(), holder: holder.map(Into::into) };
+    Msg::BulkReady { question: 1, ready: Ok(ready) }
+}
+
+fn dialog(stage: &Stage) -> &InBulk {
+    match stage.model.overlay.last() {
+        Some(Overlay::InBulk(bulk)) => bulk,
+        other => panic!("no question: {other:?}"),
+    }
+}
+
+#[test]
+fn marked_claims_are_looked_at_first() {
+    let mut stage = Stage::on(&three());
+    stage.press("space space");
+    let effects = stage.press("R");
+    let [Effect::PrepareBulk { source: 0, action: Action::Reclaim, what: Many::Marked(targets), .. }] =
+        &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
+    let ids: Vec<&str> = targets.iter().map(|target| target.id.address.as_str()).collect();
+    assert_eq!(ids, ["taskqueue/tasks/a", "taskqueue/tasks/b"]);
+    assert!(matches!(dialog(&stage).stage, Step::Looking));
+    assert!(stage.press("y").is_empty(), "nothing was shown yet");
+}
+
+#[test]
+fn without_marks_the_whole_set_is_meant() {
+    let mut stage = Stage::on(&three());
+    let effects = stage.press("X");
+    let [Effect::PrepareBulk { action: Action::Release, what: Many::Set(Set::Stale), .. }] = &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
+}
+
+#[test]
+fn marks_whose_claims_are_gone_do_not_become_the_whole_set() {
+    let mut stage = Stage::on(&three());
+    stage.press("space");
+    stage.poll(&World::of([task_board([claim("b").lease_ran_out("20m"), claim("c").lease_ran_out("10m")])]));
+    assert!(stage.press("R").is_empty());
+    assert!(stage.model.overlay.is_empty());
+}
+
+#[test]
+fn a_yes_after_the_preview_runs_it_once() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    stage.tell(ready(3, None));
+    assert!(stage.text().contains("3 claims, exactly:"));
+    let effects = stage.press("y");
+    assert!(
+        matches!(&effects[..], [Effect::RunBulk { source: 0, word, .. }] if *word == Word::default()),
+        "{effects:?}"
+    );
+    assert!(stage.press("y enter n q esc r R u").is_empty(), "what runs is not stopped half-way");
+    stage.tell(Msg::BulkProgress { done: 2 });
+    assert!(matches!(dialog(&stage).stage, Step::Running { done: 2, of: 3 }));
+}
+
+#[test]
+fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
+    let mut stage = Stage::on(&three());
+    stage.press("space space R");
+    stage.tell(ready(2, None));
+    stage.press("y");
+    stage.tell(Msg::BulkDone(Summary {
+        action: "reclaim".into(),
+        source: 0,
+        applied: 1,
+        moved: 1,
+        refused: 0,
+        unknown: 0,
+        first_problem: Some("b was renewed".into()),
+        action_ids: vec!["id-1".into()],
+        addresses: vec!["taskqueue/tasks/a".into()],
+    }));
+    assert_eq!(stage.notice(), (Tone::Moved, "reclaim: 1 done, 1 moved (the first: b was renewed)"));
+    assert!(stage.model.overlay.is_empty() && stage.model.marked.is_empty());
+    let effects = stage.press("u");
+    assert!(matches!(&effects[..], [Effect::Undo { action_id, .. }] if action_id == "id-1"), "{effects:?}");
+}
+
+#[test]
+fn esc_and_n_leave_everything_as_it_is() {
+    for key in ["esc", "n"] {
+        let mut stage = Stage::on(&three());
+        stage.press("R");
+        stage.tell(ready(3, None));
+        assert!(stage.press(key).is_empty());
+        assert!(stage.model.overlay.is_empty());
+        assert_eq!(stage.notice().1, "nothing was done");
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_any_more_opens_nothing() {
+    let mut stage = Stage::on(&three());
+    stage.press("R esc");
+    assert!(stage.tell(ready(3, None)).is_empty());
+    assert!(stage.model.overlay.is_empty());
+}
+
+#[test]
+fn an_answer_to_an_earlier_question_is_not_shown_under_a_later_one() {
+    let mut stage = Stage::on(&three());
+    stage.press("R esc X");
+    stage.tell(ready(3, None));
+    assert!(matches!(dialog(&stage).stage, Step::Looking), "that was about reclaiming");
+}
+
+#[test]
+fn a_late_answer_does_not_bring_a_running_act_back_to_its_preview() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    stage.tell(ready(3, None));
+    stage.press("y");
+    stage.tell(ready(3, None));
+    assert!(matches!(dialog(&stage).stage, Step::Running { .. }));
+}
+
+#[test]
+fn a_look_that_failed_says_why_and_closes() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    stage.tell(Msg::BulkReady { question: 1, ready: Err("database is locked".into()) });
+    assert!(stage.text().contains("database is locked"));
+    assert!(stage.press("y").is_empty());
+    assert!(stage.press("esc").is_empty());
+    assert!(stage.model.overlay.is_empty());
+}
+
+#[test]
+fn nothing_to_do_does_nothing() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    stage.tell(ready(0, None));
+    assert!(stage.press("y").is_empty());
+    assert_eq!(stage.notice().1, "there is nothing to do");
+}
+
+#[test]
+fn a_set_with_nothing_in_it_says_so() {
+    let mut stage = Stage::on(&three());
+    assert!(stage.press("l R").is_empty());
+    assert_eq!(stage.notice().1, "nothing is expiring");
+}
+
+#[test]
+fn a_session_is_released_with_all_it_holds() {
+    let mut stage = Stage::on(&three());
+    stage.press("3");
+    let holders = vec![session("worker-7", "25m", 3), session("worker-8", "2s", 1)];
+    stage.tell(Msg::Holders { source: 0, holders: Ok(holders) });
+    let effects = stage.press("x");
+    let [Effect::PrepareBulk { action: Action::Release, what: Many::Session(name), .. }] = &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(name, "worker-7", "the silent one that holds something stands first");
+}
+
+#[test]
+fn a_session_that_may_live_takes_its_name_and_a_reason() {
+    let mut stage = Stage::on(&three());
+    stage.press("3");
+    stage.tell(Msg::Holders { source: 0, holders: Ok(vec![session("worker-8", "2s", 1)]) });
+    stage.press("x");
+    stage.tell(ready(1, Some("worker-8")));
+    stage.write("worker-9");
+    assert!(stage.press("enter").is_empty());
+    assert!(dialog(&stage).complaint.as_deref().unwrap_or_default().contains("worker-8"));
+    stage.press("backspace");
+    stage.write("8");
+    assert!(stage.press("enter").is_empty(), "a reason is missing");
+    stage.write("drained");
+    let effects = stage.press("enter");
+    let [Effect::RunBulk { word, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert!(word.force);
+    assert_eq!((word.holder.as_deref(), word.reason.as_deref()), (Some("worker-8"), Some("drained")));
+}

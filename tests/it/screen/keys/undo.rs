@@ -1,0 +1,88 @@
+//! What was done can be taken back: the last act, or the one that is selected in Audit.
+
+use claimtop::app::message::Done;
+use claimtop::app::model::Tone;
+use claimtop::app::{Effect, Msg};
+use claimtop::domain::recovery::Outcome;
+
+use super::super::stage::{Stage, World, claim, entry, task_board};
+
+fn stage() -> Stage {
+    Stage::on(&World::of([task_board([claim("t-1").lease_ran_out("11m")])]))
+}
+
+fn done(action: &str, id: &str, outcome: Outcome) -> Msg {
+    Msg::Acted(Done {
+        source: 0,
+        address: "taskqueue/tasks/t-1".into(),
+        action_id: id.into(),
+        action: action.into(),
+        outcome,
+        shown: "t-1".into(),
+        holder: Some("worker-7".into()),
+    })
+}
+
+fn undone(effects: &[Effect]) -> &str {
+    match effects {
+        [Effect::Undo { source: 0, action_id }] => action_id,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_last_act_is_taken_back_first() {
+    let mut stage = stage();
+    stage.tell(done("reclaim", "first", Outcome::Applied));
+    stage.tell(done("release", "second", Outcome::Applied));
+    assert_eq!(undone(&stage.press("u")), "second");
+    stage.tell(done("undo", "second", Outcome::Applied));
+    assert_eq!(stage.notice(), (Tone::Done, "undone: t-1 (worker-7) is as it was"));
+    assert_eq!(undone(&stage.press("u")), "first");
+    assert!(stage.press("u").is_empty());
+    assert!(stage.notice().1.starts_with("there is nothing to undo"));
+}
+
+#[test]
+fn an_act_that_was_not_done_leaves_nothing_to_undo() {
+    let mut stage = stage();
+    stage.tell(done("reclaim", "first", Outcome::Moved("finished".into())));
+    assert!(stage.press("u").is_empty());
+}
+
+#[test]
+fn in_audit_the_selected_act_is_taken_back() {
+    let mut stage = stage();
+    assert!(matches!(&stage.press("7")[..], [Effect::LoadTrail]));
+    let line = |seq| entry(seq, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
+    stage.tell(Msg::Trail(Ok(vec![line(3), line(2), line(1)])));
+    stage.tell(done("reclaim", "0193-0003", Outcome::Applied));
+    assert_eq!(undone(&stage.press("j u")), "0193-0002");
+}
+
+#[test]
+fn an_open_entry_is_the_one_that_is_taken_back() {
+    let mut stage = stage();
+    stage.press("7");
+    let line = |seq| entry(seq, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
+    stage.tell(Msg::Trail(Ok(vec![line(3), line(2)])));
+    assert_eq!(undone(&stage.press("j enter u")), "0193-0002");
+}
+
+#[test]
+fn an_act_on_a_source_that_is_not_open_is_refused() {
+    let mut stage = stage();
+    stage.press("7");
+    let mut line = entry(3, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
+    line.on = None;
+    stage.tell(Msg::Trail(Ok(vec![line])));
+    assert!(stage.press("u").is_empty());
+    assert_eq!(stage.notice(), (Tone::Refused, "that act was done to a source that is not open here"));
+}
+
+#[test]
+fn an_act_that_ends_while_audit_is_open_reads_the_trail_again() {
+    let mut stage = stage();
+    stage.press("7");
+    assert!(matches!(&stage.tell(done("reclaim", "1", Outcome::Applied))[..], [Effect::LoadTrail]));
+}

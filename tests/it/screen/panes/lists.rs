@@ -1,0 +1,67 @@
+//! Sessions, jobs, events and the trail.
+
+use claimtop::app::Msg;
+
+use super::super::stage::{SMALL, Stage, World, claim, task_board};
+use super::fleet::{busy, calm, on_duty};
+use super::{picture, pictures};
+
+#[test]
+fn sessions_show_who_holds_what_and_who_is_gone() {
+    pictures("sessions_busy", &mut on_duty().then("3"));
+}
+
+#[test]
+fn sessions_say_why_there_are_none() {
+    let mut stage = Stage::on(&busy()).then("3");
+    picture("sessions_loading", &mut stage, SMALL);
+    stage.tell(Msg::Holders { source: 0, holders: Ok(Vec::new()) });
+    picture("sessions_empty", &mut stage, SMALL);
+    stage.tell(Msg::Holders { source: 0, holders: Err("no such table: sessions".into()) });
+    picture("sessions_failed", &mut stage, SMALL);
+}
+
+#[test]
+fn jobs_are_counted_by_kind() {
+    pictures("jobs_busy", &mut on_duty().then("4"));
+}
+
+#[test]
+fn jobs_say_why_there_are_none() {
+    let mut stage = Stage::on(&busy()).then("4");
+    picture("jobs_loading", &mut stage, SMALL);
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()) });
+    picture("jobs_empty", &mut stage, SMALL);
+}
+
+#[test]
+fn events_tell_what_entered_and_left() {
+    let mut stage = Stage::on(&calm()).then("6");
+    picture("events_empty", &mut stage, SMALL);
+    stage.later("4s");
+    stage.poll(&busy());
+    stage.later("4s");
+    stage.poll_fails("unable to open database file: /srv/tasks.db");
+    stage.later("1m");
+    stage.poll(&World::of([task_board([claim("mail-9313").held_by("worker-12").lease_ran_out("5s")])]));
+    pictures("events_busy", &mut stage);
+}
+
+#[test]
+fn the_trail_shows_every_act() {
+    pictures("audit_busy", &mut on_duty().then("7 j"));
+}
+
+#[test]
+fn the_trail_says_why_it_is_empty() {
+    let mut stage = Stage::on(&busy()).then("7");
+    picture("audit_loading", &mut stage, SMALL);
+    stage.tell(Msg::Trail(Ok(Vec::new())));
+    picture("audit_empty", &mut stage, SMALL);
+    stage.tell(Msg::Trail(Err("audit.jsonl: permission denied".into())));
+    picture("audit_failed", &mut stage, SMALL);
+    let mut stage = on_duty().then("7 /");
+    stage.write("extend");
+    stage.press("enter");
+    picture("audit_filtered", &mut stage, SMALL);
+}

@@ -1,0 +1,253 @@
+//! A source and its boards, and what a poll of it finds.
+
+use claimtop::app::source::Poll;
+use claimtop::domain::claim::{Lease, Registry, Role};
+use claimtop::domain::close_up::{Horizon, Page, Whole};
+use claimtop::domain::recovery::Action;
+use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
+use claimtop::domain::snapshot::{BoardSnapshot, Counts, Gaps, Judged, Nature, Snapshot};
+use claimtop::domain::time::{Moment, Span};
+use claimtop::domain::verdict::Set;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::claims::Held;
+use super::span;
+
+/// A database with boards.
+#[derive(Debug, Clone)]
+pub struct World {
+    pub label: String,
+    pub read_only: Option<String>,
+    boards: Vec<Board>,
+    profile: String,
+    generic: bool,
+    clock_offset: Span,
+    horizon: Horizon,
+    read_whole: bool,
+    notices: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Board {
+    name: String,
+    nature: Nature,
+    held: Vec<Held>,
+    /// Claims that are counted, not loaded.
+    beyond: Counts,
+    /// How many of the worst are loaded.
+    window: usize,
+}
+
+fn board(name: &str, role: Role, deadline: DeadlineRule) -> Board {
+    let rules = Rules {
+        deadline,
+        thresholds: Thresholds::default(),
+        kinds: BTreeMap::new(),
+        clock_noise: Span::seconds(2),
+        tick: Span::millis(1),
+        session_tick: Span::millis(1),
+    };
+    let nature = Nature {
+        role,
+        rules,
+        fenced: Some(true),
+        self_heals_after: None,
+        acts: vec![Action::Reclaim, Action::Release, Action::Extend],
+    };
+    Board { name: name.into(), nature, held: Vec::new(), beyond: Counts::default(), window: 200 }
+}
+
+/// Tasks with leases, whose holders are registered as sessions.
+pub fn task_board(held: impl IntoIterator<Item = Held>) -> Board {
+    board("tasks", Role::Task, DeadlineRule::Lease).with(held)
+}
+
+/// Jobs that may take as long as their kind says: ten minutes.
+pub fn job_board(held: impl IntoIterator<Item = Held>) -> Board {
+    let mut board = board("jobs", Role::Job, DeadlineRule::Ttl);
+    board.nature.rules.thresholds.ttl = Some(Span::minutes(10));
+    let job = |mut held: Held| {
+        (held.claim.lease, held.claim.registry) = (Lease::Unwritten, Registry::None);
+        held
+    };
+    board.with(held.into_iter().map(job))
+}
+
+/// Locks that live as long as their holder does.
+pub fn lock_board(held: impl IntoIterator<Item = Held>) -> Board {
+    let mut board = board("locks", Role::Lock, DeadlineRule::Holder).with(held);
+    board.nature.acts = vec![Action::Reclaim, Action::Release];
+    for held in &mut board.held {
+        held.claim.lease = Lease::Unwritten;
+    }
+    board
+}
+
+impl Board {
+    fn with(mut self, held: impl IntoIterator<Item = Held>) -> Board {
+        self.held = held.into_iter().collect();
+        for (at, held) in self.held.iter_mut().enumerate() {
+            held.rowid = at as i64 + 1;
+        }
+        self
+    }
+
+    pub fn named(mut self, name: &str) -> Board {
+        self.name = name.into();
+        self
+    }
+
+    /// A late holder's finish counts for whoever has the claim then.
+    pub fn unfenced(mut self) -> Board {
+        self.nature.fenced = Some(false);
+        self
+    }
+
+    pub fn that_cannot(mut self, action: Action) -> Board {
+        self.nature.acts.retain(|known| *known != action);
+        self
+    }
+
+    pub fn that_heals_after(mut self, after: &str) -> Board {
+        self.nature.self_heals_after = Some(span(after));
+        self
+    }
+
+    /// Only so many of the worst are loaded.
+    pub fn loading(mut self, window: usize) -> Board {
+        self.window = window;
+        self
+    }
+
+    /// So many more, counted and not loaded.
+    pub fn with_beyond(mut self, set: Set, count: u64) -> Board {
+        self.beyond.set(set, count);
+        self.beyond.total += count;
+        self
+    }
+
+    pub fn judged(&self, now: Moment) -> Vec<Judged> {
+        self.held.iter().map(|held| held.judged(&self.nature.rules, now)).collect()
+    }
+
+    fn snapshot(&self, now: Moment) -> BoardSnapshot {
+        let all = self.judged(now);
+        let (mut counts, mut reasons) = (self.beyond, BTreeMap::new());
+        for judged in &all {
+            counts.add(&judged.verdict);
+            for reason in judged.verdict.reasons.iter() {
+                *reasons.entry(reason).or_default() += 1;
+            }
+        }
+        let mut worst: Vec<Judged> =
+            all.into_iter().filter(|judged| judged.verdict.headline() != Set::Healthy).collect();
+        worst.sort_by_key(|judged| {
+            (judged.verdict.headline(), judged.verdict.deadline.map_or(i64::MAX, Moment::micros))
+        });
+        worst.truncate(self.window);
+        BoardSnapshot {
+            board: self.name.clone(),
+            nature: Arc::new(self.nature.clone()),
+            counts,
+            reasons,
+            sessions: None,
+            backlog: BTreeMap::new(),
+            oldest_queued: None,
+            worst,
+            gaps: Gaps::default(),
+        }
+    }
+}
+
+impl World {
+    pub fn of(boards: impl IntoIterator<Item = Board>) -> World {
+        World {
+            label: "tasks.db".into(),
+            read_only: None,
+            boards: boards.into_iter().collect(),
+            profile: "taskqueue".into(),
+            generic: false,
+            clock_offset: Span::ZERO,
+            horizon: Horizon::default(),
+            read_whole: false,
+            notices: Vec::new(),
+        }
+    }
+
+    pub fn named(mut self, label: &str) -> World {
+        self.label = label.into();
+        self
+    }
+
+    pub fn read_only(mut self, why: &str) -> World {
+        self.read_only = Some(why.into());
+        self
+    }
+
+    /// Its tables could be anybody's.
+    pub fn generic(mut self) -> World {
+        self.generic = true;
+        self
+    }
+
+    /// The database's clock is ahead of ours by so much.
+    pub fn ahead_by(mut self, offset: &str) -> World {
+        self.clock_offset = span(offset);
+        self
+    }
+
+    /// So many deadlines in each of the coming minutes.
+    pub fn with_horizon(mut self, minutes: impl IntoIterator<Item = u64>) -> World {
+        self.horizon.minutes = minutes.into_iter().collect();
+        self
+    }
+
+    /// Its boards are small enough to be read whole.
+    pub fn read_whole(mut self) -> World {
+        self.read_whole = true;
+        self
+    }
+
+    pub fn noting(mut self, notice: &str) -> World {
+        self.notices.push(notice.into());
+        self
+    }
+
+    pub fn poll(&self, now: Moment) -> Poll {
+        let now = now.plus(self.clock_offset);
+        let whole = |board: &Board| Whole {
+            profile: self.profile.clone(),
+            board: board.name.clone(),
+            claims: board.judged(now),
+        };
+        let mut horizon = self.horizon.clone();
+        horizon.minutes.resize(30, 0);
+        let snapshot = Snapshot {
+            profile: self.profile.clone(),
+            generic: self.generic,
+            now,
+            clock_offset: self.clock_offset,
+            poll_cost: Span::micros(2_300),
+            boards: self.boards.iter().map(|board| board.snapshot(now)).collect(),
+            notices: self.notices.clone(),
+        };
+        Poll {
+            snapshots: vec![snapshot],
+            horizon: Some(horizon),
+            whole: self.read_whole.then(|| self.boards.iter().map(whole).collect()),
+        }
+    }
+
+    /// Rows `from..to` of a board, as a page.
+    pub fn page(&self, board: usize, from: usize, to: usize, now: Moment) -> Page {
+        let all = self.boards[board].judged(now.plus(self.clock_offset));
+        let to = to.min(all.len());
+        Page {
+            is_first: from == 0,
+            is_last: to == all.len(),
+            claims: all[from..to].to_vec(),
+            now: now.plus(self.clock_offset),
+        }
+    }
+}

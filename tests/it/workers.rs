@@ -1,0 +1,9 @@
+//! The worker's side of the five systems, on real files.
+
+mod coordination;
+mod executor_jobs;
+mod finalization;
+mod killed;
+mod merge_queue;
+mod processes;
+mod task_queue;
