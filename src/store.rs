@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod filter;
+pub mod postgres;
 pub mod source;
 pub mod sqlite;
 

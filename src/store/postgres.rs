@@ -1,0 +1,4 @@
+//! PostgreSQL databases.
+
+pub mod link;
+pub mod target;

@@ -1,0 +1,1 @@
+//! One connection to a server: every wait has an end.

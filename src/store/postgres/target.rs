@@ -1,0 +1,1 @@
+//! Which server, and how to prove who we are.
