@@ -10,7 +10,8 @@
 use claimtop::config::Config;
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::profile::Library;
-use claimtop::store::sqlite::{Effort, Options, Profiles, Reader};
+use claimtop::store::sqlite::Options;
+use claimtop::store::{Effort, Profiles, Reader};
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::process::Command;

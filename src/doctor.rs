@@ -18,8 +18,9 @@ mod permits;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;
+use crate::store::Reader;
 use crate::store::StoreError;
-use crate::store::sqlite::{Options, Reader};
+use crate::store::sqlite::Options;
 
 /// How one check went; the worst decides about the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,7 +16,7 @@ use crate::domain::claim::Claim;
 use crate::domain::close_up::{Cursor, Holder, Horizon, PageRequest, Whole};
 use crate::domain::time::Span;
 use crate::store::StoreError;
-use crate::store::sqlite::{Options, Prober, Reader, clock};
+use crate::store::{Options, Prober, Reader, clock};
 
 /// How to open a source, as often as it takes.
 pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
@@ -258,16 +258,16 @@ impl Work {
         &mut self,
         target: &Target,
     ) -> Result<Option<Box<crate::domain::close_up::Examined>>, StoreError> {
-        let Some(rowid) = target.rowid else { return Ok(None) };
+        let Some(mark) = &target.mark else { return Ok(None) };
         let address = target.claim.key.address();
-        let found = self.reader()?.examine(&target.profile, &target.board, rowid, &address)?;
+        let found = self.reader()?.examine(&target.profile, &target.board, mark, &address)?;
         Ok(found.map(Box::new))
     }
 
     /// What a claim is now: the outer nothing if that cannot be told, the inner if it is none.
     fn claim_of(&mut self, row: &Row) -> Option<Option<Claim>> {
-        let (rowid, address) = (row.judged.rowid?, row.claim().key.address());
-        let found = self.reader().ok()?.examine(&row.profile, &row.board, rowid, &address);
+        let (mark, address) = (row.judged.mark.clone()?, row.claim().key.address());
+        let found = self.reader().ok()?.examine(&row.profile, &row.board, &mark, &address);
         Some(found.ok()?.map(|examined| examined.judged.claim))
     }
 

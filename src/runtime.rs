@@ -29,7 +29,7 @@ use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::domain::time::Span;
 use crate::poller::{Opener, Poller, ProberMaker, Question, duration};
-use crate::store::sqlite::clock;
+use crate::store::clock;
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use clerk::{Clerk, Job};

@@ -1,14 +1,47 @@
-//! Databases: from a source and its profiles to snapshots.
+//! Databases: from a source and its profiles to snapshots, and from an act to changed rows.
 //!
 //! A store reads; what it reads is judged by the domain. It knows profiles and the domain, and
 //! must not know the command line, reports or the screen.
 
+pub mod act;
+mod actor;
+mod bind;
+mod bound;
 pub mod error;
 pub mod filter;
+mod fit;
+mod handle;
+pub mod image;
+pub mod listed;
+pub mod options;
 pub mod postgres;
+pub mod prober;
+mod reader;
+mod schema;
+pub mod seen;
+pub mod session;
 pub mod source;
 pub mod sqlite;
 
+pub use act::{Acted, Batch, Order, Pending, Tried};
+pub use actor::Actor;
 pub use error::StoreError;
 pub use filter::Filter;
+pub use fit::{Fit, FitBoard};
+pub use handle::Handle;
+pub use image::{Change, Image, RowAt, Side};
+pub use listed::{Listed, Tally, Trace};
+pub use options::{Effort, Options, Profiles};
+pub use prober::Prober;
+pub use reader::{Reader, fits};
+pub use seen::{Place, Seen};
+pub use session::{Ends, Holding, Registered};
 pub use source::Source;
+
+use crate::domain::time::Moment;
+
+/// This host's clock.
+pub fn clock() -> Moment {
+    let now = chrono::Utc::now().timestamp_micros();
+    Moment::from_micros(now).unwrap_or(Moment::EARLIEST)
+}

@@ -9,6 +9,7 @@ use super::source::Poll;
 use crate::domain::claim::{Claim, Process};
 use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::snapshot::Mark;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 
@@ -137,7 +138,7 @@ pub struct Target {
     pub id: RowId,
     pub profile: String,
     pub board: String,
-    pub rowid: Option<i64>,
+    pub mark: Option<Mark>,
     /// Stands for its state as it was drawn.
     pub seen: Option<String>,
     pub claim: Claim,

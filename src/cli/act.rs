@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::recovery::{Desk, Report};
 use crate::report::act::{json, text};
 use crate::store::Filter;
-use crate::store::sqlite::Seen;
+use crate::store::Seen;
 
 /// An act on one claim, or on a set.
 #[derive(Debug, Args)]
@@ -160,7 +160,7 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Resu
         limit: arguments.limit,
         ..Filter::default()
     };
-    desk.actor().reader().expect_board(arguments.board.as_deref())?;
+    desk.actor().expect_board(arguments.board.as_deref())?;
     let all = desk.actor().select(&filter)?;
     for (at, seen) in all.iter().enumerate() {
         if at == 0 || all[at - 1].place.profile != seen.place.profile {

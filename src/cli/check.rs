@@ -15,7 +15,7 @@ use crate::report::check::{Limit, Looked, Thresholds, json, plugin, text};
 use crate::report::json::line;
 use crate::report::paint::Paint;
 use crate::store::StoreError;
-use crate::store::sqlite::{Reader, clock};
+use crate::store::{Reader, clock};
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {

@@ -13,8 +13,7 @@ use crate::config::MouseUse;
 use crate::exit::Exit;
 use crate::poller::{Opener, ProberMaker};
 use crate::runtime::{self, Feed};
-use crate::store::Source;
-use crate::store::sqlite::{Effort, clock};
+use crate::store::{Effort, Options, clock};
 use crate::terminal::Mouse;
 use crate::ui::Theme;
 use crate::ui::theme::Depth;
@@ -68,25 +67,26 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
         whole: setup.config.census_slice,
     };
     let options = setup.options(word, effort).map_err(|error| error.to_string())?;
-    if !options.path.exists() {
+    let file = match &options {
+        Options::Sqlite(options) => Some(&options.path),
+        Options::Postgres(_) => None,
+    };
+    if let Some(path) = file.filter(|path| !path.exists()) {
         return Err(format!(
             "{}: there is no such file, and no such verb; check the path, or start the application that creates it \
              (--help lists the verbs)",
-            options.path.display()
+            path.display()
         ));
     }
     let label = setup.label(word);
     let reach = if setup.is_read_only(word) {
         Access::ReadOnly("asked for with --read-only or in the config".into())
-    } else if access(&options.path, Mode::WRITE_OK).is_err() {
+    } else if file.is_some_and(|path| access(path, Mode::WRITE_OK).is_err()) {
         Access::ReadOnly("you may not write this file".into())
     } else {
         Access::Write
     };
-    let engine = match setup.source(word) {
-        Source::Sqlite(_) => "sqlite",
-        Source::Postgres(_) => "postgres",
-    };
+    let engine = setup.source(word).engine();
     let (own, name) = (setup.clone(), word.to_owned());
     let open: Opener = Arc::new(move || own.options(&name, effort));
     let (own, name) = (setup.of_the_dead(), word.to_owned());

@@ -9,7 +9,7 @@ use crate::profile::library::Entry;
 use crate::report::doctor::{line, page};
 use crate::report::paint::Paint;
 use crate::store::StoreError;
-use crate::store::sqlite::Profiles;
+use crate::store::{Options, Profiles};
 
 pub fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut setup = setup.clone();
@@ -49,7 +49,10 @@ fn exit_of(diagnosis: &Diagnosis) -> Exit {
 }
 
 fn patient(setup: &Setup, word: &str) -> Result<Patient, StoreError> {
-    let options = setup.options(word, setup.effort())?;
+    let options = match setup.options(word, setup.effort())? {
+        Options::Sqlite(options) => options,
+        Options::Postgres(_) => return Err(StoreError::NoPostgres { source_name: setup.label(word) }),
+    };
     let name = setup.config.named(word);
     Ok(Patient {
         profiles: profiles(setup, &options.profiles)?,

@@ -9,7 +9,7 @@ use crate::domain::time::Moment;
 use crate::exit::Exit;
 use crate::report::list::{Layout, Line, TRACE_HEADINGS, table, trace_csv, trace_json, trace_table};
 use crate::report::paint::{Paint, terminal_width};
-use crate::store::sqlite::Listed;
+use crate::store::Listed;
 use crate::store::{Filter, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use super::setup::Setup;
 use crate::domain::close_up::Holder;
 use crate::exit::Exit;
 use crate::report::holders::{line, table};
+use crate::store::Reader;
 use crate::store::StoreError;
-use crate::store::sqlite::Reader;
 
 pub fn run(setup: &Setup, word: &str, session: Option<&str>) -> Exit {
     let mut setup = setup.clone();

@@ -9,7 +9,7 @@ use crate::profile::format::Profile;
 use crate::profile::library::Entry;
 use crate::report::table::{Cell, render};
 use crate::store::StoreError;
-use crate::store::sqlite::{Fit, fits};
+use crate::store::{Fit, fits};
 
 pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
     match verb {

@@ -11,7 +11,7 @@ use crate::domain::visible::visible;
 use crate::exit::Exit;
 use crate::recovery::{Desk, Report};
 use crate::report::act::{json, text};
-use crate::store::sqlite::{Ends, Holding};
+use crate::store::{Ends, Holding};
 
 pub fn release(setup: &Setup, desk: &mut Desk, session: &str, how: &How) -> Result<Exit, Refusal> {
     let holding = desk.actor().held_by(session)?;
@@ -69,8 +69,7 @@ fn preview(desk: &mut Desk, holding: &Holding) -> String {
         preview.push_str("  it is not registered (any more): there is no session to end\n");
     }
     for registered in &holding.registered {
-        let address = desk.actor().session_address(registered);
-        let (profile, _) = desk.actor().registry_of(registered);
+        let (address, profile) = (registered.address(), &registered.profile);
         preview.push_str(&match registered.ends {
             Ends::Described => format!("  {address}  and then the session itself\n"),
             Ends::Undescribed => {

@@ -11,8 +11,8 @@ use crate::domain::time::{Moment, Span};
 use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
-use crate::store::sqlite::{Effort, Options, Prober, Profiles, SqliteStore};
-use crate::store::{Source, StoreError};
+use crate::store::{Effort, Handle, Options, Prober, Profiles};
+use crate::store::{Source, StoreError, sqlite};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -98,14 +98,14 @@ impl Setup {
     }
 
     /// Has a thread open the source that `word` means.
-    pub async fn open(&self, word: &str) -> Result<SqliteStore, StoreError> {
-        SqliteStore::open(self.options(word, self.effort())?).await
+    pub async fn open(&self, word: &str) -> Result<Handle, StoreError> {
+        Handle::open(self.options(word, self.effort())?).await
     }
 
     /// How to read the source that `word` means.
     pub fn options(&self, word: &str, effort: Effort) -> Result<Options, StoreError> {
         match self.source(word) {
-            Source::Sqlite(path) => Ok(Options {
+            Source::Sqlite(path) => Ok(Options::Sqlite(sqlite::Options {
                 path,
                 profiles: self.profiles(self.config.named(word))?,
                 operator: self.config.operator(self.config.named(word)),
@@ -114,7 +114,7 @@ impl Setup {
                 poll_timeout: duration(self.config.poll_timeout),
                 frozen_at: self.now,
                 prober: self.check_pid.then(|| self.prober(self.config.named(word))),
-            }),
+            })),
             Source::Postgres(url) => Err(StoreError::NoPostgres { source_name: url }),
         }
     }

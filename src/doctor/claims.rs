@@ -4,7 +4,8 @@ use super::{Check, Patient, count};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
-use crate::store::sqlite::{Effort, Listed, Options, Reader};
+use crate::store::sqlite::Options;
+use crate::store::{Effort, Listed, Reader};
 use crate::store::{Filter, StoreError};
 
 /// Twelve of the usual intervals of a sweep: whoever cleans up has been there by then.

@@ -2,7 +2,8 @@
 
 use super::{Check, Patient, State};
 use crate::profile::format::Profile;
-use crate::store::sqlite::{Fit, Profiles, fits};
+use crate::store::sqlite::fits;
+use crate::store::{Fit, Profiles};
 
 pub fn look(patient: &Patient) -> Vec<Check> {
     let found = match fits(&patient.options, patient.profiles.clone()) {

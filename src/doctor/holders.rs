@@ -7,7 +7,7 @@ use super::{Check, Patient, count};
 use crate::domain::claim::{HoldersOn, Process};
 use crate::domain::close_up::Holder;
 use crate::domain::value::Value;
-use crate::store::sqlite::Reader;
+use crate::store::Reader;
 
 const NAME: &str = "holders";
 

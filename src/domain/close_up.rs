@@ -2,21 +2,23 @@
 //! kinds, the holders, the coming minutes.
 
 use super::claim::Worker;
-use super::snapshot::Judged;
+use super::snapshot::{Judged, Mark};
 use super::time::{Moment, Reading, Span};
 use super::value::Value;
 
 /// From where a page is read, in the order of the rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Cursor {
     First,
-    After(i64),
-    Before(i64),
+    /// Beginning with this row, if it is still there.
+    From(Mark),
+    After(Mark),
+    Before(Mark),
     Last,
 }
 
 /// Which page of which board.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PageRequest {
     pub profile: String,
     pub board: String,

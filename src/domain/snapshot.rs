@@ -7,6 +7,7 @@ use super::claim::{Claim, Role};
 use super::recovery::Action;
 use super::rules::Rules;
 use super::time::{Moment, Span};
+use super::value::Key;
 use super::verdict::{Reason, Set, Verdict};
 
 /// One poll of one source under one profile.
@@ -124,7 +125,14 @@ pub struct Judged {
     /// Stands for the state of the row as it was read.
     pub seen: Option<String>,
     /// Where its row is, for a second look.
-    pub rowid: Option<i64>,
+    pub mark: Option<Mark>,
+}
+
+/// Where a row is, in the order in which its board is paged through.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    Rowid(i64),
+    Key(Key),
 }
 
 /// What a poll left uncounted because no index could answer it.

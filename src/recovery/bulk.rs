@@ -8,7 +8,7 @@ use super::perform::{Desk, RecoveryError, Report};
 use super::scribe::Scribe;
 use super::trail::{Lines, Record, Stage, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
-use crate::store::sqlite::{Actor, Batch, Order, Seen, Tried};
+use crate::store::{Actor, Batch, Order, Seen, Tried};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -20,8 +20,8 @@ const MOST_AT_ONCE: usize = 10_000;
 /// What came of one transaction.
 struct Done {
     reports: Vec<Report>,
-    /// How long it kept other writers out.
-    held: Duration,
+    /// How long it kept other writers out, if it did.
+    held: Option<Duration>,
     /// When it let them in again.
     released: Instant,
     /// Shortens the log of the database meanwhile.
@@ -30,7 +30,7 @@ struct Done {
 
 impl Done {
     fn one(report: Report) -> Done {
-        Done { reports: vec![report], held: Duration::ZERO, released: Instant::now(), log: None }
+        Done { reports: vec![report], held: Some(Duration::ZERO), released: Instant::now(), log: None }
     }
 }
 
@@ -57,7 +57,7 @@ impl Desk {
             };
             let Done { reports, held, released, log } = done;
             rest = &rest[reports.len()..];
-            if reports.len() < batch.len() {
+            if let (Some(held), true) = (held, reports.len() < batch.len()) {
                 budget = next_budget(budget, held);
             }
             // All of them are done: also who wants no more has to hear of each.
@@ -68,7 +68,7 @@ impl Desk {
             if !go_on {
                 return Ok(Ended::Early(paused));
             }
-            if !rest.is_empty() {
+            if let (Some(held), false) = (held, rest.is_empty()) {
                 paused += pause(held, released);
             }
             // It never fails; and the next batch should not begin before it is done.
@@ -90,22 +90,24 @@ impl Desk {
         let id = new_action_id();
         let order = Order { action, word, action_id: &id, dry_run: false };
         let mut of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
-        let intents = RefCell::new((Lines::default(), Ok(()), None));
+        let intents = RefCell::new((Lines::default(), Ok(()), None, None));
         let Batch { tried, held, log } = actor.act_batch(
             all,
             &order,
             budget,
             &mut |number, pending| {
-                let (lines, added, db_at) = &mut *intents.borrow_mut();
+                let (lines, added, db_at, transaction) = &mut *intents.borrow_mut();
                 *db_at = Some(pending.db_at);
+                transaction.clone_from(&pending.transaction);
                 if added.is_ok() {
                     *added = lines.add(&scribe.line(number, pending));
                 }
             },
             &mut || {
-                let (lines, added, db_at) = &mut *intents.borrow_mut();
+                let (lines, added, db_at, transaction) = &mut *intents.borrow_mut();
                 std::mem::replace(added, Ok(())).map_err(|error| error.to_string())?;
                 of.db_at = db_at.map(|at| at.rfc3339());
+                of.transaction = transaction.take();
                 trail.append_batch(&of, lines).map_err(|error| error.to_string())
             },
         )?;
@@ -118,7 +120,7 @@ impl Desk {
             report.confess(unwritten.as_ref());
             report
         });
-        Ok(Done { reports: reports.collect(), held, released, log: Some(log) })
+        Ok(Done { reports: reports.collect(), held, released, log })
     }
 }
 

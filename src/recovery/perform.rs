@@ -10,7 +10,7 @@ use super::scribe::{By, Scribe};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
-use crate::store::sqlite::{Acted, Actor, Options, Order, Seen, Side, Tried};
+use crate::store::{Acted, Actor, Options, Order, Seen, Side, Tried};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -59,15 +59,19 @@ pub struct Desk {
 }
 
 impl Desk {
-    pub fn open(options: Options, source: &str, trail: &Path) -> Result<Desk, RecoveryError> {
+    pub fn open(options: impl Into<Options>, source: &str, trail: &Path) -> Result<Desk, RecoveryError> {
         let trail = Trail::open(trail)?;
-        Desk::at(options, source, trail)
+        Desk::at(options.into(), source, trail)
     }
 
     /// A desk where acts can only be rehearsed: it makes no journal and writes to none.
-    pub fn rehearsing(options: Options, source: &str, trail: &Path) -> Result<Desk, RecoveryError> {
+    pub fn rehearsing(
+        options: impl Into<Options>,
+        source: &str,
+        trail: &Path,
+    ) -> Result<Desk, RecoveryError> {
         let trail = Trail::read_only(trail)?;
-        Desk::at(options, source, trail)
+        Desk::at(options.into(), source, trail)
     }
 
     fn at(options: Options, source: &str, trail: Trail) -> Result<Desk, RecoveryError> {

@@ -5,7 +5,8 @@ use serde_json::{Value as Json, json};
 use super::trail::{Evidence, Line, Record, Stage, Who};
 use crate::domain::recovery::{Outcome, Word};
 use crate::domain::verdict::Reason;
-use crate::store::sqlite::{Acted, Actor, Order, Pending, Registered, Seen, Side, clock};
+use crate::store::session::END;
+use crate::store::{Acted, Actor, Order, Pending, Registered, Seen, Side, clock};
 
 /// In whose name acts are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,7 @@ impl Scribe<'_> {
             before: pending.before.clone(),
             after: pending.after.clone(),
             db_at: Some(pending.db_at.rfc3339()),
+            transaction: pending.transaction.clone(),
             ..self.of_claim(Stage::Intent, order, pending.seen, &pending.address)
         }
     }
@@ -115,21 +117,13 @@ impl Scribe<'_> {
     }
 
     /// The end of a session: about to be done, or done.
-    pub(super) fn end(
-        &self,
-        stage: Stage,
-        actor: &Actor,
-        seen: &Registered,
-        id: &str,
-        acted: &Acted,
-    ) -> Record {
-        let (profile, table) = actor.registry_of(seen);
+    pub(super) fn end(&self, stage: Stage, seen: &Registered, id: &str, acted: &Acted) -> Record {
         let is_outcome = stage == Stage::Outcome;
         let image = |side| if is_outcome { Json::Null } else { acted.images(side) };
         Record {
-            profile,
-            board: table,
-            address: actor.session_address(seen),
+            profile: seen.profile.clone(),
+            board: seen.table.clone(),
+            address: seen.address(),
             holder: seen.id.text(),
             evidence: json!({
                 "given_up": seen.is_stale,
@@ -143,7 +137,8 @@ impl Scribe<'_> {
             db_at: (!is_outcome).then(|| clock().rfc3339()),
             outcome: is_outcome.then(|| acted.outcome.as_str().into()),
             why: acted.outcome.why().filter(|_| is_outcome).map(str::to_owned),
-            ..self.blank(stage, id, Actor::END)
+            transaction: acted.transaction.clone(),
+            ..self.blank(stage, id, END)
         }
     }
 
@@ -180,6 +175,7 @@ impl Scribe<'_> {
             outcome: None,
             why: None,
             refers_to: None,
+            transaction: None,
             tool: tool(),
         }
     }

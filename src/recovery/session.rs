@@ -5,11 +5,12 @@ use super::perform::{Desk, RecoveryError, Report};
 use super::scribe::Scribe;
 use super::trail::{Stage, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
-use crate::store::sqlite::{Acted, Actor, Ends, Holding, Registered, Side};
+use crate::store::session::END;
+use crate::store::{Acted, Ends, Holding, Registered, Side};
 
 impl Desk {
     /// Releases everything that was seen to be held, then ends the session where the profile says
-    /// how; `each` hears of every act, the end last, and may stop it with `false`. [`Actor::held_by`]
+    /// how; `each` hears of every act, the end last, and may stop it with `false`. [`crate::store::Actor::held_by`]
     /// is the look before it.
     ///
     /// If the session or one of its claims takes more than was said, nothing is done, and a single
@@ -65,12 +66,12 @@ impl Desk {
         let Desk { actor, trail, who, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();
-        let acted = actor.end_session(session, word, &id, &mut |actor, acted| {
-            let intent = scribe.end(Stage::Intent, actor, session, &id, acted);
+        let acted = actor.end_session(session, word, &id, &mut |acted| {
+            let intent = scribe.end(Stage::Intent, session, &id, acted);
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         })?;
         // The act is done and its intent is on record; the outcome can be found out from the rows.
-        let unwritten = trail.append(&[scribe.end(Stage::Outcome, actor, session, &id, &acted)]).err();
+        let unwritten = trail.append(&[scribe.end(Stage::Outcome, session, &id, &acted)]).err();
         let mut report = self.ended(session, id, acted);
         report.preview.clear();
         report.confess(unwritten.as_ref());
@@ -80,9 +81,9 @@ impl Desk {
     fn ended(&self, session: &Registered, action_id: String, acted: Acted) -> Report {
         Report {
             action_id,
-            action: Actor::END.into(),
+            action: END.into(),
             id: session.id.text().unwrap_or_default(),
-            address: self.actor.session_address(session),
+            address: session.address(),
             holder: session.id.text(),
             before: acted.images(Side::Before),
             after: acted.images(Side::After),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::perform::{Desk, RecoveryError};
 use super::trail::{Entry, Position, Record, Stage};
-use crate::store::sqlite::{Change, Side, clock};
+use crate::store::{Change, Side, clock};
 
 impl Desk {
     /// Finds out what became of acts on this source whose outcome was never written: by the row of
@@ -54,11 +54,12 @@ impl Desk {
         Ok((open, end))
     }
 
-    /// Done, not done, or neither can be shown. An undo has no row in the audit table, so only its
-    /// images can tell.
+    /// Done, not done, or neither can be shown. An undo of SQLite has no row in the audit table, so
+    /// only its images can tell.
     fn became(&mut self, record: &Record, changes: &[Change]) -> Result<Option<bool>, RecoveryError> {
-        if record.action != "undo" {
-            return Ok(self.actor.became(&record.action_id, changes)?);
+        let transaction = record.transaction.as_deref();
+        if record.action != "undo" || transaction.is_some() {
+            return Ok(self.actor.became(&record.action_id, transaction, changes)?);
         }
         if self.actor.matches(changes, Side::Before)? {
             return Ok(Some(false));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::perform::{Desk, RecoveryError, Report};
 use super::scribe::tool;
 use super::trail::{Entry, Record, Stage, new_action_id};
-use crate::store::sqlite::{Change, Side, clock};
+use crate::store::{Change, Side, clock};
 
 impl Desk {
     /// Takes back what an act of the trail did, if every row is still as it left them.
@@ -62,10 +62,12 @@ impl Desk {
             outcome: None,
             why: None,
             refers_to: Some(action_id.clone()),
+            transaction: None,
             tool: tool(),
             ..record.clone()
         };
-        let acted = actor.undo(&changes, false, &mut |_| {
+        let acted = actor.undo(&changes, false, &mut |acted| {
+            written.transaction.clone_from(&acted.transaction);
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
         })?;
         written.stage = Stage::Outcome;

@@ -11,7 +11,7 @@ use crate::domain::time::{Moment, Reading, Span};
 use crate::domain::value::{Value, percent};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::{escape, visible};
-use crate::store::sqlite::{Listed, Trace};
+use crate::store::{Listed, Trace};
 
 /// A claim as it goes out.
 #[derive(Debug, Serialize)]

@@ -13,7 +13,7 @@ use crate::poller::{Opener, ProberMaker};
 use crate::recovery::trail::Trail;
 use crate::recovery::{Desk, Report};
 use crate::store::Filter;
-use crate::store::sqlite::{Ends, Holding, Seen, clock};
+use crate::store::{Ends, Holding, Seen, clock};
 
 #[derive(Debug)]
 pub enum Job {
@@ -115,7 +115,7 @@ impl Work {
         let folder = Trail::default_folder()
             .ok_or("no act without its record, and no folder for it is known; set XDG_STATE_HOME")?;
         let mut options = door().map_err(|error| error.to_string())?;
-        options.prober = Some((self.probers)());
+        options.ask_the_kernel_by((self.probers)());
         let mut desk =
             Desk::open(options, &self.labels[self.source], &folder).map_err(|error| error.to_string())?;
         // What an earlier act left open is found out before anything else is done.

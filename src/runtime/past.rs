@@ -57,7 +57,8 @@ fn images(before: &Json, after: &Json) -> Vec<String> {
     let mut lines = Vec::new();
     for (was, is) in before.iter().zip(after) {
         let table = was["table"].as_str().unwrap_or_default();
-        lines.push(format!("{table} {}", was["rowid"]));
+        let at = was.get("rowid").or_else(|| was.get("key")).unwrap_or(&Json::Null);
+        lines.push(format!("{table} {at}"));
         match (was["row"].as_object(), is["row"].as_object()) {
             (Some(was), Some(is)) => {
                 for (column, value) in was {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::ground::Ground;
 use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading};
-use crate::store::sqlite::Seen;
+use crate::store::Seen;
 
 /// Times are milliseconds since 1970, spans milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]

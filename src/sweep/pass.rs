@@ -16,7 +16,7 @@ use crate::domain::verdict::{Reason, Set};
 use crate::recovery::perform::RecoveryError;
 use crate::recovery::{Desk, Report};
 use crate::store::Filter;
-use crate::store::sqlite::Seen;
+use crate::store::Seen;
 
 /// A claim that may be taken.
 struct Candidate {
@@ -72,9 +72,9 @@ impl<'a> Pass<'a> {
     }
 
     fn look(&mut self) -> Result<Vec<Snapshot>, SweepError> {
-        let reader = self.desk.actor().reader();
+        let actor = self.desk.actor();
         let board = self.orders.board.as_deref();
-        let snapshots = reader.expect_board(board).and_then(|()| reader.poll());
+        let snapshots = actor.expect_board(board).and_then(|()| actor.poll());
         Ok(snapshots.map_err(RecoveryError::from)?)
     }
 

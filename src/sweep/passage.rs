@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 
 use crate::domain::time::{Moment, Span};
-use crate::store::sqlite::clock;
+use crate::store::clock;
 
 /// What the two clocks of this machine show: the one that people set, and the one that counts from
 /// the start and goes on while the machine sleeps.

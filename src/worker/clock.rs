@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::domain::time::{Moment, Span};
-use crate::store::sqlite::clock;
+use crate::store::clock;
 
 /// A clock that every operation asks once.
 #[derive(Debug, Clone, Default)]

@@ -136,5 +136,5 @@ impl Scene {
 }
 
 fn now() -> i64 {
-    claimtop::store::sqlite::clock().micros() / 1_000
+    claimtop::store::clock().micros() / 1_000
 }

@@ -108,6 +108,7 @@ fn intent() -> Record {
         outcome: None,
         why: None,
         refers_to: None,
+        transaction: None,
         tool: "claimtop 0.1.0".into(),
     }
 }

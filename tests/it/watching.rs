@@ -9,7 +9,8 @@ use claimtop::domain::snapshot::Snapshot;
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Reason;
 use claimtop::profile::Library;
-use claimtop::store::sqlite::{Effort, Options, Profiles, Reader};
+use claimtop::store::sqlite::Options;
+use claimtop::store::{Effort, Profiles, Reader};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::mpsc;
@@ -197,7 +198,7 @@ fn counted(snapshot: &Snapshot) -> [u64; 7] {
 #[test]
 fn the_clock_alone_moves_claims_from_set_to_set() {
     let database = Database::new(COORDINATION);
-    let now = claimtop::store::sqlite::clock().micros() / 1_000;
+    let now = claimtop::store::clock().micros() / 1_000;
     let edges = [-30 * MINUTE, 0, 5 * MINUTE];
     database.connection.execute_batch("BEGIN").expect("a transaction");
     // A claim passes each of the edges every millisecond from now on, for longer than this runs.

@@ -20,7 +20,7 @@ impl Row {
             id: self.id.clone(),
             profile: self.profile.clone(),
             board: self.board.clone(),
-            rowid: self.judged.rowid,
+            mark: self.judged.mark.clone(),
             seen: self.judged.seen.clone(),
             claim: self.judged.claim.clone(),
         }

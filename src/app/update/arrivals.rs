@@ -254,9 +254,9 @@ impl Model {
 
     /// The page that is shown, read again.
     pub(super) fn load_page_again(&mut self) -> Vec<Effect> {
-        let first = self.browsed.rows.first().and_then(|row| row.judged.rowid);
+        let first = self.browsed.rows.first().and_then(|row| row.judged.mark.clone());
         let from = match first {
-            Some(rowid) if !self.browsed.is_first => Cursor::After(rowid.saturating_sub(1)),
+            Some(mark) if !self.browsed.is_first => Cursor::From(mark),
             _ => Cursor::First,
         };
         self.load_page(from, Landing::Stay)

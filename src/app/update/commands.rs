@@ -80,7 +80,7 @@ impl Model {
             && let Some(at) = at
         {
             let ends = if steps < 0 { at == 0 } else { at + 1 >= items.len() };
-            let rowid = |row: Option<&Row>| row.and_then(|row| row.judged.rowid);
+            let mark = |row: Option<&Row>| row.and_then(|row| row.judged.mark.clone());
             match (steps < 0, steps) {
                 (_, isize::MIN) if !self.browsed.is_first => {
                     return self.load_page(Cursor::First, Landing::Top);
@@ -89,12 +89,12 @@ impl Model {
                     return self.load_page(Cursor::Last, Landing::Bottom);
                 }
                 (true, _) if ends && !self.browsed.is_first => {
-                    if let Some(row) = rowid(self.browsed.rows.first()) {
+                    if let Some(row) = mark(self.browsed.rows.first()) {
                         return self.load_page(Cursor::Before(row), Landing::Bottom);
                     }
                 }
                 (false, _) if ends && !self.browsed.is_last => {
-                    if let Some(row) = rowid(self.browsed.rows.last()) {
+                    if let Some(row) = mark(self.browsed.rows.last()) {
                         return self.load_page(Cursor::After(row), Landing::Top);
                     }
                 }

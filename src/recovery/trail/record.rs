@@ -47,6 +47,9 @@ pub struct Record {
     pub why: Option<String>,
     /// The action that an undo undoes.
     pub refers_to: Option<String>,
+    /// The database's own number of the transaction, where it can be asked what became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<String>,
     /// claimtop and its version
     pub tool: String,
 }

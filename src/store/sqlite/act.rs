@@ -3,17 +3,18 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::actor::Order;
 use super::cell::bound;
-use super::look::Seen;
+use super::image::InFile;
 use super::run::{bind_known, now_value, time_value};
-use super::schema::{Schema, Table, quoted};
 use super::watch::Watch;
 use crate::domain::claim::Claim;
 use crate::domain::recovery::Action;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Reason;
-use crate::profile::format::{Act, Board, Profile};
+use crate::profile::format::{Act, Profile};
+use crate::store::act::{Order, act_of};
+use crate::store::schema::{Schema, Table, quoted};
+use crate::store::seen::Seen;
 
 /// What runs, in order, and the values it runs with.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ pub fn guarded(
     conditions: &str,
     verb: &str,
 ) -> Result<String, String> {
-    let target = format!("{} AS {alias}", quoted(&table.name));
+    let target = format!("{} AS {alias}", table.sql);
     if act.delete {
         return Ok(format!("DELETE FROM {target} WHERE {conditions}"));
     }
@@ -87,15 +88,6 @@ pub fn guarded(
         return Err(format!("none of the columns that {verb} sets is in this database"));
     }
     Ok(format!("UPDATE {target} SET {} WHERE {conditions}", set.join(", ")))
-}
-
-pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
-    match action {
-        Action::Reclaim => board.reclaim.as_ref(),
-        Action::Release => board.release.as_ref(),
-        Action::Extend => board.extend.as_ref(),
-        Action::Requeue => board.requeue.as_ref(),
-    }
 }
 
 /// The values that a profile's expressions may name.

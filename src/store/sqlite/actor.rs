@@ -5,67 +5,25 @@
 //! as a guard, and recorded before the commit.
 
 use rusqlite::Connection;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::act::{Statements, statements};
 use super::audit_table;
-use super::image::{Change, Image, Side};
-use super::look::{Place, Seen};
+use super::image::InFile;
 use super::open::{self, Identity};
-use super::reader::{Options, Reader, clock};
+use super::reader::{Options, Reader};
 use super::run::bind_known;
-use super::schema::Schema;
 use super::touched;
 use super::watch::Watch;
-use crate::domain::recovery::{Action, Outcome, Word, permit};
+use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reason, Set};
-use crate::domain::visible::visible;
-use crate::store::StoreError;
-
-/// An act that is ready to be committed, for the record.
-#[derive(Debug)]
-pub struct Pending<'a> {
-    pub seen: &'a Seen,
-    pub profile: &'a str,
-    pub board: &'a str,
-    pub address: String,
-    pub before: Json,
-    pub after: Json,
-    pub db_at: Moment,
-}
-
-/// What came of an act.
-#[derive(Debug)]
-pub struct Acted {
-    pub outcome: Outcome,
-    pub changes: Vec<Change>,
-    /// The statements with their values, for a dry run.
-    pub preview: Vec<String>,
-}
-
-impl Acted {
-    pub(super) fn nothing(outcome: Outcome) -> Acted {
-        Acted { outcome, changes: Vec::new(), preview: Vec::new() }
-    }
-
-    pub fn images(&self, side: Side) -> Json {
-        Json::Array(self.changes.iter().map(|change| change.json(side)).collect())
-    }
-}
-
-/// Writes the record of a pending act; an error means that the act must not be.
-pub type Recorder<'a> = dyn FnMut(&Pending<'_>) -> Result<(), String> + 'a;
-
-/// How an act is to be done.
-#[derive(Debug, Clone)]
-pub struct Order<'a> {
-    pub action: Action,
-    pub word: &'a Word,
-    pub action_id: &'a str,
-    /// Everything but the commit.
-    pub dry_run: bool,
-}
+use crate::store::act::{
+    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+};
+use crate::store::image::{Change, Image, RowAt, Side};
+use crate::store::schema::Schema;
+use crate::store::seen::{Place, Seen};
+use crate::store::{StoreError, clock};
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -94,7 +52,7 @@ impl Actor {
             writer.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
         })?;
         if version != self.schema_version {
-            self.schema = self.write("reading the schema", Schema::read)?;
+            self.schema = self.write("reading the schema", super::schema::read)?;
             self.schema_version = version;
         }
         Ok(())
@@ -196,15 +154,13 @@ impl Actor {
         let now = self.now();
         let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
         if seen.place.board >= boards {
-            return Ok(Acted::nothing(Outcome::Moved("the tables have changed since it was seen".into())));
+            return Ok(Acted::nothing(Outcome::Moved(TABLES_CHANGED.into())));
         }
         let fresh = self.look(&self.writer, seen.place, now)?;
         let Some(fresh) = fresh else {
-            return Ok(Acted::nothing(Outcome::Moved(
-                "it is claimed no longer: finished or released".into(),
-            )));
+            return Ok(Acted::nothing(Outcome::Moved(NO_LONGER_CLAIMED.into())));
         };
-        if let Some(what) = moved(seen, &fresh) {
+        if let Some(what) = seen.moved(&fresh) {
             return Ok(Acted::nothing(Outcome::Moved(what)));
         }
         let judged = &fresh.judged;
@@ -225,7 +181,7 @@ impl Actor {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
         };
-        let acted = Acted { outcome: Outcome::Applied, changes, preview };
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction: None };
         if order.dry_run {
             return Ok(acted);
         }
@@ -237,6 +193,7 @@ impl Actor {
             before: acted.images(Side::Before),
             after: acted.images(Side::After),
             db_at: now,
+            transaction: None,
         };
         if let Err(problem) = record(&pending) {
             return Ok(Acted::nothing(Outcome::Refused(format!(
@@ -260,8 +217,7 @@ impl Actor {
         if self.schema.table(audit_table::NAME).is_none() {
             return Ok(());
         }
-        let entry = json!({"action": note.action, "address": note.address, "reason": note.word.reason,
-            "before": before, "after": after});
+        let entry = note.entry(before, after);
         self.write("writing the record", |writer| {
             audit_table::insert(writer, &action_id(), &at.rfc3339(), &entry)
         })
@@ -293,56 +249,20 @@ impl Actor {
         if statements.is_alone() && !self.schema.is_entangled(&table.name) {
             let before = Some(row.clone());
             if self.write("acting", |writer| statements.run_act(writer))? != 1 {
-                return Ok(Err(Outcome::Moved("it changed at the last moment".into())));
+                return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into())));
             }
             let after = self.write("reading it again", |writer| Image::read(writer, table, rowid))?;
-            return Ok(Ok(vec![Change { table: table.name.clone(), rowid, before, after }]));
+            return Ok(Ok(vec![Change {
+                table: table.name.clone(),
+                at: RowAt::Rowid(rowid),
+                before,
+                after,
+            }]));
         }
         let outcome = touched::run(&mut self.writer, &self.schema, |writer| statements.run_all(writer));
         match outcome.map_err(|error| self.reader.sentence(&error, "acting"))? {
             Some(changes) => Ok(Ok(changes)),
-            None => Ok(Err(Outcome::Moved("it changed at the last moment".into()))),
+            None => Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))),
         }
     }
-}
-
-/// What the audit table keeps of an act besides its images.
-pub(super) struct Note<'a> {
-    pub(super) action: &'a str,
-    pub(super) address: &'a str,
-    pub(super) word: &'a Word,
-}
-
-/// What has changed since the claim was seen, if anything has that matters.
-fn moved(seen: &Seen, fresh: &Seen) -> Option<String> {
-    let (was, is) = (&seen.judged.claim, &fresh.judged.claim);
-    let holder = is.holder.as_deref().map_or_else(|| "nobody".into(), visible);
-    let rests_on_session = [Reason::SessionStale, Reason::SessionMissing]
-        .iter()
-        .any(|reason| seen.judged.verdict.reasons.contains(*reason));
-    if seen.row == fresh.row {
-        if rests_on_session && seen.session != fresh.session {
-            return Some("its session beats again, or is registered again".into());
-        }
-        // What it was judged by may lie in other rows than these two: a lock that is renewed instead.
-        let taken =
-            |seen: &Seen| [Set::Stale, Set::Orphaned].iter().any(|set| seen.judged.verdict.is_in(*set));
-        return (taken(seen) && !taken(fresh)).then(|| {
-            format!("it is {} now: {holder} has shown a sign of life", fresh.judged.verdict.headline())
-        });
-    }
-    Some(if was.holder != is.holder {
-        format!("taken by {holder}")
-    } else if was.claimed_at != is.claimed_at {
-        format!("claimed again by {holder}")
-    } else if was.beat_at != is.beat_at || was.lease != is.lease {
-        match is.beat_at.at() {
-            Some(beat) => format!("renewed {} ago by {holder}", fresh.now.since(beat)),
-            None => format!("renewed by {holder}"),
-        }
-    } else if was.kind != is.kind {
-        "its state changed".into()
-    } else {
-        "its row changed".into()
-    })
 }

@@ -3,7 +3,6 @@
 use rusqlite::Connection;
 use rusqlite::types::{Value as SqlValue, ValueRef};
 
-use super::bound::BoundBoard;
 use super::functions::unpack;
 use super::hop::hop;
 use super::plan::{Driver, Planned};
@@ -12,6 +11,7 @@ use super::rowset::RowSet;
 use super::run::{all_bindings, bind_known};
 use super::watch::Since;
 use crate::domain::time::Moment;
+use crate::store::bound::BoundBoard;
 
 /// A probe and its answer.
 #[derive(Debug)]

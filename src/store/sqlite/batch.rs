@@ -1,64 +1,17 @@
 //! Many acts in one short transaction: a guarded statement and a result for each row, one record
 //! for all.
 
-use serde_json::Value as Json;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::actor::{Acted, Actor, Order, Pending};
+use super::actor::Actor;
 use super::audit_table;
-use super::image::{Change, Side};
-use super::look::Seen;
 use super::open;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
-
-/// Hears of every act that is ready to be committed, with its number.
-pub type Collect<'a> = dyn FnMut(usize, &Pending<'_>) + 'a;
-/// Writes the record of all of them; an error means that none of them must be.
-pub type Flush<'a> = dyn FnMut() -> Result<(), String> + 'a;
-
-/// What came of the acts of one transaction.
-#[derive(Debug)]
-pub struct Batch {
-    /// One result for each claim that was tried, in order; at least one.
-    pub tried: Vec<Tried>,
-    /// How long other writers were kept out.
-    pub held: Duration,
-    /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
-    /// waiting.
-    pub log: JoinHandle<()>,
-}
-
-/// What came of one act among many.
-#[derive(Debug)]
-pub struct Tried {
-    pub outcome: Outcome,
-    pub before: Json,
-    pub after: Json,
-}
-
-impl Tried {
-    fn of(acted: Acted) -> Tried {
-        let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
-        Tried { outcome: acted.outcome, before, after }
-    }
-
-    /// The same, but for what would have been applied.
-    fn unless_applied(self, outcome: Outcome) -> Tried {
-        match self.outcome {
-            // What was taken back has changed nothing.
-            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Tried::of(Acted::nothing(outcome)),
-            Outcome::Applied => Tried { outcome, ..self },
-            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
-        }
-    }
-}
-
-/// The name of one act among many.
-pub fn numbered(action_id: &str, number: usize) -> String {
-    format!("{action_id}.{number}")
-}
+use crate::store::act::{Acted, Batch, Collect, Flush, Order, Tried, numbered};
+use crate::store::image::{Change, Side};
+use crate::store::seen::Seen;
 
 impl Actor {
     /// Does the order to the claims, all of one board, one after the other until `budget` is used up,
@@ -84,7 +37,7 @@ impl Actor {
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
-        Ok(Batch { tried, held, log })
+        Ok(Batch { tried, held: Some(held), log: Some(log) })
     }
 
     fn try_all(

@@ -6,16 +6,16 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::bound::BoundBoard;
 use super::plan::Planned;
 use super::probe::{Probe, Tag};
 use super::rowset::RowSet;
 use super::run::{all_bindings, bind_known};
-use super::schema::quoted;
 use super::watch::Since;
 use crate::domain::snapshot;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Reason;
+use crate::store::bound::BoundBoard;
+use crate::store::schema::quoted;
 
 /// Where only the search for unreadable values waits, and while nothing is written, the census
 /// goes on in smaller steps: its answer is dated anyway, and watching should cost next to nothing.

@@ -3,17 +3,18 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::image::Image;
+use super::image::InFile;
 use super::reader::Reader;
 use super::run::{bind_known, now_value};
-use super::schema::Schema;
 use super::stream::stream;
 use super::watch::Watch;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest, Whole};
-use crate::domain::snapshot::Judged;
+use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
+use crate::store::image::Image;
+use crate::store::schema::Schema;
 
 impl Reader {
     /// One page of a board.
@@ -60,17 +61,19 @@ impl Reader {
         &mut self,
         profile: &str,
         board: &str,
-        rowid: i64,
+        mark: &Mark,
         address: &str,
     ) -> Result<Option<Examined>, StoreError> {
         self.follow_the_path()?;
         self.in_one_transaction("looking at a claim", |reader, now, _| {
-            let Some(watch) = reader.board_named(profile, board) else { return Ok(None) };
+            let (Some(watch), &Mark::Rowid(rowid)) = (reader.board_named(profile, board), mark) else {
+                return Ok(None);
+            };
             let claim = watch.fetch(&reader.connection, rowid, now, true)?;
             let Some(judged) = claim.filter(|judged| judged.claim.key.address() == address) else {
                 return Ok(None);
             };
-            let schema = Schema::read(&reader.connection)?;
+            let schema = super::schema::read(&reader.connection)?;
             let columns = match schema.table(&watch.board.table) {
                 Some(table) => Image::read(&reader.connection, table, rowid)?.map(|image| image.0),
                 None => None,
@@ -107,11 +110,15 @@ fn page(
     }
     let (condition, order) = match request.from {
         Cursor::First => ("", "ASC"),
+        Cursor::From(_) => (" AND c.rowid >= :from", "ASC"),
         Cursor::After(_) => (" AND c.rowid > :from", "ASC"),
         Cursor::Before(_) => (" AND c.rowid < :from", "DESC"),
         Cursor::Last => ("", "DESC"),
     };
-    if let Cursor::After(row) | Cursor::Before(row) = request.from {
+    if let Cursor::From(Mark::Rowid(row))
+    | Cursor::After(Mark::Rowid(row))
+    | Cursor::Before(Mark::Rowid(row)) = request.from
+    {
         values.push((":from".into(), SqlValue::Integer(row)));
     }
     sql += &format!("{condition} ORDER BY c.rowid {order} LIMIT {}", request.rows.saturating_add(1));
@@ -126,7 +133,7 @@ fn page(
     claims.truncate(request.rows);
     let (is_first, is_last) = match request.from {
         Cursor::First => (true, ended),
-        Cursor::After(_) => (false, ended),
+        Cursor::From(_) | Cursor::After(_) => (false, ended),
         Cursor::Before(_) => (ended, false),
         Cursor::Last => (ended, true),
     };

@@ -10,15 +10,11 @@ use rusqlite::types::Value as SqlValue;
 use serde_json::{Map, Value as Json};
 use std::time::Instant;
 
-use super::act::{act_of, guarded, words};
-use super::actor::{Actor, Note, Order, Pending};
-use super::batch::{Collect, Tried, numbered};
+use super::act::{guarded, words};
+use super::actor::Actor;
 use super::cell::cell;
-use super::image::{Image, row_json, value_json};
-use super::look::{Place, Seen};
 use super::probe::{Probe, Tag};
 use super::run::now_value;
-use super::schema::{Column, quoted};
 use super::watch::Watch;
 use crate::domain::evidence::why;
 use crate::domain::recovery::{Action, Outcome};
@@ -26,6 +22,10 @@ use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::StoreError;
+use crate::store::act::{Collect, Note, Order, Pending, Tried, act_of, numbered};
+use crate::store::image::{Image, RowAt, row_json, value_json};
+use crate::store::schema::{Column, quoted};
+use crate::store::seen::{Place, Seen};
 
 /// One statement for all claims of a board.
 #[derive(Debug)]
@@ -120,15 +120,16 @@ impl Actor {
             }
             let done = self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen))?;
             let Some(after) = done else { break };
-            let rowid = seen.place.rowid;
+            let at = RowAt::Rowid(seen.place.rowid);
             let pending = Pending {
                 seen,
                 profile,
                 board: &watch.board.name,
                 address: self.address(seen),
-                before: Json::Array(vec![row_json(&direct.table, rowid, Some(seen.row.json()))]),
-                after: Json::Array(vec![row_json(&direct.table, rowid, after)]),
+                before: Json::Array(vec![row_json(&direct.table, &at, Some(seen.row.json()))]),
+                after: Json::Array(vec![row_json(&direct.table, &at, after)]),
                 db_at: direct.now,
+                transaction: None,
             };
             let number = tried.len() + 1;
             collect(number, &pending);

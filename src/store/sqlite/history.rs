@@ -5,35 +5,17 @@ use rusqlite::Connection;
 use super::cell::cell;
 use super::functions::code;
 use super::reader::Reader;
-use super::schema::{Schema, is_identifier, quoted};
-use crate::domain::time::{Moment, Reading};
 use crate::profile::format::History;
 use crate::store::StoreError;
-
-/// One trace, newest first.
-#[derive(Debug, Clone)]
-pub struct Trace {
-    pub profile: String,
-    pub history: String,
-    pub id: Option<String>,
-    pub kind: Option<String>,
-    pub holder: Option<String>,
-    pub at: Reading,
-    pub what: Option<String>,
-}
-
-impl Trace {
-    pub fn moment(&self) -> Option<Moment> {
-        self.at.at()
-    }
-}
+use crate::store::listed::Trace;
+use crate::store::schema::{Schema, is_identifier, quoted};
 
 impl Reader {
     /// Up to `limit` traces of each kind that the profiles name and the database has.
     pub fn history(&mut self, limit: usize) -> Result<Vec<Trace>, StoreError> {
         self.follow_the_path()?;
         self.in_one_transaction("reading the history", |reader, _, _| {
-            let schema = Schema::read(&reader.connection)?;
+            let schema = super::schema::read(&reader.connection)?;
             let mut traces = Vec::new();
             for watched in &reader.watched {
                 for history in &watched.profile.history {

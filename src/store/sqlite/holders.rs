@@ -3,58 +3,19 @@
 
 use rusqlite::{Connection, Row};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 
-use super::bound::{BoundBoard, BoundRegistry, TimeSql};
 use super::cell::{cell, to_sql};
 use super::reader::Reader;
 use super::run::{count, now_value, select};
 use super::stream::stream;
 use super::watch::Watch;
-use crate::domain::claim::{Claim, Process, Registry, Session, Worker};
+use crate::domain::claim::{Process, Session, Worker};
 use crate::domain::close_up::Holder;
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
 use crate::domain::verdict::gives_up;
-use crate::store::StoreError;
-
-/// Looks a process up: alive, dead or unknown, and why.
-#[derive(Clone)]
-pub struct Prober(Arc<Probe>);
-
-/// The worker, when it was started, and when it was last heard of.
-type Probe = dyn Fn(&Worker, Option<Moment>, Option<Moment>) -> (Process, String) + Send + Sync;
-
-impl Prober {
-    pub fn new(
-        probe: impl Fn(&Worker, Option<Moment>, Option<Moment>) -> (Process, String) + Send + Sync + 'static,
-    ) -> Prober {
-        Prober(Arc::new(probe))
-    }
-
-    pub fn probe(&self, worker: &mut Worker, started_at: Option<Moment>, heard_of: Option<Moment>) {
-        let (process, evidence) = (self.0)(worker, started_at, heard_of);
-        worker.process = process;
-        worker.evidence = Some(evidence);
-    }
-
-    /// Fills in what is known of the process that holds a claim.
-    pub fn probe_holder_of(&self, claim: &mut Claim) {
-        let (started_at, heard_of) = match &claim.registry {
-            Registry::Listed(session) => (session.started_at.at(), session.beat_at.at()),
-            // It took the claim: then, at least, it was there.
-            Registry::None | Registry::Missing => (None, claim.sign_of_life()),
-        };
-        self.probe(&mut claim.worker, started_at, heard_of);
-    }
-}
-
-impl fmt::Debug for Prober {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Prober")
-    }
-}
+use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::{Prober, StoreError};
 
 /// The columns of a registry row, in the order that [`read_session`] expects.
 pub fn session_columns(registry: &BoundRegistry) -> [String; 3] {

@@ -4,11 +4,11 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
 
-use super::bound::{BoundBoard, BoundRegistry};
 use super::cell::{cell, to_sql};
 use super::plan::next_holder;
 use super::run::select;
 use crate::domain::value::Value;
+use crate::store::bound::{BoundBoard, BoundRegistry};
 
 /// Visits the holders one by one and collects the claims of those that are not registered.
 ///

@@ -9,23 +9,14 @@ use std::collections::VecDeque;
 use super::reader::Reader;
 use super::rowset::RowSet;
 use super::stream::stream;
-use super::watch::{Watch, worse_first};
-use crate::domain::evidence::{Conclusion, conclude, why};
+use super::watch::Watch;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
+use crate::store::listed::{Listed, worse_first};
+use crate::store::options::Effort;
+use crate::store::seen;
 use crate::store::{Filter, StoreError};
-
-/// One line of a list.
-#[derive(Debug, Clone)]
-pub struct Listed {
-    pub profile: String,
-    pub board: String,
-    pub judged: Judged,
-    pub conclusion: Conclusion,
-    pub why: String,
-    pub now: Moment,
-}
 
 /// Rows read in one transaction.
 const PAGE: usize = 2_000;
@@ -34,7 +25,7 @@ impl Reader {
     /// Hands the claims that `filter` takes to `each`, until that says `false`.
     pub fn list(&mut self, filter: &Filter, mut each: impl FnMut(Listed) -> bool) -> Result<(), StoreError> {
         self.follow_the_path()?;
-        let effort = super::watch::Effort { rows: 0, ..self.options.effort };
+        let effort = Effort { rows: 0, ..self.options.effort };
         self.in_one_transaction("listing", |reader, now, since| {
             for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
                 watch.refresh(&reader.connection, now, since, effort)?;
@@ -57,9 +48,9 @@ impl Reader {
     }
 
     /// Where the members of the filter's sets are, worst first.
-    pub fn members(&mut self, filter: &Filter) -> Result<Vec<super::look::Place>, StoreError> {
+    pub fn members(&mut self, filter: &Filter) -> Result<Vec<seen::Place>, StoreError> {
         self.follow_the_path()?;
-        let effort = super::watch::Effort { rows: 0, ..self.options.effort };
+        let effort = Effort { rows: 0, ..self.options.effort };
         self.in_one_transaction("looking for claims", |reader, now, since| {
             let mut places = Vec::new();
             for (profile, watched) in reader.watched.iter_mut().enumerate() {
@@ -74,7 +65,7 @@ impl Reader {
                         for rowid in watch.worst_of(&reader.connection, *set, &sets, now, usize::MAX)? {
                             if !shown.contains(rowid) {
                                 shown.insert(rowid);
-                                places.push(super::look::Place { profile, board, rowid });
+                                places.push(seen::Place { profile, board, rowid });
                             }
                         }
                     }
@@ -220,16 +211,8 @@ impl Reader {
     }
 
     fn listed(&self, place: Place, judged: Judged, now: Moment) -> Listed {
-        let watch = self.watch(place);
-        let rules = &watch.board.rules;
-        Listed {
-            profile: self.watched[place.profile].name.clone(),
-            board: watch.board.name.clone(),
-            conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
-            why: why(&judged.claim, &judged.verdict, rules, now),
-            judged,
-            now,
-        }
+        let board = &self.watch(place).board;
+        Listed::new(&self.watched[place.profile].name, &board.name, judged, &board.rules, now)
     }
 }
 

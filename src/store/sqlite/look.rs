@@ -4,36 +4,14 @@ use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
 use super::actor::Actor;
-use super::image::Image;
+use super::image::InFile;
 use super::run::{bind_known, now_value, select};
 use super::watch::Watch;
-use crate::domain::evidence::{Conclusion, conclude, why};
-use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::value::percent;
+use crate::store::image::Image;
+use crate::store::seen::{Place, Rows, Seen};
 use crate::store::{Filter, StoreError};
-
-/// A claim as an operator saw it.
-#[derive(Debug, Clone)]
-pub struct Seen {
-    pub place: Place,
-    pub judged: Judged,
-    pub conclusion: Conclusion,
-    pub why: String,
-    /// Its whole row.
-    pub row: Image,
-    /// Its holder's whole row in the registry, if there is one.
-    pub session: Option<Image>,
-    pub now: Moment,
-}
-
-/// Where a claim is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    pub profile: usize,
-    pub board: usize,
-    pub rowid: i64,
-}
 
 impl Actor {
     /// The claims that an address, or a bare id, means.
@@ -131,16 +109,9 @@ impl Actor {
             let Some(judged) = watch.fetch(connection, place.rowid, now, true)? else { return Ok(None) };
             let Some(table) = self.schema.table(&watch.board.table) else { return Ok(None) };
             let Some(row) = Image::read(connection, table, place.rowid)? else { return Ok(None) };
-            let rules = &watch.board.rules;
-            Ok(Some(Seen {
-                place,
-                conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
-                why: why(&judged.claim, &judged.verdict, rules, now),
-                session: self.session_row(connection, watch, place.rowid, now)?,
-                judged,
-                row,
-                now,
-            }))
+            let session = self.session_row(connection, watch, place.rowid, now)?;
+            let rows = Rows { row, version: None, session };
+            Ok(Some(Seen::new(place, judged, rows, &watch.board.rules, now)))
         };
         look().map_err(|error| self.reader.sentence(&error, "looking at the claim"))
     }

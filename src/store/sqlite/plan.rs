@@ -5,10 +5,10 @@
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-use super::bound::BoundBoard;
 use super::probe::{Probe, Tag};
-use super::schema::quoted;
 use crate::domain::verdict::Reason;
+use crate::store::bound::BoundBoard;
+use crate::store::schema::quoted;
 
 /// Where a probe starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

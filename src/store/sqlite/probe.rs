@@ -7,13 +7,13 @@
 
 use rusqlite::types::Value as SqlValue;
 
-use super::bound::{BoundBoard, TimeSql};
 use super::cell::bound;
 use super::functions::code;
-use super::schema::literal;
 use crate::domain::rules::{DeadlineRule, Thresholds};
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::domain::verdict::{Reason, Set};
+use crate::store::bound::{BoundBoard, TimeSql};
+use crate::store::schema::literal;
 
 /// What the rows of a probe have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,9 +254,11 @@ fn timeouts(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     let arguments = format!("{}, {}, {seconds}", since.cell.text, code(since.unit));
     let warn = limits.warn_before.map_or_else(|| "NULL".into(), |warn| warn.as_micros().to_string());
     let at = |function: &str, more: &str| TimeSql {
-        cell: super::bound::Sql { text: String::new(), column: None },
+        cell: crate::store::bound::Sql { text: String::new(), column: None, declared: String::new() },
         unit: TimeUnit::UnixUs,
+        selected: String::new(),
         comparable: format!("{function}({arguments}{more})"),
+        bound_type: None,
     };
     let deadline = at("claimtop_deadline", "");
     let now = Edge::Claims(Span::ZERO);

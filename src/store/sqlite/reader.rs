@@ -3,24 +3,23 @@
 //! A poll is one read transaction with one clock, and no transaction outlives it.
 
 use rusqlite::Connection;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::bind::{Misfit, bind};
-use super::bound::BoundProfile;
-use super::holders::Prober;
+use super::fit::Sqlite;
 use super::open::{self, Denied, Identity, Opened, explain};
-use super::schema::Schema;
-use super::stream::Tally;
-use super::watch::{Effort, Since, Watch};
+use super::stream::tally;
+use super::watch::{Since, Watch};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
-use crate::profile::library::{Entry, Library};
 use crate::profile::rules::Operator;
-use crate::store::StoreError;
+use crate::store::fit::Ground;
+use crate::store::listed::Tally;
+use crate::store::options::{Effort, Profiles};
+use crate::store::{Prober, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -35,43 +34,6 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
-}
-
-/// Which profiles to lay onto a database.
-#[derive(Debug, Clone)]
-pub enum Profiles {
-    /// Every one of these that fits.
-    Detect(Library),
-    /// These, and an error if one does not fit.
-    Named(Vec<Profile>),
-    /// The dead jobs of these, see [`Profile::of_the_dead`].
-    Dead(Box<Profiles>),
-}
-
-impl Profiles {
-    /// The profiles to try on a database.
-    pub fn candidates(&self, schema: &Schema) -> Result<Vec<Profile>, StoreError> {
-        match self {
-            Profiles::Named(profiles) => Ok(profiles.clone()),
-            Profiles::Detect(library) => {
-                let likely = library.entries().iter().filter(|entry| entry.may_fit(schema.table_names()));
-                Ok(likely.map(Entry::profile).collect::<Result<_, _>>()?)
-            }
-            Profiles::Dead(living) => {
-                let living = living.candidates(schema)?;
-                Ok(living.into_iter().filter_map(Profile::of_the_dead).collect())
-            }
-        }
-    }
-
-    fn is_a_guess(&self) -> bool {
-        match self {
-            Profiles::Detect(_) => true,
-            Profiles::Named(_) => false,
-            // Of several named ones it is enough that one knows its dead.
-            Profiles::Dead(_) => true,
-        }
-    }
 }
 
 /// A profile under watch.
@@ -138,7 +100,7 @@ impl Reader {
         self.in_one_transaction("counting", |reader, now, _| {
             let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
             watches
-                .map(|watch| Tally::take(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
+                .map(|watch| tally(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
                 .collect()
         })
     }
@@ -281,8 +243,15 @@ impl Reader {
         self.schema_version =
             self.sql("reading the schema", |connection| pragma(connection, "schema_version"))?;
         self.last = None;
-        let schema = self.sql("reading the schema", Schema::read)?;
-        let bound = fit(&self.connection, &self.denied, &schema, &self.options)?;
+        let schema = self.sql("reading the schema", super::schema::read)?;
+        let ground = Ground {
+            dialect: &Sqlite { connection: &self.connection, denied: &self.denied },
+            engine: Engine::Sqlite,
+            schema: &schema,
+            operator: &self.options.operator,
+            source: &self.options.path,
+        };
+        let bound = ground.fitting(&self.options.profiles)?;
         self.watched.clear();
         for profile in bound {
             let mut boards = Vec::new();
@@ -302,70 +271,6 @@ impl Reader {
     }
 }
 
-/// This host's clock.
-pub fn clock() -> Moment {
-    let now = chrono::Utc::now().timestamp_micros();
-    Moment::from_micros(now).unwrap_or(Moment::EARLIEST)
-}
-
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.prepare_cached(&format!("PRAGMA {name}"))?.query_row([], |row| row.get(0))
-}
-
-/// The profiles that fit, or why none does.
-fn fit(
-    connection: &Connection,
-    denied: &Denied,
-    schema: &Schema,
-    options: &Options,
-) -> Result<Vec<BoundProfile>, StoreError> {
-    let mut fitting = Vec::new();
-    let mut misfits = Vec::new();
-    for profile in options.profiles.candidates(schema)? {
-        let name = profile.name.clone();
-        match bind(connection, denied, schema, profile.on(Engine::Sqlite)?, &options.operator) {
-            Ok(bound) => fitting.push(bound),
-            Err(misfit) if options.profiles.is_a_guess() && misfit.refused.is_none() => {
-                misfits.push((name, misfit));
-            }
-            Err(misfit) => return Err(misfit_error(&options.path, &name, misfit)),
-        }
-    }
-    if fitting.is_empty() && matches!(options.profiles, Profiles::Dead(_)) {
-        let hint = ": none of its profiles says what is dead and how to queue it again".into();
-        return Err(StoreError::NoProfile { path: options.path.clone(), hint });
-    }
-    if fitting.is_empty() {
-        return Err(no_profile(&options.path, schema, misfits));
-    }
-    Ok(fitting)
-}
-
-fn misfit_error(path: &Path, profile: &str, misfit: Misfit) -> StoreError {
-    match misfit.refused {
-        Some((field, why)) => StoreError::Refused { path: path.into(), profile: profile.into(), field, why },
-        None => StoreError::Misfit { path: path.into(), profile: profile.into(), missing: misfit.missing },
-    }
-}
-
-/// Nothing fits: name the profile that nearly did, or the tables that are there.
-fn no_profile(path: &Path, schema: &Schema, misfits: Vec<(String, Misfit)>) -> StoreError {
-    let near = misfits.into_iter().filter(|(_, misfit)| misfit.near).map(|(name, misfit)| {
-        let columns: Vec<String> =
-            misfit.missing.into_iter().filter(|what| what.starts_with("board ")).collect();
-        format!("{name} would, but {}", columns.join(", "))
-    });
-    let near: Vec<String> = near.collect();
-    let tables: Vec<&str> = schema.table_names().take(8).collect();
-    let hint = if !near.is_empty() {
-        format!(": {}", near.join("; "))
-    } else if tables.is_empty() {
-        "; it has no tables".into()
-    } else {
-        format!(
-            "; its tables are {}; write a profile (claimtop profile show coordination is one) and pass --profile FILE",
-            tables.join(", ")
-        )
-    };
-    StoreError::NoProfile { path: path.into(), hint }
 }

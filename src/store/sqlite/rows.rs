@@ -3,15 +3,16 @@
 use rusqlite::Row;
 use sha2::{Digest, Sha256};
 
-use super::bound::{BoundBoard, TimeSql};
 use super::cell::cell;
-use super::holders::{Prober, read_session, session_columns};
+use super::holders::{read_session, session_columns};
 use crate::domain::claim::{Claim, Lease, Registry, Timeout, Worker};
 use crate::domain::rules::DeadlineRule;
-use crate::domain::snapshot::Judged;
+use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::{Key, Value};
 use crate::domain::verdict::{Reason, judge};
+use crate::store::Prober;
+use crate::store::bound::{BoundBoard, TimeSql};
 
 /// How to read the claims of one board.
 #[derive(Debug)]
@@ -106,7 +107,8 @@ impl RowReader {
             || verdict.reasons.contains(Reason::SessionMissing);
         let seen = token.then(|| self.token(row, board, rests_on_session));
         let rowid = if board.has_rowid { cell(row, 0).int() } else { None };
-        Judged { claim, verdict, seen, rowid }
+        let mark = rowid.map(Mark::Rowid);
+        Judged { claim, verdict, seen, mark }
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.

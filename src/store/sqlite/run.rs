@@ -3,10 +3,10 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::bound::BoundBoard;
 use super::cell::bound;
 use super::probe::Probe;
 use crate::domain::time::{Moment, TimeUnit};
+use crate::store::bound::BoundBoard;
 
 /// `:now` as the profile's own expressions expect it.
 pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {

@@ -7,60 +7,23 @@ use rusqlite::types::Value as SqlValue;
 use std::collections::HashSet;
 
 use super::act::{Statements, guarded};
-use super::actor::{Acted, Actor, Note, Order};
-use super::bound::{BoundBoard, BoundRegistry};
+use super::actor::Actor;
 use super::cell::cell;
 use super::holders::{held_by, is_stale, read_session, session_columns};
-use super::image::{Image, Side};
-use super::look::{Place, Seen};
+use super::image::InFile;
 use super::run::{bind_known, now_value, select, time_in};
-use crate::domain::claim::{Session, Worker};
-use crate::domain::recovery::{Action, Outcome, Word, permit, permit_end};
+use crate::domain::claim::Worker;
+use crate::domain::recovery::{Action, Outcome, Word, permit_end};
 use crate::domain::time::Moment;
-use crate::domain::value::{Key, Value};
-use crate::domain::visible::visible;
 use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
-
-/// A session and everything it holds, as an operator saw it.
-#[derive(Debug, Clone)]
-pub struct Holding {
-    pub session: String,
-    /// In the order in which they are released: locks first.
-    pub claims: Vec<Seen>,
-    /// Its row in each registry that lists it; none if it is gone.
-    pub registered: Vec<Registered>,
-}
-
-/// A session's own row, as an operator saw it.
-#[derive(Debug, Clone)]
-pub struct Registered {
-    /// The profile, a board with this registry, and the row in the registry's table.
-    place: Place,
-    pub id: Value,
-    pub row: Image,
-    pub session: Session,
-    /// Every board that knows it has given it up.
-    pub is_stale: bool,
-    pub worker: Worker,
-    pub ends: Ends,
-    pub now: Moment,
-}
-
-/// Whether the profile says how a session ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
-    Described,
-    Undescribed,
-}
-
-/// Writes the record of an end that is ready to be committed.
-pub type EndRecorder<'a> = dyn FnMut(&Actor, &Acted) -> Result<(), String> + 'a;
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED};
+use crate::store::bound::{BoundBoard, BoundRegistry};
+use crate::store::image::{Image, Side};
+use crate::store::seen::Place;
+use crate::store::session::{END, Ends, Holding, Registered};
 
 impl Actor {
-    /// The name that the end of a session has in the trail.
-    pub const END: &str = "end_session";
-
     /// A session and all it holds, on every board of every profile.
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
         self.read_schema()?;
@@ -170,7 +133,21 @@ impl Actor {
             let is_stale = self.sharing(registry).iter().all(|board| is_stale(board, &session, now));
             let ends = if self.end_of(place).is_some() { Ends::Described } else { Ends::Undescribed };
             let id = cell(row, 0);
-            Ok(Some(Registered { place, id, row: image, session, is_stale, worker, ends, now }))
+            let profile = self.reader.watched[place.profile].name.clone();
+            let table = registry.table.clone();
+            Ok(Some(Registered {
+                place,
+                profile,
+                table,
+                id,
+                row: image,
+                version: None,
+                session,
+                is_stale,
+                worker,
+                ends,
+                now,
+            }))
         };
         look().map_err(|error| self.reader.sentence(&error, "looking at the session"))
     }
@@ -188,49 +165,24 @@ impl Actor {
         watched.profile.registry(written)?.end.as_ref()
     }
 
-    /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), String> {
-        for session in &holding.registered {
-            permit_end(&holding.session, session.is_stale, &session.worker, word)?;
-        }
-        for seen in &holding.claims {
-            permit(Action::Release, &seen.judged.claim, &seen.judged.verdict, seen.conclusion, word)
-                .map_err(|why| format!("{}: {why}", self.address(seen)))?;
-        }
-        Ok(())
-    }
-
-    /// The profile and the table of a session's row.
-    pub fn registry_of(&self, session: &Registered) -> (String, String) {
-        let watched = &self.reader.watched[session.place.profile];
-        let registry = &watched.boards[session.place.board].board.registry;
-        (watched.name.clone(), registry.as_ref().map(|registry| registry.table.clone()).unwrap_or_default())
-    }
-
-    /// The address of a session's row: profile, table of the registry, id.
-    pub fn session_address(&self, session: &Registered) -> String {
-        let (profile, table) = self.registry_of(session);
-        format!("{profile}/{table}/{}", Key(vec![session.id.clone()]).address())
-    }
-
     /// Ends exactly the session that was seen, if it holds nothing any more.
     pub fn end_session(
         &mut self,
         seen: &Registered,
         word: &Word,
         action_id: &str,
-        record: &mut EndRecorder<'_>,
+        record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         self.begin()?;
         let acted = self.end_inside(seen, word).and_then(|acted| {
             if acted.outcome != Outcome::Applied {
                 return Ok(acted);
             }
-            if let Err(problem) = record(self, &acted) {
+            if let Err(problem) = record(&acted) {
                 let why = format!("the record could not be written: {problem}");
                 return Ok(Acted::nothing(Outcome::Refused(why)));
             }
-            let note = Note { action: Actor::END, address: &self.session_address(seen), word };
+            let note = Note { action: END, address: &seen.address(), word };
             let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
             self.note(|| action_id.into(), self.now(), &note, &before, &after)?;
             Ok(acted)
@@ -272,13 +224,13 @@ impl Actor {
         let now = self.now();
         let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
         if seen.place.board >= boards {
-            return moved("the tables have changed since it was seen".into());
+            return moved(TABLES_CHANGED.into());
         }
         let Some(fresh) = self.registered(&self.writer, seen.place, now)? else {
             return moved("it is registered no longer".into());
         };
         if fresh.row != seen.row {
-            return moved(what_moved(seen, &fresh));
+            return moved(seen.moved(&fresh));
         }
         let held = self.holds_still(&fresh)?;
         if held > 0 {
@@ -292,10 +244,10 @@ impl Actor {
             Ok(statements) => statements,
             Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
-        let (_, table) = self.registry_of(&fresh);
+        let table = fresh.table.clone();
         let preview = statements.preview();
         Ok(match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
-            Ok(changes) => Acted { outcome: Outcome::Applied, changes, preview },
+            Ok(changes) => Acted { outcome: Outcome::Applied, changes, preview, transaction: None },
             Err(outcome) => Acted { preview, ..Acted::nothing(outcome) },
         })
     }
@@ -309,10 +261,10 @@ impl Actor {
 
     /// The statements that end exactly this session.
     fn ending(&self, fresh: &Registered, word: &Word) -> Result<Statements, String> {
-        let (profile, table) = self.registry_of(fresh);
-        let end =
-            self.end_of(fresh.place).ok_or_else(|| format!("{profile} does not say how a session ends"))?;
-        let table = self.schema.table(&table).ok_or("its table is gone")?;
+        let end = self
+            .end_of(fresh.place)
+            .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
+        let table = self.schema.table(&fresh.table).ok_or("its table is gone")?;
         let board = &self.watch(fresh.place).board;
         let registry = board.registry.as_ref().ok_or("its registry is gone")?;
         let (guard, mut values) = fresh.row.guard("s.", ":seen");
@@ -336,15 +288,5 @@ impl Actor {
             also: end.also.clone(),
             values,
         })
-    }
-}
-
-fn what_moved(seen: &Registered, fresh: &Registered) -> String {
-    let id = fresh.id.text().map_or_else(|| "it".into(), |id| visible(&id));
-    match fresh.session.beat_at.at() {
-        Some(beat) if fresh.session.beat_at != seen.session.beat_at => {
-            format!("{id} has beaten again, {} ago", fresh.now.since(beat))
-        }
-        _ => format!("the row of {id} has changed"),
     }
 }

@@ -3,7 +3,6 @@
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-use super::bound::{BoundBacklog, BoundBoard};
 use super::cell::{bound, cell};
 use super::plan::searches;
 use super::run::{bind_known, count, is_larger, now_value};
@@ -11,6 +10,7 @@ use super::watch::Since;
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
+use crate::store::bound::{BoundBacklog, BoundBoard};
 
 #[derive(Debug, Default)]
 pub struct Surroundings {

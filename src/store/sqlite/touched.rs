@@ -7,8 +7,9 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use super::image::{Change, Image};
-use super::schema::Schema;
+use super::image::InFile;
+use crate::store::image::{Change, Image, RowAt};
+use crate::store::schema::Schema;
 
 /// Runs the statements; `None` if they say that they did not find what they were written for.
 pub fn run(
@@ -46,7 +47,7 @@ pub fn run(
     let after = images(connection)?;
     connection.execute_batch("RELEASE claimtop")?;
     let changes = rows.iter().zip(before.into_iter().zip(after)).map(|((table, rowid), (before, after))| {
-        Change { table: table.clone(), rowid: *rowid, before, after }
+        Change { table: table.clone(), at: RowAt::Rowid(*rowid), before, after }
     });
     Ok(Some(changes.filter(|change| change.before != change.after).collect()))
 }

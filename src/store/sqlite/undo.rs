@@ -6,16 +6,15 @@ use rusqlite::{Connection, ErrorCode};
 
 use std::collections::BTreeMap;
 
-use super::actor::{Acted, Actor};
-use super::image::{Change, Image, Side, assignment};
+use super::actor::Actor;
+use super::image::{InFile, assignment, rowid};
 use super::run::{bind_known, count, now_value};
-use super::schema::{Table, quoted};
 use crate::domain::recovery::Outcome;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-
-/// Writes the record of an undo that is ready to be committed.
-pub type UndoRecorder<'a> = dyn FnMut(&Acted) -> Result<(), String> + 'a;
+use crate::store::act::{Acted, ChangeRecorder};
+use crate::store::image::{Change, Image, RowAt, Side};
+use crate::store::schema::{Table, quoted};
 
 impl Actor {
     /// Takes back the changes of an act, the last one first.
@@ -23,7 +22,7 @@ impl Actor {
         &mut self,
         changes: &[Change],
         dry_run: bool,
-        record: &mut UndoRecorder<'_>,
+        record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         self.begin()?;
         let acted = self.undo_inside(changes, dry_run, record);
@@ -34,18 +33,20 @@ impl Actor {
         &mut self,
         changes: &[Change],
         dry_run: bool,
-        record: &mut UndoRecorder<'_>,
+        record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         let triggered = changes.iter().any(|change| self.schema.is_entangled(&change.table));
         let put_back =
             if triggered { self.without_triggers(changes) } else { self.put_all_back(changes, true) };
         let undone = match put_back.map_err(|error| self.reader.sentence(&error, "putting the rows back"))? {
             Ok(undone) => undone,
-            Err(what) => return Ok(nothing(Outcome::Moved(what))),
+            Err(what) => return Ok(Acted::nothing(Outcome::Moved(what))),
         };
-        let acted = Acted { outcome: Outcome::Applied, changes: undone, preview: Vec::new() };
+        let acted = Acted { changes: undone, ..Acted::nothing(Outcome::Applied) };
         if !dry_run && let Err(problem) = record(&acted) {
-            return Ok(nothing(Outcome::Refused(format!("the record could not be written: {problem}"))));
+            return Ok(Acted::nothing(Outcome::Refused(format!(
+                "the record could not be written: {problem}"
+            ))));
         }
         Ok(acted)
     }
@@ -82,7 +83,7 @@ impl Actor {
                 match self.put_back(change) {
                     Ok(Some(rowid)) => undone.push(Change {
                         table: change.table.clone(),
-                        rowid,
+                        at: RowAt::Rowid(rowid),
                         before: change.after.clone(),
                         after: change.before.clone(),
                     }),
@@ -105,12 +106,14 @@ impl Actor {
 
     /// Puts one row back; the rowid it has then, or nothing if it is not what the act left behind.
     fn put_back(&self, change: &Change) -> rusqlite::Result<Option<i64>> {
-        let Some(table) = self.schema.table(&change.table) else { return Ok(None) };
+        let (Some(table), Some(rowid)) = (self.schema.table(&change.table), rowid(change)) else {
+            return Ok(None);
+        };
         match (&change.before, &change.after) {
-            (Some(before), Some(after)) => reset(&self.writer, table, change.rowid, before, after),
-            (Some(before), None) => self.insert(table, change.rowid, before),
-            (None, Some(after)) => delete(&self.writer, table, change.rowid, after),
-            (None, None) => Ok(Some(change.rowid)),
+            (Some(before), Some(after)) => reset(&self.writer, table, rowid, before, after),
+            (Some(before), None) => self.insert(table, rowid, before),
+            (None, Some(after)) => delete(&self.writer, table, rowid, after),
+            (None, None) => Ok(Some(rowid)),
         }
     }
 
@@ -158,22 +161,20 @@ impl Actor {
     /// Whether the rows of an act are as one of its images has them.
     pub fn matches(&mut self, changes: &[Change], side: Side) -> Result<bool, StoreError> {
         for change in changes {
-            let Some(table) = self.schema.table(&change.table) else { return Ok(false) };
+            let (Some(table), Some(rowid)) = (self.schema.table(&change.table), rowid(change)) else {
+                return Ok(false);
+            };
             let wanted = match side {
                 Side::Before => &change.before,
                 Side::After => &change.after,
             };
-            let is = self.write("comparing", |writer| Image::read(writer, table, change.rowid))?;
+            let is = self.write("comparing", |writer| Image::read(writer, table, rowid))?;
             if by_name(&is) != by_name(wanted) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
-}
-
-fn nothing(outcome: Outcome) -> Acted {
-    Acted { outcome, changes: Vec::new(), preview: Vec::new() }
 }
 
 fn what_moved(change: &Change) -> String {

@@ -9,21 +9,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ask::Asked;
-use super::bound::BoundBoard;
 use super::census::{Census, CensusPlan};
-use super::holders::{Prober, claims_in_question};
+use super::holders::claims_in_question;
 use super::plan::{Driver, advice, plan, searches};
 use super::probe::{Probe, Tag, compile};
 use super::rows::RowReader;
 use super::rowset::RowSet;
 use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
-use super::schema::quoted;
 use super::sets::{Sets, TROUBLED};
-use super::stream::Tally;
+use super::stream::tally;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Reasons, Set};
+use crate::store::Prober;
+use crate::store::bound::BoundBoard;
+use crate::store::listed::{Tally, worse_first};
+use crate::store::options::Effort;
+use crate::store::schema::quoted;
 
 /// What a poll knows about the time since the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,18 +35,6 @@ pub enum Since {
     Written,
     /// Nothing was written since the poll at this instant.
     Quiet(Moment),
-}
-
-/// How much a poll may read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effort {
-    /// Worst rows to fetch per set.
-    pub rows: usize,
-    /// Boards up to this size are always counted in full; of larger ones the census looks at as
-    /// many rows, or fewer.
-    pub slice: usize,
-    /// The same where a set itself has no index, not only the search for unreadable values.
-    pub whole: usize,
 }
 
 /// How many slices of a board without rowids one poll may read.
@@ -125,7 +116,7 @@ impl Watch {
     ) -> rusqlite::Result<()> {
         if !self.board.has_rowid {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
-            self.tally = Some(Tally::take(connection, &self.board, &self.reader, now, most, effort.rows)?);
+            self.tally = Some(tally(connection, &self.board, &self.reader, now, most, effort.rows)?);
             return self.surroundings.refresh(connection, &self.board, now, Since::Written, effort.whole);
         }
         self.surroundings.refresh(connection, &self.board, now, since, effort.whole)?;
@@ -345,12 +336,4 @@ impl Watch {
             judged.verdict = crate::domain::verdict::judge(&judged.claim, &self.board.rules, now);
         }
     }
-}
-
-/// Worst headline first, then the deadline that passed longest ago.
-pub fn worse_first(one: &Judged, other: &Judged) -> std::cmp::Ordering {
-    let rank = |judged: &Judged| {
-        (judged.verdict.headline(), judged.verdict.deadline.map_or(i64::MAX, Moment::micros))
-    };
-    rank(one).cmp(&rank(other))
 }

@@ -4,7 +4,7 @@ use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;
 use claimtop::store::Filter;
-use claimtop::store::sqlite::{Actor, Change, Order, Seen, Tried};
+use claimtop::store::{Actor, Change, Order, Seen, Tried};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
@@ -107,7 +107,7 @@ fn whether_their_time_is_over_is_asked_at_that_instant() {
         let all = stale(&mut actor);
         let before = dump(&database.connection);
         // The rows are what they were; only the clock is not.
-        actor.reader().freeze(Moment::from_micros((NOW - 59 * MINUTE) * 1_000).expect("a moment"));
+        actor.freeze(Moment::from_micros((NOW - 59 * MINUTE) * 1_000).expect("a moment"));
         let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
         assert!(recorded.is_empty());
         let left = |outcome: &Outcome| is_moved(outcome) || is_refused(outcome);

@@ -276,12 +276,8 @@ fn a_dry_run_tells_everything_and_writes_nothing() {
     let seen = look(&mut actor, "7");
     let before = super::dump(&database.connection);
     let word = Word::default();
-    let order = claimtop::store::sqlite::Order {
-        action: Action::Reclaim,
-        word: &word,
-        action_id: "a",
-        dry_run: true,
-    };
+    let order =
+        claimtop::store::Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: true };
     let acted = actor.act(&seen, &order, &mut |_| panic!("a record of a dry run")).unwrap();
     assert_eq!((acted.outcome, acted.changes.len()), (Outcome::Applied, 2));
     let preview = acted.preview.join("\n");

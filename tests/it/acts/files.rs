@@ -3,7 +3,7 @@
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::profile::Library;
 use claimtop::store::StoreError;
-use claimtop::store::sqlite::{Acted, Actor, Order, Profiles, Seen};
+use claimtop::store::{Acted, Actor, Order, Profiles, Seen};
 use rusqlite::Connection;
 use std::time::Duration;
 

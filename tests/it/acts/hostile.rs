@@ -2,7 +2,7 @@
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::profile::format::Profile;
-use claimtop::store::sqlite::{Actor, Order, Profiles};
+use claimtop::store::{Actor, Order, Profiles};
 
 use super::{dump, fast, look, options, row, text};
 use crate::support::{COORDINATION, Database, SECOND};

@@ -1,7 +1,7 @@
 //! Who has to say how much before a claim is taken.
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::store::sqlite::Actor;
+use claimtop::store::Actor;
 
 use super::{act, actor, actor_by, dump, fast, look, row, text};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};

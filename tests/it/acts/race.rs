@@ -3,7 +3,7 @@
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::value::Value;
 use claimtop::profile::Library;
-use claimtop::store::sqlite::{Actor, Order, Profiles, Seen, clock};
+use claimtop::store::{Actor, Order, Profiles, Seen, clock};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

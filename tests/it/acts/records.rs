@@ -1,7 +1,7 @@
 //! No act without its record.
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::store::sqlite::{Acted, Actor, Order, Pending};
+use claimtop::store::{Acted, Actor, Order, Pending};
 use rusqlite::Connection;
 
 use super::systems_more::TASKS;

@@ -2,7 +2,7 @@
 //! not change is left.
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::store::sqlite::{Actor, Order};
+use claimtop::store::{Actor, Order};
 use rusqlite::Connection;
 use std::time::Duration;
 

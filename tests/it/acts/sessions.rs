@@ -5,7 +5,7 @@ use claimtop::domain::recovery::{Outcome, Word};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
 use claimtop::recovery::{Desk, Report};
-use claimtop::store::sqlite::{Ends, Holding, Prober, Profiles};
+use claimtop::store::{Ends, Holding, Prober, Profiles};
 
 use super::{actor, actor_by, dump, fast, is_moved, is_refused, number, options, row};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
@@ -307,7 +307,7 @@ fn an_end_that_cannot_be_recorded_does_not_happen() {
     let mut actor = actor(&database);
     let holding = actor.held_by("w-1").expect("a look");
     let acted =
-        actor.end_session(&holding.registered[0], &Word::default(), "id", &mut |_, _| Err("full".into()));
+        actor.end_session(&holding.registered[0], &Word::default(), "id", &mut |_| Err("full".into()));
     assert!(is_refused(&acted.expect("an answer").outcome));
     assert_eq!(dump(&database.connection), before);
 }

@@ -1,7 +1,7 @@
 //! Undo puts back exactly what an act changed, and never takes anything from a new holder.
 
 use claimtop::domain::recovery::{Action, Outcome};
-use claimtop::store::sqlite::Side;
+use claimtop::store::Side;
 
 use super::systems_more::{JOBS, MERGE, TASKS};
 use super::{actor, applied, dump, fast, is_moved, number, row, text, through_json, undo};

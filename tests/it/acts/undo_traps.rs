@@ -100,12 +100,8 @@ fn a_trigger_may_forbid_the_act() {
         let mut actor = actor(&database);
         let seen = super::look(&mut actor, "task-1");
         let word = claimtop::domain::recovery::Word::default();
-        let order = claimtop::store::sqlite::Order {
-            action: Action::Reclaim,
-            word: &word,
-            action_id: "a",
-            dry_run: false,
-        };
+        let order =
+            claimtop::store::Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
         let acted = actor.act(&seen, &order, &mut |_| panic!("a record of nothing"));
         assert!(acted.is_err(), "{acted:?}");
         assert_eq!(dump(&database.connection), before);

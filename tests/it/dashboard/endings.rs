@@ -4,7 +4,7 @@ use claimtop::app::keymap::Keymap;
 use claimtop::app::message::Msg;
 use claimtop::app::model::{Model, Settings};
 use claimtop::domain::time::Span;
-use claimtop::store::sqlite::clock;
+use claimtop::store::clock;
 use claimtop::terminal::{Mouse, give_back, say_last_words, take};
 use claimtop::ui::theme::{Depth, Palette};
 use claimtop::ui::{Theme, View, draw};

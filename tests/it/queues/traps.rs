@@ -4,7 +4,8 @@ use super::{HOUR, Queue};
 use crate::support::{Database, MINUTE, NOW, SECOND, claimtop, lines};
 use claimtop::config::Config;
 use claimtop::domain::time::Moment;
-use claimtop::store::sqlite::{Effort, Options, Profiles, Reader};
+use claimtop::store::sqlite::Options;
+use claimtop::store::{Effort, Profiles, Reader};
 use std::time::Duration;
 
 /// A queue that nobody ships: `jobs` with a holder and a time in milliseconds, and `workers`.

@@ -5,7 +5,7 @@ use super::{
     counted, options, poll, reason,
 };
 use claimtop::domain::snapshot::BoardSnapshot;
-use claimtop::store::sqlite::Effort;
+use claimtop::store::Effort;
 
 const CLAIMS: i64 = 1_000;
 

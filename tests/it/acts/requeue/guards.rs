@@ -3,7 +3,7 @@
 use claimtop::domain::recovery::{Action, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::sqlite::{Actor, Profiles};
+use claimtop::store::{Actor, Profiles};
 
 use super::super::{act, is_moved, look, options};
 use super::*;

@@ -2,6 +2,7 @@
 
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::close_up::{Cursor, PageRequest};
+use claimtop::domain::snapshot::Mark;
 
 use super::super::stage::{Held, Stage, World, claim, job_board, task_board};
 
@@ -28,7 +29,7 @@ fn answer(stage: &mut Stage, world: &World, request: PageRequest, rows: std::ops
 fn browsing(world: &World) -> Stage {
     let mut stage = Stage::on(world);
     let first = request(&stage.press("2"));
-    assert_eq!((first.board.as_str(), first.from), ("tasks", Cursor::First));
+    assert_eq!((first.board.as_str(), first.from.clone()), ("tasks", Cursor::First));
     answer(&mut stage, world, first, 0..200);
     stage
 }
@@ -45,7 +46,7 @@ fn below_the_last_row_of_a_page_comes_the_next_page_from_its_top() {
     let mut stage = browsing(&world);
     down_to_the_end(&mut stage);
     let next = request(&stage.press("j"));
-    assert_eq!(next.from, Cursor::After(200));
+    assert_eq!(next.from, Cursor::After(Mark::Rowid(200)));
     answer(&mut stage, &world, next, 200..400);
     assert_eq!(stage.selected().as_deref(), Some("t-201"));
 }
@@ -63,7 +64,7 @@ fn above_the_first_row_of_a_page_comes_the_page_before_from_its_bottom() {
         assert!(stage.press("pageup").is_empty());
     }
     let before = request(&stage.press("k"));
-    assert_eq!(before.from, Cursor::Before(301));
+    assert_eq!(before.from, Cursor::Before(Mark::Rowid(301)));
     answer(&mut stage, &world, before, 100..300);
     assert_eq!(stage.selected().as_deref(), Some("t-300"));
 }
@@ -90,7 +91,7 @@ fn a_poll_reads_the_page_again_and_the_selection_stays() {
     stage.press("k k");
     let again = stage.poll(&world);
     let again = request(&again);
-    assert_eq!(again.from, Cursor::After(300));
+    assert_eq!(again.from, Cursor::From(Mark::Rowid(301)));
     answer(&mut stage, &world, again, 300..500);
     assert_eq!(stage.selected().as_deref(), Some("t-498"));
 }
@@ -112,7 +113,7 @@ fn left_and_right_change_the_board() {
     let mut stage = browsing(&world);
     assert!(stage.press("h").is_empty(), "there is none before the first");
     let jobs = request(&stage.press("l"));
-    assert_eq!((jobs.board.as_str(), jobs.from), ("jobs", Cursor::First));
+    assert_eq!((jobs.board.as_str(), jobs.from.clone()), ("jobs", Cursor::First));
     assert!(stage.listed().is_empty(), "rows of the other board do not linger");
     answer(&mut stage, &world, jobs, 0..2);
     assert_eq!(stage.listed(), ["j-1", "j-2"]);

@@ -2,7 +2,7 @@
 
 use claimtop::domain::claim::{Claim, Lease, Process, Registry, Session, Worker};
 use claimtop::domain::rules::Rules;
-use claimtop::domain::snapshot::Judged;
+use claimtop::domain::snapshot::{Judged, Mark};
 use claimtop::domain::time::{Moment, Reading};
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::judge;
@@ -118,7 +118,7 @@ impl Held {
             verdict: judge(&self.claim, rules, now),
             claim: self.claim.clone(),
             seen: Some(self.seen.clone()),
-            rowid: Some(self.rowid),
+            mark: Some(Mark::Rowid(self.rowid)),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::functions::code;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
 use crate::domain::time::TimeUnit;
@@ -31,8 +30,12 @@ pub struct BoundBoard {
     pub width: usize,
     /// `FROM` without the registry.
     pub from: String,
+    /// The condition that every row meets.
+    pub always: &'static str,
     pub held: Option<String>,
     pub id: Vec<String>,
+    /// The types of these.
+    pub id_types: Vec<String>,
     pub kind: Option<String>,
     pub holder: Option<Sql>,
     /// The process, out of the registry's row or the claim's.
@@ -42,6 +45,7 @@ pub struct BoundBoard {
     pub beat_at: Option<TimeSql>,
     pub deadline: Option<TimeSql>,
     pub timeout: Option<String>,
+    pub timeout_type: String,
     pub disowned: Option<String>,
     pub attempts: Option<String>,
     pub max_attempts: Option<String>,
@@ -55,7 +59,7 @@ pub struct BoundBoard {
 impl BoundBoard {
     /// The condition for a row to be a claim.
     pub fn is_held(&self) -> &str {
-        self.held.as_deref().unwrap_or("1")
+        self.held.as_deref().unwrap_or(self.always)
     }
 
     /// Whether time alone can end or begin a claim.
@@ -84,6 +88,8 @@ impl BoundBoard {
 pub struct Sql {
     pub text: String,
     pub column: Option<String>,
+    /// Its type, as far as the engine knows one.
+    pub declared: String,
 }
 
 /// A time as SQL.
@@ -92,20 +98,16 @@ pub struct TimeSql {
     /// The cell itself.
     pub cell: Sql,
     pub unit: TimeUnit,
-    /// What can be compared with a [`super::cell::bound`].
+    /// What is selected to be read in `unit`.
+    pub selected: String,
+    /// What a bound can be compared with.
     pub comparable: String,
+    /// The type of such a bound, where the engine has types; nothing if its values cannot be compared
+    /// safely.
+    pub bound_type: Option<&'static str>,
 }
 
 impl TimeSql {
-    pub fn new(cell: Sql, unit: TimeUnit) -> TimeSql {
-        let comparable = if unit.is_number() {
-            cell.text.clone()
-        } else {
-            format!("claimtop_time({}, {})", cell.text, code(unit))
-        };
-        TimeSql { cell, unit, comparable }
-    }
-
     /// The unit of `comparable`.
     pub fn compared_in(&self) -> TimeUnit {
         if self.unit.is_number() { self.unit } else { TimeUnit::UnixUs }

@@ -2,12 +2,10 @@
 //!
 //! Optional columns that the database lacks are dropped; a missing required one is named.
 
-use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, Sql, TimeSql};
-use super::open::Denied;
 use super::schema::{Schema, Table, is_identifier, quoted};
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
@@ -26,10 +24,28 @@ pub struct Misfit {
     pub refused: Option<(String, String)>,
 }
 
+/// What a database engine knows of its own SQL.
+pub trait Dialect {
+    /// The types of the columns that a query has, if it compiles.
+    fn compile(&self, sql: &str) -> Result<Vec<String>, Problem>;
+
+    /// An expression, maybe a plain column, as a time of a unit.
+    fn time(&self, sql: Sql, unit: TimeUnit) -> Result<TimeSql, String>;
+
+    /// The condition that every row meets.
+    fn always(&self) -> &'static str;
+}
+
+/// Why an expression cannot be used.
+#[derive(Debug)]
+pub enum Problem {
+    Missing(String),
+    Refused(String),
+}
+
 /// Lays `profile` onto the database, if at least one of its boards fits.
 pub fn bind(
-    connection: &Connection,
-    denied: &Denied,
+    dialect: &dyn Dialect,
     schema: &Schema,
     profile: Profile,
     operator: &Operator,
@@ -41,7 +57,7 @@ pub fn bind(
         return Err(misfit);
     }
     for board in &profile.boards {
-        let binder = Binder { connection, denied, schema, profile: &profile, operator };
+        let binder = Binder { dialect, schema, profile: &profile, operator };
         match binder.board(board, &mut notices) {
             Ok(board) => boards.push(board),
             Err(mut other) => {
@@ -61,8 +77,7 @@ pub fn bind(
 }
 
 struct Binder<'a> {
-    connection: &'a Connection,
-    denied: &'a Denied,
+    dialect: &'a dyn Dialect,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
@@ -70,8 +85,7 @@ struct Binder<'a> {
 
 /// Where the fields of one row are looked up.
 struct Scope<'a> {
-    connection: &'a Connection,
-    denied: &'a Denied,
+    dialect: &'a dyn Dialect,
     table: &'a Table,
     alias: &'a str,
     from: String,
@@ -102,10 +116,9 @@ impl Binder<'_> {
             None => None,
         };
         let rules = rules(board, registry, self.operator);
-        let alone = format!("{} AS c {}", quoted(&table.name), board.from.as_deref().unwrap_or_default());
+        let alone = format!("{} AS c {}", table.sql, board.from.as_deref().unwrap_or_default());
         let mut scope = Scope {
-            connection: self.connection,
-            denied: self.denied,
+            dialect: self.dialect,
             table,
             alias: "c",
             from: alone.trim_end().into(),
@@ -113,8 +126,12 @@ impl Binder<'_> {
             misfit: Misfit::default(),
         };
         let held = board.held.as_ref().and_then(|held| scope.predicate("held", held));
-        let id: Vec<String> =
-            board.id.iter().filter_map(|id| scope.required("id", id)).map(|sql| sql.text).collect();
+        let (id, id_types): (Vec<String>, Vec<String>) = board
+            .id
+            .iter()
+            .filter_map(|id| scope.required("id", id))
+            .map(|sql| (sql.text, sql.declared))
+            .unzip();
         let holder = board.holder.as_ref().and_then(|holder| scope.required("holder", holder));
         let bound_registry =
             registry.and_then(|registry| self.registry(registry, &board.name, &mut scope.misfit));
@@ -176,7 +193,7 @@ impl Binder<'_> {
         let disowned = board.orphaned_when.as_ref().and_then(|sql| scope.predicate("orphaned_when", sql));
         let looks_at_session = own.chain(times).chain(disowned.clone()).any(|sql| {
             let statement = format!("SELECT {sql} FROM {} LIMIT 0", alone.trim_end());
-            self.connection.prepare(&statement).is_err()
+            self.dialect.compile(&statement).is_err()
         });
         let bound = BoundBoard {
             looks_at_session,
@@ -187,8 +204,10 @@ impl Binder<'_> {
             has_rowid: table.has_rowid,
             width: table.columns.len(),
             from: alone.trim_end().into(),
+            always: self.dialect.always(),
             held,
             id,
+            id_types,
             kind: kind.map(|sql| sql.text),
             holder,
             pid,
@@ -196,6 +215,7 @@ impl Binder<'_> {
             claimed_at,
             beat_at,
             deadline,
+            timeout_type: timeout.as_ref().map(|sql| sql.declared.clone()).unwrap_or_default(),
             timeout: timeout.map(|sql| sql.text),
             attempts: board
                 .attempts
@@ -225,10 +245,9 @@ impl Binder<'_> {
 
     fn registry(&self, registry: &Registry, board: &str, misfit: &mut Misfit) -> Option<BoundRegistry> {
         let table = self.schema.table(&registry.table)?;
-        let from = format!("{} AS s", quoted(&table.name));
+        let from = format!("{} AS s", table.sql);
         let mut scope = Scope {
-            connection: self.connection,
-            denied: self.denied,
+            dialect: self.dialect,
             table,
             alias: "s",
             from: from.clone(),
@@ -261,10 +280,9 @@ impl Binder<'_> {
     /// The backlog, less the states this database has no columns for.
     fn backlog(&self, backlog: &Backlog, board: &Board, misfit: &mut Misfit) -> Option<BoundBacklog> {
         let table = self.schema.table(backlog.table.as_ref().unwrap_or(&board.table))?;
-        let from = format!("{} AS c", quoted(&table.name));
+        let from = format!("{} AS c", table.sql);
         let mut scope = Scope {
-            connection: self.connection,
-            denied: self.denied,
+            dialect: self.dialect,
             table,
             alias: "c",
             from: from.clone(),
@@ -333,17 +351,13 @@ impl Scope<'_> {
     fn time(&mut self, field: &str, time: &Time, usual: TimeUnit, required: bool) -> Option<TimeSql> {
         let sql = if required { self.required(field, time.sql()) } else { self.optional(field, time.sql()) }?;
         let unit = time.unit(usual);
-        let declared = sql.column.as_ref().and_then(|name| self.table.column(name));
-        match declared {
-            Some(column) if unit.is_number() && column.is_text() => {
-                let problem = format!(
-                    "column {}.{} is declared {} but read as a number",
-                    self.table.name, column.name, column.declared
-                );
+        match self.dialect.time(sql, unit) {
+            Ok(time) => Some(time),
+            Err(problem) => {
+                let problem = format!("column {}.{problem}", self.table.name);
                 self.complain(field, Problem::Missing(problem));
                 None
             }
-            _ => Some(TimeSql::new(sql, unit)),
         }
     }
 
@@ -351,11 +365,9 @@ impl Scope<'_> {
     fn expect_unambiguous<'a>(&mut self, expressions: impl Iterator<Item = &'a str>) {
         for sql in expressions {
             let statement = format!("SELECT {sql} FROM {} LIMIT 0", self.from);
-            if let Err(rusqlite::Error::SqlInputError { msg, .. }) = self.connection.prepare(&statement) {
-                self.complain(
-                    sql,
-                    Problem::Missing(format!("{msg}; write c. before the claim's own columns")),
-                );
+            if let Err(Problem::Missing(what)) = self.dialect.compile(&statement) {
+                let what = format!("{what}; write c. before the claim's own columns");
+                self.complain(sql, Problem::Missing(what));
             }
         }
     }
@@ -372,7 +384,8 @@ impl Scope<'_> {
     fn lookup(&self, value: &str) -> Result<Sql, Problem> {
         if let Some(column) = self.table.column(value) {
             let text = format!("{}.{}", self.alias, quoted(&column.name));
-            return Ok(Sql { text, column: Some(column.name.clone()) });
+            let (column, declared) = (Some(column.name.clone()), column.declared.clone());
+            return Ok(Sql { text, column, declared });
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
             return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
@@ -381,22 +394,11 @@ impl Scope<'_> {
         let text =
             if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value}\n)") };
         let statement = format!("SELECT {text}, 0 FROM {} LIMIT 0", self.from);
-        self.denied.take();
-        match self.connection.prepare(&statement) {
-            Ok(statement) if statement.column_count() != 2 => {
-                Err(Problem::Refused("it does not stand by itself".into()))
-            }
-            Ok(_) => Ok(Sql { text, column: None }),
-            Err(_) if self.denied.take() => Err(Problem::Refused("a profile may only read".into())),
-            Err(rusqlite::Error::SqlInputError { msg, .. }) => Err(Problem::Missing(msg)),
-            Err(error) => Err(Problem::Missing(error.to_string())),
+        match &mut self.dialect.compile(&statement)?[..] {
+            [declared, _] => Ok(Sql { text, column: None, declared: std::mem::take(declared) }),
+            _ => Err(Problem::Refused("it does not stand by itself".into())),
         }
     }
-}
-
-enum Problem {
-    Missing(String),
-    Refused(String),
 }
 
 /// What a screen has to know of a board besides its claims.

@@ -1,0 +1,139 @@
+//! What an act is told, and what comes of it.
+
+use serde_json::Value as Json;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::image::{Change, Side};
+use super::seen::Seen;
+use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::time::Moment;
+use crate::profile::format::{Act, Board};
+
+/// How an act is to be done.
+#[derive(Debug, Clone)]
+pub struct Order<'a> {
+    pub action: Action,
+    pub word: &'a Word,
+    pub action_id: &'a str,
+    /// Everything but the commit.
+    pub dry_run: bool,
+}
+
+/// An act that is ready to be committed, for the record.
+#[derive(Debug)]
+pub struct Pending<'a> {
+    pub seen: &'a Seen,
+    pub profile: &'a str,
+    pub board: &'a str,
+    pub address: String,
+    pub before: Json,
+    pub after: Json,
+    pub db_at: Moment,
+    /// The database's own number of the transaction, where it can be asked later what became of it.
+    pub transaction: Option<String>,
+}
+
+/// What came of an act.
+#[derive(Debug)]
+pub struct Acted {
+    pub outcome: Outcome,
+    pub changes: Vec<Change>,
+    /// The statements with their values, for a dry run.
+    pub preview: Vec<String>,
+    /// As in [`Pending`].
+    pub transaction: Option<String>,
+}
+
+impl Acted {
+    pub fn nothing(outcome: Outcome) -> Acted {
+        Acted { outcome, changes: Vec::new(), preview: Vec::new(), transaction: None }
+    }
+
+    pub fn images(&self, side: Side) -> Json {
+        Json::Array(self.changes.iter().map(|change| change.json(side)).collect())
+    }
+}
+
+/// Writes the record of a pending act; an error means that the act must not be.
+pub type Recorder<'a> = dyn FnMut(&Pending<'_>) -> Result<(), String> + 'a;
+/// The same for rows that are changed without a claim of theirs: an undo, the end of a session.
+pub type ChangeRecorder<'a> = dyn FnMut(&Acted) -> Result<(), String> + 'a;
+/// Hears of every act of a batch that is ready to be committed, with its number.
+pub type Collect<'a> = dyn FnMut(usize, &Pending<'_>) + 'a;
+/// Writes the record of all of them; an error means that none of them must be.
+pub type Flush<'a> = dyn FnMut() -> Result<(), String> + 'a;
+
+/// What came of the acts of one transaction.
+#[derive(Debug)]
+pub struct Batch {
+    /// One result for each claim that was tried, in order; at least one.
+    pub tried: Vec<Tried>,
+    /// How long all other writers were kept out; nothing, if only those of the same rows were.
+    pub held: Option<Duration>,
+    /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
+    /// waiting.
+    pub log: Option<JoinHandle<()>>,
+}
+
+/// What came of one act among many.
+#[derive(Debug)]
+pub struct Tried {
+    pub outcome: Outcome,
+    pub before: Json,
+    pub after: Json,
+}
+
+impl Tried {
+    pub fn of(acted: Acted) -> Tried {
+        let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
+        Tried { outcome: acted.outcome, before, after }
+    }
+
+    /// The same, but for what would have been applied.
+    pub fn unless_applied(self, outcome: Outcome) -> Tried {
+        match self.outcome {
+            // What was taken back has changed nothing.
+            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Tried::of(Acted::nothing(outcome)),
+            Outcome::Applied => Tried { outcome, ..self },
+            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
+        }
+    }
+}
+
+/// The name of one act among many.
+pub fn numbered(action_id: &str, number: usize) -> String {
+    format!("{action_id}.{number}")
+}
+
+/// What a profile says of an action on a board.
+pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
+    match action {
+        Action::Reclaim => board.reclaim.as_ref(),
+        Action::Release => board.release.as_ref(),
+        Action::Extend => board.extend.as_ref(),
+        Action::Requeue => board.requeue.as_ref(),
+    }
+}
+
+/// What the audit table keeps of an act besides its images.
+#[derive(Debug)]
+pub struct Note<'a> {
+    pub action: &'a str,
+    pub address: &'a str,
+    pub word: &'a Word,
+}
+
+impl Note<'_> {
+    pub fn entry(&self, before: &Json, after: &Json) -> Json {
+        serde_json::json!({"action": self.action, "address": self.address, "reason": self.word.reason,
+            "before": before, "after": after})
+    }
+}
+
+/// The sentence for rows that were not what was seen when the statement ran.
+pub const AT_THE_LAST_MOMENT: &str = "it changed at the last moment";
+/// The sentence for a claim that is none any more.
+pub const NO_LONGER_CLAIMED: &str = "it is claimed no longer: finished or released";
+/// The sentence for a place that is none any more.
+pub const TABLES_CHANGED: &str = "the tables have changed since it was seen";

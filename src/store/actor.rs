@@ -1,0 +1,168 @@
+//! One source, acted on, whatever engine it is of.
+
+use std::time::Duration;
+
+use super::act::{ChangeRecorder, Collect, Flush, Recorder};
+use super::{
+    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Seen, Side, StoreError, postgres,
+    sqlite,
+};
+use crate::domain::recovery::Word;
+use crate::domain::snapshot::Snapshot;
+use crate::domain::time::Moment;
+
+/// Looks at claims and changes exactly what was seen, or says what moved.
+#[derive(Debug)]
+pub enum Actor {
+    Sqlite(Box<sqlite::Actor>),
+    Postgres(Box<postgres::Actor>),
+}
+
+/// Asks whichever it is.
+macro_rules! either {
+    ($self:ident, $actor:ident => $ask:expr) => {
+        match $self {
+            Actor::Sqlite($actor) => $ask,
+            Actor::Postgres($actor) => $ask,
+        }
+    };
+}
+
+impl Actor {
+    pub fn open(options: impl Into<Options>) -> Result<Actor, StoreError> {
+        Ok(match options.into() {
+            Options::Sqlite(options) => Actor::Sqlite(Box::new(sqlite::Actor::open(options)?)),
+            Options::Postgres(options) => Actor::Postgres(Box::new(postgres::Actor::open(*options)?)),
+        })
+    }
+
+    /// Tells this database from every other, whatever it is called.
+    pub fn fingerprint(&self) -> String {
+        either!(self, actor => actor.fingerprint())
+    }
+
+    /// Makes the table in which acts are recorded in their own transaction.
+    pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
+        either!(self, actor => actor.create_audit_table())
+    }
+
+    /// An error that names the boards there are, unless `wanted` is one of them.
+    pub fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
+        either!(self, actor => actor.reader().expect_board(wanted))
+    }
+
+    /// Stops this actor's clock at an instant, or moves it to another.
+    pub fn freeze(&mut self, at: Moment) {
+        either!(self, actor => actor.reader().freeze(at));
+    }
+
+    /// One look: a snapshot for every profile that fits.
+    pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
+        either!(self, actor => actor.reader().poll())
+    }
+
+    /// The claims that an address, or a bare id, means.
+    pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        either!(self, actor => actor.find(wanted, board))
+    }
+
+    /// The claims in the sets of a filter, worst first.
+    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
+        either!(self, actor => actor.select(filter))
+    }
+
+    /// The profile of a claim, and whether its tables could be anybody's.
+    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
+        either!(self, actor => actor.profile_of(seen))
+    }
+
+    /// The profile and the board of a claim.
+    pub fn names(&self, seen: &Seen) -> (String, String) {
+        either!(self, actor => actor.names(seen))
+    }
+
+    pub fn address(&self, seen: &Seen) -> String {
+        either!(self, actor => actor.address(seen))
+    }
+
+    /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
+    pub fn act(
+        &mut self,
+        seen: &Seen,
+        order: &Order<'_>,
+        record: &mut Recorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        either!(self, actor => actor.act(seen, order, record))
+    }
+
+    /// Does the order to claims of one board, as many as fit into one short transaction, at least one. The
+    /// first is number 1, and the order's id with the number after a dot is the name of each act.
+    pub fn act_batch(
+        &mut self,
+        all: &[&Seen],
+        order: &Order<'_>,
+        budget: Duration,
+        collect: &mut Collect<'_>,
+        flush: &mut Flush<'_>,
+    ) -> Result<Batch, StoreError> {
+        either!(self, actor => actor.act_batch(all, order, budget, collect, flush))
+    }
+
+    /// Whether everything that was seen may be released and the session ended, by the rules of each.
+    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), String> {
+        holding.permit(word, |seen| self.address(seen))
+    }
+
+    /// A session and all it holds, on every board of every profile.
+    pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
+        either!(self, actor => actor.held_by(session))
+    }
+
+    /// Ends exactly the session that was seen, if it holds nothing any more.
+    pub fn end_session(
+        &mut self,
+        seen: &Registered,
+        word: &Word,
+        action_id: &str,
+        record: &mut ChangeRecorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        either!(self, actor => actor.end_session(seen, word, action_id, record))
+    }
+
+    /// What a release of the session would do, claim by claim and then to its own rows.
+    pub fn rehearse_session(
+        &mut self,
+        holding: &Holding,
+        word: &Word,
+    ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
+        either!(self, actor => actor.rehearse_session(holding, word))
+    }
+
+    /// Takes back the changes of an act, the last one first.
+    pub fn undo(
+        &mut self,
+        changes: &[Change],
+        dry_run: bool,
+        record: &mut ChangeRecorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        either!(self, actor => actor.undo(changes, dry_run, record))
+    }
+
+    /// Whether the rows of an act are as one of its images has them.
+    pub fn matches(&mut self, changes: &[Change], side: Side) -> Result<bool, StoreError> {
+        either!(self, actor => actor.matches(changes, side))
+    }
+
+    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
+    pub fn became(
+        &mut self,
+        action_id: &str,
+        transaction: Option<&str>,
+        changes: &[Change],
+    ) -> Result<Option<bool>, StoreError> {
+        match self {
+            Actor::Sqlite(actor) => actor.became(action_id, changes),
+            Actor::Postgres(actor) => actor.became(action_id, transaction, changes),
+        }
+    }
+}

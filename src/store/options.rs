@@ -1,0 +1,99 @@
+//! What a reader is told about its source.
+
+use super::schema::Schema;
+use super::{Prober, StoreError, postgres, sqlite};
+use crate::profile::format::Profile;
+use crate::profile::library::{Entry, Library};
+
+/// How to read one source.
+#[derive(Debug, Clone)]
+pub enum Options {
+    Sqlite(sqlite::Options),
+    Postgres(Box<postgres::Options>),
+}
+
+impl Options {
+    /// What the source is called.
+    pub fn name(&self) -> String {
+        match self {
+            Options::Sqlite(options) => options.path.display().to_string(),
+            Options::Postgres(options) => options.target.label().to_owned(),
+        }
+    }
+
+    /// Has the holders' processes looked up.
+    pub fn ask_the_kernel_by(&mut self, prober: Prober) {
+        match self {
+            Options::Sqlite(options) => options.prober = Some(prober),
+            Options::Postgres(options) => options.prober = Some(prober),
+        }
+    }
+
+    pub fn profiles(&self) -> &Profiles {
+        match self {
+            Options::Sqlite(options) => &options.profiles,
+            Options::Postgres(options) => &options.profiles,
+        }
+    }
+}
+
+impl From<sqlite::Options> for Options {
+    fn from(options: sqlite::Options) -> Options {
+        Options::Sqlite(options)
+    }
+}
+
+impl From<postgres::Options> for Options {
+    fn from(options: postgres::Options) -> Options {
+        Options::Postgres(Box::new(options))
+    }
+}
+
+/// Which profiles to lay onto a database.
+#[derive(Debug, Clone)]
+pub enum Profiles {
+    /// Every one of these that fits.
+    Detect(Library),
+    /// These, and an error if one does not fit.
+    Named(Vec<Profile>),
+    /// The dead jobs of these, see [`Profile::of_the_dead`].
+    Dead(Box<Profiles>),
+}
+
+impl Profiles {
+    /// The profiles to try on a database.
+    pub fn candidates(&self, schema: &Schema) -> Result<Vec<Profile>, StoreError> {
+        match self {
+            Profiles::Named(profiles) => Ok(profiles.clone()),
+            Profiles::Detect(library) => {
+                let likely = library.entries().iter().filter(|entry| entry.may_fit(schema.table_names()));
+                Ok(likely.map(Entry::profile).collect::<Result<_, _>>()?)
+            }
+            Profiles::Dead(living) => {
+                let living = living.candidates(schema)?;
+                Ok(living.into_iter().filter_map(Profile::of_the_dead).collect())
+            }
+        }
+    }
+
+    pub fn is_a_guess(&self) -> bool {
+        match self {
+            Profiles::Detect(_) => true,
+            Profiles::Named(_) => false,
+            // Of several named ones it is enough that one knows its dead.
+            Profiles::Dead(_) => true,
+        }
+    }
+}
+
+/// How much a poll may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Worst rows to fetch per set.
+    pub rows: usize,
+    /// Boards up to this size are always counted in full; of larger ones the census looks at as
+    /// many rows, or fewer.
+    pub slice: usize,
+    /// The same where a set itself has no index, not only the search for unreadable values.
+    pub whole: usize,
+}

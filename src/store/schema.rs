@@ -1,0 +1,91 @@
+//! What a database holds: its tables and their columns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tables of a database, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Schema {
+    tables: BTreeMap<String, Table>,
+    /// Tables whose rows have triggers, or other rows that refer to them.
+    entangled: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// As people call it, and the trail.
+    pub name: String,
+    /// As SQL.
+    pub sql: String,
+    /// Rows can be addressed by a rowid: an ordinary table of SQLite that does not use the name itself.
+    pub has_rowid: bool,
+    /// The columns that tell its rows apart; none if nothing promises that.
+    pub key: Vec<String>,
+    pub columns: Vec<Column>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Column {
+    pub name: String,
+    pub declared: String,
+    /// Computed from other columns, and so never written.
+    pub generated: bool,
+}
+
+impl Schema {
+    pub fn new(tables: Vec<Table>, entangled: BTreeSet<String>) -> Schema {
+        let tables = tables.into_iter().map(|table| (table.name.clone(), table)).collect();
+        Schema { tables, entangled }
+    }
+
+    /// Whether a change of one of its rows may change others.
+    pub fn is_entangled(&self, table: &str) -> bool {
+        self.table(table).is_some_and(|table| self.entangled.contains(&table.name))
+    }
+
+    /// The table of this name, or else one whose name differs only in case.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        let name = name.strip_prefix("main.").unwrap_or(name);
+        let alike = || self.tables.values().find(|table| table.name.eq_ignore_ascii_case(name));
+        self.tables.get(name).or_else(alike)
+    }
+
+    /// Whether a `table.column` pair exists.
+    pub fn has(&self, pair: &str) -> bool {
+        pair.rsplit_once('.').is_some_and(|(table, column)| {
+            self.table(table).is_some_and(|table| table.column(column).is_some())
+        })
+    }
+
+    pub fn table_names(&self) -> impl Iterator<Item = &str> {
+        self.tables.values().map(|table| table.name.as_str())
+    }
+}
+
+impl Table {
+    /// The columns that can be written.
+    pub fn written(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| !column.generated)
+    }
+
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        let alike = || self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
+        self.columns.iter().find(|column| column.name == name).or_else(alike)
+    }
+}
+
+/// An identifier as SQL.
+pub fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A string literal as SQL.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Whether a profile's value is a bare column name rather than an expression.
+pub fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

@@ -1,0 +1,96 @@
+//! A claim as an operator saw it, and what has moved since.
+
+use super::image::Image;
+use crate::domain::evidence::{Conclusion, conclude, why};
+use crate::domain::rules::Rules;
+use crate::domain::snapshot::Judged;
+use crate::domain::time::Moment;
+use crate::domain::verdict::{Reason, Set};
+use crate::domain::visible::visible;
+
+/// A claim as an operator saw it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub place: Place,
+    pub judged: Judged,
+    pub conclusion: Conclusion,
+    pub why: String,
+    /// Its whole row.
+    pub row: Image,
+    /// Which version of the row it was, where the database counts them.
+    pub version: Option<String>,
+    /// Its holder's whole row in the registry, if there is one.
+    pub session: Option<Image>,
+    pub now: Moment,
+}
+
+/// Where a claim is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub profile: usize,
+    pub board: usize,
+    /// SQLite's number of the row. PostgreSQL has none that lasts: there its key says which it is.
+    pub rowid: i64,
+}
+
+/// The rows behind a claim.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    pub row: Image,
+    pub version: Option<String>,
+    pub session: Option<Image>,
+}
+
+impl Seen {
+    pub fn new(place: Place, judged: Judged, rows: Rows, rules: &Rules, now: Moment) -> Seen {
+        Seen {
+            place,
+            conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
+            why: why(&judged.claim, &judged.verdict, rules, now),
+            judged,
+            row: rows.row,
+            version: rows.version,
+            session: rows.session,
+            now,
+        }
+    }
+
+    fn is_stale_or_orphaned(&self) -> bool {
+        [Set::Stale, Set::Orphaned].iter().any(|set| self.judged.verdict.is_in(*set))
+    }
+
+    fn rests_on_session(&self) -> bool {
+        [Reason::SessionStale, Reason::SessionMissing]
+            .iter()
+            .any(|reason| self.judged.verdict.reasons.contains(*reason))
+    }
+
+    /// What has changed since the claim was seen, if anything has that matters.
+    pub fn moved(&self, fresh: &Seen) -> Option<String> {
+        let (was, is) = (&self.judged.claim, &fresh.judged.claim);
+        let holder = is.holder.as_deref().map_or_else(|| "nobody".into(), visible);
+        if self.row == fresh.row && self.version == fresh.version {
+            if self.rests_on_session() && self.session != fresh.session {
+                return Some("its session beats again, or is registered again".into());
+            }
+            // What it was judged by may lie in other rows than these two: a lock that is renewed instead.
+            return (self.is_stale_or_orphaned() && !fresh.is_stale_or_orphaned()).then(|| {
+                format!("it is {} now: {holder} has shown a sign of life", fresh.judged.verdict.headline())
+            });
+        }
+        Some(if was.holder != is.holder {
+            format!("taken by {holder}")
+        } else if was.claimed_at != is.claimed_at {
+            format!("claimed again by {holder}")
+        } else if was.beat_at != is.beat_at || was.lease != is.lease {
+            match is.beat_at.at() {
+                Some(beat) => format!("renewed {} ago by {holder}", fresh.now.since(beat)),
+                None => format!("renewed by {holder}"),
+            }
+        } else if was.kind != is.kind {
+            "its state changed".into()
+        } else {
+            "its row changed".into()
+        })
+    }
+}
