@@ -45,6 +45,16 @@ pub enum StoreError {
     Profile(#[from] ProfileError),
     #[error("{source_name}: PostgreSQL sources are not supported by this version; SQLite files are")]
     NoPostgres { source_name: String },
+    #[error("{source_name}: {why}")]
+    BadTarget { source_name: String, why: String },
+    #[error("{source_name} cannot be reached: {why}")]
+    Unreachable { source_name: String, why: String },
+    #[error("{source_name} does not let us in: {why}")]
+    Denied { source_name: String, why: String },
+    #[error(
+        "{source_name}: a password on the command line can be read by every user of this machine; put it into ~/.pgpass, PGPASSWORD, or a `password_command` in the config file"
+    )]
+    ToldPassword { source_name: String },
     #[error("{}: the reader has stopped unexpectedly", path.display())]
     Gone { path: PathBuf },
 }

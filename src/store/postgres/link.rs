@@ -1,1 +1,245 @@
 //! One connection to a server: every wait has an end.
+//!
+//! Nothing is ever set for a whole session and no statement has a name, so that all of it works
+//! through a pooler that gives every transaction another connection of its own.
+
+mod background;
+mod backoff;
+mod dial;
+mod row;
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_postgres::Client;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::error::PgError;
+use super::target::Target;
+use crate::store::StoreError;
+pub use backoff::Backoff;
+pub use row::Row;
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Reading: it never begins a transaction that may write.
+    Polls,
+    Acts,
+}
+
+/// The ends of all waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// After this the server stops a statement.
+    pub statement: Duration,
+    /// After this the server stops waiting for a row that somebody else holds.
+    pub lock: Duration,
+    /// After this we stop waiting for the server, which may be frozen or out of reach.
+    pub answer: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// One picture of the database throughout; writes are refused.
+    Reading,
+    /// Every statement sees what is committed.
+    Acting,
+}
+
+/// After this long without a statement the server ends a transaction, and with it the connection:
+/// a frozen watcher must hold up no worker and no vacuum.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// How long a request to cancel may take.
+const CANCELLING: Duration = Duration::from_secs(3);
+
+/// How far the transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transaction {
+    None,
+    Open,
+    /// A statement failed: the server would answer COMMIT with a silent rollback.
+    Failed,
+}
+
+pub struct Link {
+    label: String,
+    purpose: Purpose,
+    limits: Limits,
+    transaction: Transaction,
+    wire: Option<Wire>,
+}
+
+/// An open connection, and the task that drives it.
+struct Wire {
+    client: Arc<Client>,
+    driver: JoinHandle<()>,
+    /// Why the connection ended, once it has.
+    ended: Arc<Mutex<Option<String>>>,
+    connector: MakeRustlsConnect,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("to", &self.label)
+            .field("purpose", &self.purpose)
+            .field("limits", &self.limits)
+            .field("transaction", &self.transaction)
+            .field("open", &self.is_open())
+            .finish()
+    }
+}
+
+impl Link {
+    /// Connects to the first host that answers.
+    pub fn open(target: &Target, purpose: Purpose, limits: Limits) -> Result<Link, StoreError> {
+        let wire = dial::dial(target)?;
+        let label = target.label().to_owned();
+        Ok(Link { label, purpose, limits, transaction: Transaction::None, wire: Some(wire) })
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.wire.as_ref().is_some_and(|wire| !wire.client.is_closed())
+    }
+
+    /// Begins a transaction with its limits and the forms of its texts, in one round trip.
+    pub fn begin(&mut self, begin: Begin) -> Result<(), PgError> {
+        let mode = match (begin, self.purpose) {
+            (Begin::Reading, _) => "ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            (Begin::Acting, Purpose::Acts) => "ISOLATION LEVEL READ COMMITTED READ WRITE",
+            (Begin::Acting, Purpose::Polls) => {
+                return Err(PgError::server("25006", "this connection is for reading only"));
+            }
+        };
+        let sql = format!(
+            "BEGIN {mode}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
+             SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL TimeZone = 'UTC'; \
+             SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; \
+             SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'",
+            self.limits.statement.as_millis(),
+            self.limits.lock.as_millis(),
+            IDLE.as_millis(),
+        );
+        self.transaction = Transaction::Open;
+        self.batch(&sql)
+    }
+
+    /// Commits. An error that ends the link leaves open whether it was done.
+    pub fn commit(&mut self) -> Result<(), PgError> {
+        if self.transaction == Transaction::Failed {
+            self.rollback()?;
+            return Err(PgError::server("25P02", "a statement had failed, so that all was rolled back"));
+        }
+        let done = self.batch("COMMIT");
+        // Refused at the last moment, the server has rolled it back.
+        self.transaction = Transaction::None;
+        done
+    }
+
+    pub fn rollback(&mut self) -> Result<(), PgError> {
+        let done = self.batch("ROLLBACK");
+        self.transaction = Transaction::None;
+        done
+    }
+
+    /// Rows of a statement whose columns are all text; values are sent as text too.
+    pub fn query(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, PgError> {
+        let (sql, values) = (sql.to_owned(), owned(values));
+        let rows = self.ask(|client| async move { client.query_typed(&sql, &typed(&values)).await })?;
+        Ok(rows.into_iter().map(Row::new).collect())
+    }
+
+    /// The number of rows that a statement touched.
+    pub fn execute(&mut self, sql: &str, values: &[Option<&str>]) -> Result<u64, PgError> {
+        let (sql, values) = (sql.to_owned(), owned(values));
+        self.ask(|client| async move { client.execute_typed(&sql, &typed(&values)).await })
+    }
+
+    /// The types of the columns that a query would have. Only inside a transaction: the statement has a name
+    /// until it is forgotten.
+    pub fn describe(&mut self, sql: &str) -> Result<Vec<String>, PgError> {
+        let sql = sql.to_owned();
+        self.ask(|client| async move {
+            let statement = client.prepare(&sql).await?;
+            Ok(statement.columns().iter().map(|column| column.type_().name().to_owned()).collect())
+        })
+    }
+
+    /// Several statements without values in one round trip.
+    pub fn batch(&mut self, sql: &str) -> Result<(), PgError> {
+        let sql = sql.to_owned();
+        self.ask(|client| async move { client.batch_execute(&sql).await })
+    }
+
+    /// Ends the connection; the server is asked to stop what it still does for it.
+    pub fn cancel_and_close(&mut self) {
+        self.transaction = Transaction::None;
+        let Some(wire) = self.wire.take() else { return };
+        let Some(runtime) = background::runtime() else { return };
+        runtime.spawn(async move {
+            // A pooler knows the request only as long as the connection is there: first this one.
+            if !wire.client.is_closed() {
+                let token = wire.client.cancel_token();
+                // If it cannot be cancelled, the server's own limit ends it.
+                let _ = tokio::time::timeout(CANCELLING, token.cancel_query(wire.connector)).await;
+            }
+            wire.driver.abort();
+        });
+    }
+
+    /// Has a question answered, and draws the consequences of its failure.
+    fn ask<T, F>(&mut self, question: impl FnOnce(Arc<Client>) -> F) -> Result<T, PgError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
+        let answer = match &self.wire {
+            Some(wire) => wire.wait_for(question(Arc::clone(&wire.client)), self.limits.answer),
+            None => Err(PgError::Lost("it was closed before".into())),
+        };
+        match &answer {
+            // What succeeds after a failure has gone back to before it.
+            Ok(_) if self.transaction == Transaction::Failed => self.transaction = Transaction::Open,
+            Err(error) if error.ends_the_link() => self.cancel_and_close(),
+            Err(_) if self.transaction == Transaction::Open => self.transaction = Transaction::Failed,
+            _ => {}
+        }
+        answer
+    }
+}
+
+impl Wire {
+    fn wait_for<T, F>(&self, answer: F, limit: Duration) -> Result<T, PgError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
+        match background::finish(async move { tokio::time::timeout(limit, answer).await }) {
+            Some(Ok(Ok(answer))) => Ok(answer),
+            Some(Ok(Err(error))) => Err(self.explain(&error)),
+            Some(Err(_)) => Err(PgError::TimedOut(limit)),
+            None => Err(PgError::Lost("the threads that speak with servers are gone".into())),
+        }
+    }
+
+    /// A connection that ended between two statements says why only to the task that drove it.
+    fn explain(&self, error: &tokio_postgres::Error) -> PgError {
+        let ended = self.ended.lock().ok().and_then(|ended| ended.clone());
+        match (error.is_closed(), ended) {
+            (true, Some(why)) => PgError::Lost(why),
+            _ => PgError::from(error),
+        }
+    }
+}
+
+fn owned(values: &[Option<&str>]) -> Vec<Option<String>> {
+    values.iter().map(|value| value.map(str::to_owned)).collect()
+}
+
+fn typed(values: &[Option<String>]) -> Vec<(&(dyn ToSql + Sync), Type)> {
+    values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::TEXT)).collect()
+}

@@ -1,0 +1,139 @@
+//! One of the hosts that a target names.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use crate::domain::visible::safe;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::store::postgres) struct Host {
+    pub address: Address,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::store::postgres) enum Address {
+    /// The folder of a unix socket.
+    Socket(PathBuf),
+    /// A name to be looked up.
+    Name(String),
+    /// A number, and the name that a certificate must bear.
+    Number(String, IpAddr),
+}
+
+/// Where servers put their socket.
+const FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
+
+pub(super) const PORT: u16 = 5432;
+
+impl Host {
+    /// The lists of hosts, of their addresses and of their ports, side by side.
+    pub(super) fn list(
+        names: Option<&str>,
+        numbers: Option<&str>,
+        ports: Option<&str>,
+    ) -> Result<Vec<Host>, String> {
+        let names: Vec<&str> = names.map(|names| names.split(',').collect()).unwrap_or_default();
+        let numbers: Vec<&str> = numbers.map(|numbers| numbers.split(',').collect()).unwrap_or_default();
+        let ports: Vec<&str> = ports.map(|ports| ports.split(',').collect()).unwrap_or_default();
+        let many = names.len().max(numbers.len()).max(1);
+        if (names.len() > 1 || !numbers.is_empty())
+            && !names.is_empty()
+            && !numbers.is_empty()
+            && names.len() != numbers.len()
+        {
+            return Err(format!("there are {} hosts but {} values of hostaddr", names.len(), numbers.len()));
+        }
+        if ports.len() > 1 && ports.len() != many {
+            return Err(format!(
+                "there are {many} hosts but {} ports; name one port, or one for each",
+                ports.len()
+            ));
+        }
+        (0..many)
+            .map(|at| {
+                let port = port(ports.get(at).or(ports.first()).copied().unwrap_or_default())?;
+                let named = |list: &[&str]| {
+                    list.get(at).map(|one| one.trim().to_owned()).filter(|one| !one.is_empty())
+                };
+                let address = Address::of(named(&names), named(&numbers), port)?;
+                Ok(Host { address, port })
+            })
+            .collect()
+    }
+
+    pub(super) fn is_loopback(&self) -> bool {
+        match &self.address {
+            Address::Socket(_) => true,
+            Address::Number(_, ip) => ip.is_loopback(),
+            Address::Name(name) => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+
+    /// The host as a password file names it.
+    pub(super) fn in_pgpass(&self) -> String {
+        match &self.address {
+            Address::Socket(folder) if FOLDERS.iter().any(|usual| folder == Path::new(usual)) => {
+                "localhost".into()
+            }
+            Address::Socket(folder) => folder.display().to_string(),
+            Address::Name(name) | Address::Number(name, _) => name.clone(),
+        }
+    }
+}
+
+impl Address {
+    fn of(name: Option<String>, number: Option<String>, port: u16) -> Result<Address, String> {
+        let parsed = |text: &str| text.parse::<IpAddr>().ok();
+        Ok(match (name, number) {
+            (name, Some(number)) => {
+                let ip = parsed(&number)
+                    .ok_or("hostaddr is not an address in numbers; name a host by `host`".to_owned())?;
+                Address::Number(name.unwrap_or(number), ip)
+            }
+            (None, None) => Address::Socket(usual_folder(port)),
+            (Some(name), None) if name.starts_with('/') => Address::Socket(name.into()),
+            (Some(name), None) if name.starts_with('@') => {
+                return Err("abstract unix sockets are not supported; name the folder of a socket".into());
+            }
+            (Some(name), None) => match parsed(&name) {
+                Some(ip) => Address::Number(name, ip),
+                None => Address::Name(name),
+            },
+        })
+    }
+}
+
+/// The first folder with a socket for this port, or else where most look.
+fn usual_folder(port: u16) -> PathBuf {
+    let there = |folder: &&&str| Path::new(folder).join(format!(".s.PGSQL.{port}")).exists();
+    PathBuf::from(FOLDERS.iter().find(there).unwrap_or(&FOLDERS[0]))
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    match text.trim() {
+        "" => Ok(PORT),
+        text => match text.parse() {
+            Ok(port) if port > 0 => Ok(port),
+            // The text itself stays unsaid: of a URL gone wrong it may be half a password.
+            _ => {
+                Err("the port is not a number from 1 to 65535; write special characters of a URL as %xx"
+                    .into())
+            }
+        },
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            Address::Socket(folder) => {
+                write!(f, "socket {}/.s.PGSQL.{}", safe(&folder.display().to_string()), self.port)
+            }
+            Address::Name(name) => write!(f, "{}:{}", safe(name), self.port),
+            Address::Number(name, _) if name.contains(':') => write!(f, "[{}]:{}", safe(name), self.port),
+            Address::Number(name, _) => write!(f, "{}:{}", safe(name), self.port),
+        }
+    }
+}
