@@ -9,6 +9,7 @@ mod endings;
 mod looking;
 mod looking_start;
 mod pty;
+mod sizes;
 mod stream;
 
 use rusqlite::types::Value;

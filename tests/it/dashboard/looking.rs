@@ -101,54 +101,6 @@ fn keys_answer_while_the_database_is_locked_and_the_screen_comes_back_to_life() 
 }
 
 #[test]
-fn any_size_is_drawn_and_keys_work_at_all_of_them() {
-    let scene = Scene::usual();
-    let mut pty = scene.start().with(scene.database.path()).size(20, 5).run();
-    pty.wait("claimtop");
-    let steps = [
-        (20, 5, "2"),
-        (21, 6, "3"),
-        (1, 1, "4"),
-        (2, 1, "?"),
-        (40, 12, "?"),
-        (5, 40, "5"),
-        (80, 24, ":"),
-        (30, 7, ESC),
-        (200, 8, "6"),
-        (120, 40, "7"),
-        (47, 13, "1"),
-        (48, 13, "l"),
-        (20, 5, "r"),
-        (80, 6, ESC),
-        (400, 120, "j"),
-        (3, 3, "w"),
-        (400, 5, ESC),
-        (20, 120, "/"),
-        (9, 9, ESC),
-        (90, 19, "h"),
-        (110, 20, " "),
-        (20, 5, "\r"),
-        (400, 120, ESC),
-        (60, 10, " "),
-        (400, 120, "1"),
-    ];
-    for (columns, lines, key) in steps {
-        pty.resize(columns, lines);
-        pty.keys(key);
-    }
-    pty.wait("task-old");
-    for (columns, lines, text) in
-        [(400, 120, "task-soon"), (80, 24, "task-soon"), (40, 12, "task"), (20, 5, "claimtop")]
-    {
-        pty.resize(columns, lines);
-        pty.wait(text);
-    }
-    pty.resize(120, 40);
-    pty.press("r", "reclaim task-old");
-    pty.quit();
-}
-
-#[test]
 fn without_colour_the_terminal_hears_of_none() {
     let scene = Scene::usual();
     let mut pty = scene.start().with(scene.database.path()).env("NO_COLOR", "1").run();

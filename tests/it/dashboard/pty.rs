@@ -215,9 +215,15 @@ impl Pty {
         self.seen.state().bytes.clone()
     }
 
+    /// Another size. What was shown is lost, as it may be in a terminal: only what is drawn from now
+    /// on counts.
     pub fn resize(&mut self, columns: u16, lines: u16) {
         let mut state = self.seen.state();
+        if state.parser.screen().size() == (count(lines), count(columns)) {
+            return;
+        }
         state.parser.set_size(count(lines), count(columns));
+        state.parser.process(b"\x1b[2J");
         let near = self.near.as_ref().expect("a terminal");
         near.master.resize(pty_size((columns, lines))).expect("a new size");
     }

@@ -2,7 +2,6 @@
 
 use super::profiles::with_payload;
 use super::{Keeping, Scene, answered};
-use std::time::{Duration, Instant};
 
 const COUNT: &str =
     "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n)";
@@ -51,15 +50,14 @@ fn what_never_ends_is_stopped_and_changes_nothing() {
     for (name, field, payload, verb, by_time) in BOMBS {
         let scene = Scene::new(Keeping::Rollback);
         let mine = scene.file("mine.toml", &with_payload(field, payload));
-        let config = scene.file("config.toml", "poll_timeout = \"300ms\"\n");
+        // What is too big must be refused as such, even where the machine is too busy for 300 ms.
+        let limit = if *by_time { "300ms" } else { "10m" };
+        let config = scene.file("config.toml", &format!("poll_timeout = {limit:?}\n"));
         let before = scene.state();
         let what = format!("{name} in {field}: {verb:?}");
-        let started = Instant::now();
         let mut command = scene.command(verb);
         command.arg("--profile").arg(mine).arg("--config").arg(config).arg(scene.path());
         let (code, said) = answered(&command.output().expect("claimtop runs"), &what);
-        // Far more than the limit: the machine may be busy with other tests.
-        assert!(started.elapsed() < Duration::from_secs(20), "{what}: took {:?}", started.elapsed());
         assert_eq!(scene.state(), before, "{what}: the folder is as it was");
         let reason = if *by_time { "300 ms" } else { "too big" };
         assert_eq!(code, 3, "{what}: {said}");
