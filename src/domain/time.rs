@@ -104,6 +104,14 @@ impl Span {
         Span::seconds(minutes.saturating_mul(60))
     }
 
+    pub fn plus(self, more: Span) -> Span {
+        Span(self.0.saturating_add(more.0))
+    }
+
+    pub fn minus(self, less: Span) -> Span {
+        Span(self.0.saturating_sub(less.0))
+    }
+
     pub fn as_micros(self) -> i64 {
         self.0
     }

@@ -47,6 +47,8 @@ pub enum StoreError {
     NoPostgres { source_name: String },
     #[error("{source_name}: {why}")]
     BadTarget { source_name: String, why: String },
+    #[error("{source_name}: {said}, in: {doing}")]
+    Server { source_name: String, said: String, doing: String },
     #[error("{source_name} cannot be reached: {why}")]
     Unreachable { source_name: String, why: String },
     #[error("{source_name} does not let us in: {why}")]

@@ -4,13 +4,20 @@
 //! password, wherever it came from, is in anything that these print or hand out.
 
 mod actor;
+mod arms;
+mod cell;
+mod close_up;
 mod dialect;
 pub mod error;
+mod holders;
 pub mod link;
 mod reader;
+mod rows;
 mod schema;
+mod surroundings;
 pub mod target;
 pub mod tls;
+mod watch;
 mod words;
 
 pub use actor::Actor;

@@ -1,66 +1,339 @@
-//! stub
-use super::target::Target;
-use crate::domain::close_up::{Examined, Holder, Horizon, Kinds, Page, PageRequest, Whole};
-use crate::domain::snapshot::{Mark, Snapshot};
-use crate::domain::time::Moment;
-use crate::profile::format::Profile;
-use crate::profile::rules::Operator;
-use crate::store::*;
-use std::time::Duration;
+//! One PostgreSQL database, read: connect, fit profiles to it, poll.
+//!
+//! A poll is one transaction that may only read, with one picture of the data and one clock, the
+//! database's own. No transaction outlives it.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::cell::is_true;
+use super::dialect::Postgres;
+use super::error::PgError;
+use super::link::{Begin, Limits, Link, Purpose};
+use super::schema;
+use super::target::Target;
+use super::watch::Watch;
+use crate::domain::snapshot::Snapshot;
+use crate::domain::time::{Moment, Span};
+use crate::profile::format::{Engine, Profile};
+use crate::profile::rules::Operator;
+use crate::store::fit::{Fit, Ground};
+use crate::store::listed::Tally;
+use crate::store::options::{Effort, Profiles};
+use crate::store::schema::Schema;
+use crate::store::{Prober, StoreError, clock};
+
+/// What a reader is told about its source.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub target: Target,
     pub profiles: Profiles,
     pub operator: Operator,
     pub effort: Effort,
+    /// How long an act waits for a row that a worker holds.
     pub busy_timeout: Duration,
     pub poll_timeout: Duration,
+    /// A clock that stands still, for tests on frozen data.
     pub frozen_at: Option<Moment>,
+    /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
-    pub zone: Option<String>,
+    /// The zone of times that have none.
+    pub zone: String,
 }
+
+/// A profile under watch.
 #[derive(Debug)]
-pub struct Reader {}
-pub fn fits(_: &Options, _: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    unimplemented!()
+pub struct Watched {
+    pub name: String,
+    pub profile: Profile,
+    pub notices: Vec<String>,
+    pub boards: Vec<Watch>,
 }
+
+/// Owns the connection; lives in a thread of its own.
+#[derive(Debug)]
+pub struct Reader {
+    pub(super) options: Options,
+    link: Option<Link>,
+    pub(super) watched: Vec<Watched>,
+    pub(super) schema: Schema,
+    fitted: Instant,
+    sky: Sky,
+}
+
+/// What surrounds a look at the data.
+#[derive(Debug, Clone, Default)]
+struct Sky {
+    /// The database's clock minus ours.
+    clock_offset: Span,
+    /// How far behind its primary it is, if it is a standby.
+    lag: Option<Span>,
+    /// Tables whose rows may be hidden from us.
+    veiled: Vec<String>,
+}
+
+/// Profiles are laid onto the tables again after this long: new ones may have come.
+const FITS_FOR: Duration = Duration::from_secs(60);
+/// How much longer than the server we wait before we give it up.
+const GRACE: Duration = Duration::from_secs(1);
+
+impl Options {
+    pub(super) fn limits(&self) -> Limits {
+        Limits { statement: self.poll_timeout, lock: self.busy_timeout, answer: self.poll_timeout + GRACE }
+    }
+
+    pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
+        let source_name = self.target.label().to_owned();
+        match error {
+            PgError::Server { code, .. } if code == "57014" => {
+                StoreError::TooSlow { path: source_name.into(), limit_ms: self.poll_timeout.as_millis() }
+            }
+            PgError::Server { .. } => {
+                StoreError::Server { source_name, said: error.to_string(), doing: doing.into() }
+            }
+            PgError::Lost(_) | PgError::TimedOut(_) => {
+                StoreError::Unreachable { source_name, why: error.to_string() }
+            }
+        }
+    }
+}
+
 impl Reader {
-    pub fn open(_: Options) -> Result<Reader, StoreError> {
-        unimplemented!()
+    pub fn open(options: Options) -> Result<Reader, StoreError> {
+        let mut reader = Reader {
+            options,
+            link: None,
+            watched: Vec::new(),
+            schema: Schema::default(),
+            fitted: Instant::now(),
+            sky: Sky::default(),
+        };
+        reader.connect()?;
+        Ok(reader)
     }
+
+    /// One look: a snapshot for every profile that fits.
     pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        unimplemented!()
+        let started = Instant::now();
+        let effort = self.options.effort;
+        let now = self.reading("polling", |link, watched, now| {
+            for watch in watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                watch.refresh(link, now, effort)?;
+            }
+            Ok(now)
+        })?;
+        let poll_cost = Span::micros(i64::try_from(started.elapsed().as_micros()).unwrap_or(i64::MAX));
+        let snapshot = |watched: &Watched| Snapshot {
+            profile: watched.name.clone(),
+            generic: watched.profile.generic,
+            now,
+            clock_offset: self.sky.clock_offset,
+            poll_cost,
+            boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
+            notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
+        };
+        Ok(self.watched.iter().map(snapshot).collect())
     }
+
+    /// The same counts by reading every claim one by one: slow, and obviously right.
     pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
-        unimplemented!()
+        self.reading("counting", |link, watched, now| {
+            let watches = watched.iter().flat_map(|watched| &watched.boards);
+            watches.map(|watch| watch.tally(link, now)).collect()
+        })
     }
-    pub fn freeze(&mut self, _: Moment) {}
-    pub fn list(&mut self, _: &Filter, _: impl FnMut(Listed) -> bool) -> Result<(), StoreError> {
-        unimplemented!()
+
+    /// Stops this reader's clock at an instant, or moves it to another.
+    pub fn freeze(&mut self, at: Moment) {
+        self.options.frozen_at = Some(at);
     }
-    pub fn expect_board(&self, _: Option<&str>) -> Result<(), StoreError> {
-        unimplemented!()
+
+    /// An error that names the boards there are, unless `wanted` is one of them.
+    pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
+        let boards = self.watched.iter().flat_map(|watched| &watched.boards);
+        let boards: Vec<&str> = boards.map(|watch| watch.board.name.as_str()).collect();
+        match wanted {
+            Some(wanted) if !boards.contains(&wanted) => Err(StoreError::NoBoard {
+                path: self.options.target.label().into(),
+                wanted: wanted.into(),
+                boards: boards.join(", "),
+            }),
+            _ => Ok(()),
+        }
     }
-    pub fn history(&mut self, _: usize) -> Result<Vec<Trace>, StoreError> {
-        unimplemented!()
+
+    /// Connects, if there is no connection, and lays the profiles onto the tables.
+    fn connect(&mut self) -> Result<&mut Link, StoreError> {
+        if self.link.as_ref().is_some_and(Link::is_open) && self.fitted.elapsed() < FITS_FOR {
+            return self.link.as_mut().ok_or_else(|| gone(&self.options));
+        }
+        let mut link = match self.link.take().filter(Link::is_open) {
+            Some(link) => link,
+            None => Link::open(&self.options.target, Purpose::Polls, self.options.limits())?,
+        };
+        self.fit(&mut link)?;
+        Ok(self.link.insert(link))
     }
-    pub fn holders(&mut self, _: Option<&str>) -> Result<Vec<Holder>, StoreError> {
-        unimplemented!()
+
+    fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
+        let said = |error: PgError| self.options.sentence(&error, "reading the tables");
+        link.begin(Begin::Reading).map_err(said)?;
+        let schema = schema::read(link).map_err(said)?;
+        let dialect = Postgres::new(link, &self.options.zone);
+        let ground = Ground {
+            dialect: &dialect,
+            engine: Engine::Postgres,
+            schema: &schema,
+            operator: &self.options.operator,
+            source: Path::new(self.options.target.label()),
+        };
+        let bound = ground.fitting(&self.options.profiles);
+        if let Some(lost) = dialect.lost.take() {
+            return Err(said(lost));
+        }
+        let mut all = Vec::new();
+        for profile in bound? {
+            let mut boards = Vec::new();
+            for board in profile.boards {
+                let zone = &self.options.zone;
+                let Some(mut watch) = Watch::new(board, &schema, zone, self.options.prober.clone()) else {
+                    continue;
+                };
+                watch.plan(link).map_err(said)?;
+                boards.push(watch);
+            }
+            let name = profile.profile.name.clone();
+            all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
+        }
+        let veiled = veiled(link, &all).map_err(said)?;
+        link.rollback().map_err(said)?;
+        self.watched = all;
+        self.schema = schema;
+        self.sky.veiled = veiled;
+        self.fitted = Instant::now();
+        Ok(())
     }
-    pub fn page(&mut self, _: &PageRequest) -> Result<Page, StoreError> {
-        unimplemented!()
+
+    /// Runs `look` inside one transaction that only reads, with the database's clock at its start.
+    pub(super) fn reading<T>(
+        &mut self,
+        doing: &str,
+        mut look: impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
+    ) -> Result<T, StoreError> {
+        let mut outcome = self.read_once(&mut look)?;
+        if outcome.as_ref().is_err_and(is_of_old_tables) {
+            // The tables have changed since the profiles were laid onto them.
+            self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
+            outcome = self.read_once(&mut look)?;
+        }
+        outcome.map_err(|error| self.options.sentence(&error, doing))
     }
-    pub fn whole(&mut self, _: usize) -> Result<Vec<Whole>, StoreError> {
-        unimplemented!()
+
+    fn read_once<T>(
+        &mut self,
+        look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
+    ) -> Result<Result<T, PgError>, StoreError> {
+        self.connect()?;
+        let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
+        let outcome = self.transaction(&mut link, look);
+        if link.is_open() {
+            // Ends the transaction whatever happened; there is nothing to commit.
+            let ended = link.rollback();
+            self.link = Some(link);
+            return Ok(outcome.and_then(|result| ended.map(|()| result)));
+        }
+        Ok(outcome)
     }
-    pub fn examine(&mut self, _: &str, _: &str, _: &Mark, _: &str) -> Result<Option<Examined>, StoreError> {
-        unimplemented!()
+
+    fn transaction<T>(
+        &mut self,
+        link: &mut Link,
+        look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
+    ) -> Result<T, PgError> {
+        link.begin(Begin::Reading)?;
+        let asked = clock();
+        let rows = link.query(
+            "SELECT clock_timestamp()::text, pg_is_in_recovery()::text, pg_last_xact_replay_timestamp()::text",
+            &[],
+        )?;
+        let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
+        let read = |at: usize| rows.first().and_then(|row| Moment::parse(row.get(at)?));
+        let theirs = read(0).unwrap_or(middle);
+        self.sky.clock_offset = theirs.since(middle);
+        let is_standby = rows.first().is_some_and(|row| is_true(row, 1));
+        let replayed = read(2).filter(|_| is_standby);
+        self.sky.lag = is_standby.then(|| replayed.map_or(Span::ZERO, |at| theirs.since(at)));
+        // What a standby has not heard of yet cannot be held against anybody.
+        let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
+        look(link, &mut self.watched, now)
     }
-    pub fn kinds(&mut self) -> Result<Vec<Kinds>, StoreError> {
-        unimplemented!()
+
+    /// How far behind its primary the database is, if it is a standby.
+    pub(super) fn lag(&self) -> Option<Span> {
+        self.sky.lag
     }
-    pub fn horizon(&mut self, _: usize) -> Result<Horizon, StoreError> {
-        unimplemented!()
+}
+
+impl Sky {
+    fn notices(&self) -> Vec<String> {
+        let mut notices = self.veiled.clone();
+        if let Some(lag) = self.lag {
+            notices.push(format!(
+                "this is a standby, {lag} behind: claims are judged as of then, and nothing can be changed here"
+            ));
+        }
+        notices
+    }
+}
+
+/// A sentence for every table whose rows are hidden from us by its policies.
+fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> {
+    let mut sentences: Vec<String> = Vec::new();
+    for watch in watched.iter().flat_map(|watched| &watched.boards) {
+        for table in [Some(&watch.table), watch.registry.as_ref()].into_iter().flatten() {
+            let sql = "SELECT row_security_active(($1::text)::regclass)::text, current_user::text";
+            let rows = link.query(sql, &[Some(&table.sql)])?;
+            let Some(row) = rows.first().filter(|row| is_true(row, 0)) else { continue };
+            let sentence = format!(
+                "row-level security is active on {} for the role {}: rows may be hidden; use a role with BYPASSRLS, \
+                 or a policy that lets it see all",
+                table.name,
+                row.get(1).unwrap_or_default()
+            );
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+    }
+    Ok(sentences)
+}
+
+/// A table or column that was there when the profiles were fitted and is not any more, or is another.
+fn is_of_old_tables(error: &PgError) -> bool {
+    matches!(error.code(), Some("42P01" | "42703" | "42883" | "42804" | "0A000"))
+}
+
+fn gone(options: &Options) -> StoreError {
+    StoreError::Gone { path: options.target.label().into() }
+}
+
+/// Lays each of the profiles onto the database.
+pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
+    let mut link = Link::open(&options.target, Purpose::Polls, options.limits())?;
+    let said = |error: PgError| options.sentence(&error, "reading the tables");
+    link.begin(Begin::Reading).map_err(said)?;
+    let schema = schema::read(&mut link).map_err(said)?;
+    let dialect = Postgres::new(&mut link, &options.zone);
+    let ground = Ground {
+        dialect: &dialect,
+        engine: Engine::Postgres,
+        schema: &schema,
+        operator: &options.operator,
+        source: Path::new(options.target.label()),
+    };
+    let fits = ground.describe(profiles);
+    match dialect.lost.take() {
+        Some(lost) => Err(said(lost)),
+        None => fits,
     }
 }

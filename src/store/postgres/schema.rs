@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::error::PgError;
 use super::link::Link;
-pub use crate::store::schema::{literal, quoted};
 use crate::store::schema::{Column, Schema, Table};
+pub use crate::store::schema::{literal, quoted};
 
 /// Every table and view that we may read, less the system's own. What is on the search path goes by
 /// its bare name, everything else with its schema.

@@ -302,8 +302,16 @@ mod tests {
     #[test]
     fn names_in_strings_comments_and_quoted_names_are_left_alone() {
         for sql in [
-            "':now'", "'it''s :now'", "E'\\':now'", "\":now\"", "-- :now\n", "/* /* :now */ :now */", "$$:now$$",
-            "$a$ :now $$ :now $a$", "'ü:now'", "':now",
+            "':now'",
+            "'it''s :now'",
+            "E'\\':now'",
+            "\":now\"",
+            "-- :now\n",
+            "/* /* :now */ :now */",
+            "$$:now$$",
+            "$a$ :now $$ :now $a$",
+            "'ü:now'",
+            "':now",
         ] {
             assert_eq!(words().put_into(sql).sql, sql);
         }

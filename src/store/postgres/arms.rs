@@ -1,0 +1,244 @@
+//! Which claims can be in trouble at all, as conditions that an index may answer.
+//!
+//! Each arm is wider than the verdict, never narrower: what it lets through is judged row by row, so
+//! that there is one definition of trouble and the database only spares us the healthy rows.
+
+use super::schema::literal;
+use super::words::{Words, stamp};
+use crate::domain::rules::{DeadlineRule, Thresholds};
+use crate::domain::time::{Moment, Span};
+use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+
+/// One way into trouble.
+#[derive(Debug)]
+pub struct Arm {
+    pub sql: String,
+    bounds: Vec<Bound>,
+    /// It looks at the holder's row.
+    pub needs_session: bool,
+}
+
+/// An instant that a time is compared with, relative to now.
+#[derive(Debug)]
+struct Bound {
+    name: String,
+    kind: &'static str,
+    per_second: i64,
+    at: At,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum At {
+    Ahead(Span),
+    /// The last instant that can be read.
+    Last,
+}
+
+/// All ways into trouble on a board; nothing, if every claim has to be looked at.
+pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
+    let mut arms = Arms { arms: Vec::new(), names: 0 };
+    arms.deadline(board)?;
+    arms.own_times(board)?;
+    if let Some(registry) = &board.registry {
+        arms.session(board, registry)?;
+    }
+    if let Some(disowned) = &board.disowned {
+        arms.arms.push(Arm {
+            sql: format!("({disowned})"),
+            bounds: Vec::new(),
+            needs_session: board.looks_at_session,
+        });
+    }
+    Some(arms.arms)
+}
+
+/// The words of all arms at an instant.
+pub fn words(arms: &[Arm], zone: &str, now: Moment) -> Words {
+    let mut words = Words::default();
+    for bound in arms.iter().flat_map(|arm| &arm.bounds) {
+        bound.add_to(&mut words, zone, now);
+    }
+    words
+}
+
+impl Bound {
+    fn add_to(&self, words: &mut Words, zone: &str, now: Moment) {
+        let moment = match self.at {
+            At::Ahead(span) => now.plus(span),
+            At::Last => Moment::LATEST,
+        };
+        match self.kind {
+            "timestamp" => {
+                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", literal(zone));
+                words.add_as(&self.name, &sql, Some(stamp(moment)));
+            }
+            "timestamptz" => words.add(&self.name, "timestamptz", Some(stamp(moment))),
+            kind => {
+                let scaled = i128::from(moment.micros()) * i128::from(self.per_second) / 1_000_000;
+                words.add(&self.name, kind, Some(scaled.to_string()));
+            }
+        }
+    }
+}
+
+struct Arms {
+    arms: Vec<Arm>,
+    names: usize,
+}
+
+/// What one clock's tick or a rounded bound may hide.
+const SLACK: Span = Span::seconds(2);
+
+impl Arms {
+    fn bound(&mut self, time: &TimeSql, at: At, bounds: &mut Vec<Bound>) -> Option<String> {
+        let name = format!("claimtop_{}", self.names);
+        self.names += 1;
+        let per_second = time.unit.per_second();
+        bounds.push(Bound { name: name.clone(), kind: time.bound_type?, per_second, at });
+        Some(format!(":{name}"))
+    }
+
+    fn push(&mut self, sql: String, bounds: Vec<Bound>, board: &BoundBoard) {
+        self.arms.push(Arm { sql, bounds, needs_session: board.looks_at_session });
+    }
+
+    fn deadline(&mut self, board: &BoundBoard) -> Option<()> {
+        let mut bounds = Vec::new();
+        match board.rules.deadline {
+            DeadlineRule::Lease => {
+                let time = board.deadline.as_ref()?;
+                let due = self.bound(time, At::Ahead(warning(board).plus(SLACK)), &mut bounds)?;
+                let t = &time.comparable;
+                self.push(format!("{t} <= {due}"), bounds, board);
+                let mut bounds = Vec::new();
+                let last = self.bound(time, At::Last, &mut bounds)?;
+                // A lease without end is one; other instants beyond the last cannot be read.
+                let but =
+                    if time.unit.is_number() { String::new() } else { format!(" AND {t} <> 'infinity'") };
+                self.push(format!("({t} IS NULL OR {t} > {last}{but})"), bounds, board);
+            }
+            DeadlineRule::Timeout => {
+                let (since, timeout) = (board.claimed_at.as_ref()?, board.timeout.as_ref()?);
+                let due = self.bound(since, At::Ahead(warning(board).plus(SLACK)), &mut bounds)?;
+                let s = &since.comparable;
+                let sql = match (since.bound_type?, board.timeout_type.as_str()) {
+                    ("timestamptz" | "timestamp", "interval") => format!(
+                        "extract(epoch FROM {s})::numeric + extract(epoch FROM {timeout})::numeric \
+                         <= extract(epoch FROM {due})::numeric"
+                    ),
+                    ("timestamptz" | "timestamp", kind) if super::dialect::is_number(kind) => format!(
+                        "extract(epoch FROM {s})::numeric + ({timeout})::numeric <= extract(epoch FROM {due})::numeric"
+                    ),
+                    ("bigint" | "numeric", kind) if super::dialect::is_number(kind) => format!(
+                        "({s})::numeric + ({timeout})::numeric * {} <= ({due})::numeric",
+                        since.unit.per_second()
+                    ),
+                    _ => return None,
+                };
+                self.push(format!("({sql})"), bounds, board);
+                // A timeout beyond reason, or below zero, cannot be read.
+                let odd = if board.timeout_type == "interval" {
+                    format!("{timeout} IS NULL OR extract(epoch FROM {timeout}) > 1e9")
+                } else {
+                    format!("{timeout} IS NULL OR ({timeout})::numeric > 1e9")
+                };
+                self.push(format!("({odd})"), Vec::new(), board);
+            }
+            DeadlineRule::Ttl => self.ttl(board)?,
+            DeadlineRule::Holder => {}
+            DeadlineRule::Never => return None,
+        }
+        Some(())
+    }
+
+    /// The sign of life against the time to live of each kind.
+    fn ttl(&mut self, board: &BoundBoard) -> Option<()> {
+        let mut bounds = Vec::new();
+        let mut old = |arms: &mut Arms, limits: &Thresholds| -> Option<String> {
+            let Some(ttl) = limits.ttl else { return Some("TRUE".into()) };
+            let ahead = limits.warn_of(ttl).minus(ttl).plus(SLACK);
+            let mut parts = Vec::new();
+            for time in [&board.claimed_at, &board.beat_at].into_iter().flatten() {
+                let edge = arms.bound(time, At::Ahead(ahead), &mut bounds)?;
+                parts.push(format!("({t} IS NULL OR {t} <= {edge})", t = time.comparable));
+            }
+            Some(parts.join(" AND "))
+        };
+        let otherwise = old(self, &board.rules.thresholds)?;
+        let mut by_kind = String::new();
+        for (kind, limits) in &board.rules.kinds {
+            let condition = old(self, limits)?;
+            by_kind += &format!(" WHEN {} THEN {condition}", literal(kind));
+        }
+        let sql = match &board.kind {
+            Some(kind) if !by_kind.is_empty() => {
+                format!("CASE ({kind})::text{by_kind} ELSE {otherwise} END")
+            }
+            _ => format!("({otherwise})"),
+        };
+        self.push(sql, bounds, board);
+        Some(())
+    }
+
+    /// Times of the claim's own that are missing, ahead of the clock, or silent.
+    fn own_times(&mut self, board: &BoundBoard) -> Option<()> {
+        for (time, must_be) in [(&board.claimed_at, true), (&board.beat_at, board.claimed_at.is_none())] {
+            let Some(time) = time else { continue };
+            let mut bounds = Vec::new();
+            let ahead = At::Ahead(board.rules.clock_noise.minus(SLACK));
+            let edge = self.bound(time, ahead, &mut bounds)?;
+            let t = &time.comparable;
+            self.push(format!("{t} > {edge}"), bounds, board);
+            if must_be {
+                self.push(format!("{t} IS NULL"), Vec::new(), board);
+            }
+        }
+        let has_lease = matches!(board.rules.deadline, DeadlineRule::Lease | DeadlineRule::Timeout);
+        if let (true, Some(beat)) = (has_lease, &board.beat_at) {
+            let shortest = limits(board).map(|limits| limits.silent_after).min().unwrap_or_default();
+            let mut bounds = Vec::new();
+            let edge = self.bound(beat, At::Ahead(SLACK.minus(shortest)), &mut bounds)?;
+            self.push(format!("{} <= {edge}", beat.comparable), bounds, board);
+        }
+        Some(())
+    }
+
+    fn session(&mut self, board: &BoundBoard, registry: &BoundRegistry) -> Option<()> {
+        let mut bounds = Vec::new();
+        let near = match board.rules.deadline {
+            DeadlineRule::Holder => limits(board).map(|limits| limits.warn_of(limits.orphan_after)).max(),
+            DeadlineRule::Lease | DeadlineRule::Timeout | DeadlineRule::Ttl | DeadlineRule::Never => None,
+        };
+        let near = near.unwrap_or_default().plus(SLACK);
+        let shortest = limits(board).map(|limits| limits.orphan_after).min().unwrap_or_default();
+        let beat = &registry.beat_at;
+        let b = &beat.comparable;
+        let mut ways = vec![format!("({}) IS NULL", registry.id.text), format!("{b} IS NULL")];
+        let ahead = self.bound(beat, At::Ahead(board.rules.clock_noise.minus(SLACK)), &mut bounds)?;
+        ways.push(format!("{b} > {ahead}"));
+        match &registry.stale_at {
+            Some(stale_at) => {
+                let s = &stale_at.comparable;
+                let gone = self.bound(stale_at, At::Ahead(near), &mut bounds)?;
+                let last = self.bound(stale_at, At::Last, &mut bounds)?;
+                ways.push(format!("{s} IS NULL OR {s} <= {gone} OR {s} > {last}"));
+            }
+            None => {
+                let gone = self.bound(beat, At::Ahead(near.minus(shortest)), &mut bounds)?;
+                ways.push(format!("{b} <= {gone}"));
+            }
+        }
+        self.arms.push(Arm { sql: format!("({})", ways.join(" OR ")), bounds, needs_session: true });
+        Some(())
+    }
+}
+
+/// The thresholds of all kinds.
+fn limits(board: &BoundBoard) -> impl Iterator<Item = &Thresholds> {
+    std::iter::once(&board.rules.thresholds).chain(board.rules.kinds.values())
+}
+
+/// The longest warning before a deadline that the row itself tells.
+fn warning(board: &BoundBoard) -> Span {
+    limits(board).map(Thresholds::warn_of_lease).max().unwrap_or_default()
+}

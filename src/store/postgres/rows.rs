@@ -1,0 +1,194 @@
+//! Single claims, read cell by cell: a rotten cell spoils its own reading and nothing else.
+
+use sha2::{Digest, Sha256};
+
+use super::cell::{cell, is_true, number, text, time};
+use super::link::Row;
+use super::schema::quoted;
+use crate::domain::claim::{Claim, Lease, Registry, Session, Timeout, Worker};
+use crate::domain::rules::DeadlineRule;
+use crate::domain::snapshot::{Judged, Mark};
+use crate::domain::time::{Moment, Reading};
+use crate::domain::value::Key;
+use crate::domain::verdict::{Reason, judge};
+use crate::store::Prober;
+use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::schema::Table;
+
+/// How to read the claims of one board.
+#[derive(Debug)]
+pub struct RowReader {
+    columns: String,
+    /// What tells the states of a row apart: all its columns and its version, and the same of the
+    /// holder's.
+    state: String,
+    from: String,
+    held: String,
+    keys: usize,
+    prober: Option<Prober>,
+}
+
+/// Where the columns of the state begin, counted from the end of the others.
+const STATES: usize = 4;
+/// How many columns follow the key.
+const FIELDS: usize = 16;
+
+impl RowReader {
+    pub fn new(
+        board: &BoundBoard,
+        table: &Table,
+        registry: Option<&Table>,
+        prober: Option<Prober>,
+    ) -> RowReader {
+        let null = || "NULL".to_owned();
+        let as_text = |sql: &str| format!("({sql})::text");
+        let any = |sql: &Option<String>| sql.as_ref().map_or_else(null, |sql| as_text(sql));
+        let time = |sql: &Option<TimeSql>| sql.as_ref().map_or_else(null, |time| as_text(&time.selected));
+        // Where the row is, for the length of one transaction.
+        let place = if board.has_rowid { "c.tableoid::text || c.ctid::text".into() } else { null() };
+        let mut columns = vec![place];
+        columns.extend(board.id.iter().map(|id| as_text(id)));
+        let timeout = match (&board.timeout, board.timeout_type.as_str()) {
+            (Some(sql), "interval") => format!("extract(epoch FROM ({sql}))::text"),
+            (sql, _) => any(sql),
+        };
+        columns.extend([
+            any(&board.kind),
+            board.holder.as_ref().map_or_else(null, |holder| as_text(&holder.text)),
+            time(&board.claimed_at),
+            time(&board.beat_at),
+            time(&board.deadline),
+            timeout,
+            any(&board.disowned),
+            any(&board.attempts),
+            any(&board.max_attempts),
+            any(&board.error),
+            any(&board.pid),
+            any(&board.host),
+        ]);
+        match &board.registry {
+            Some(registry) => {
+                columns.push(format!("({} IS NOT NULL)::text", registry.id.text));
+                columns.extend(session_columns(registry));
+            }
+            None => columns.extend((0..4).map(|_| null())),
+        }
+        let state = [state("c", Some(table)), state("s", registry)].concat();
+        RowReader {
+            columns: columns.join(", "),
+            state: state.join(", "),
+            from: board.joined(),
+            held: board.is_held().into(),
+            keys: board.id.len(),
+            prober,
+        }
+    }
+
+    /// The claims, to be continued with conditions; with what tells their states apart if `state` is
+    /// wanted.
+    pub fn select(&self, state: bool) -> String {
+        let RowReader { columns, from, held, .. } = self;
+        let state = if state { format!(", {}", self.state) } else { String::new() };
+        format!("SELECT {columns}{state} FROM {from} WHERE ({held})")
+    }
+
+    /// Where the row was while the transaction lasts.
+    pub fn place<'a>(&self, row: &'a Row) -> Option<&'a str> {
+        row.get(0)
+    }
+
+    /// The claim in `row`; its token too if the row was selected with its state.
+    pub fn read(&self, row: &Row, board: &BoundBoard, now: Moment) -> Judged {
+        let at = |field: usize| 1 + self.keys + field;
+        let reading = |field: usize, sql: &Option<TimeSql>| match sql {
+            Some(sql) => sql.unit.read(&time(row, at(field), &sql.cell.declared)),
+            None => Reading::Absent,
+        };
+        let lease = match board.rules.deadline {
+            DeadlineRule::Lease => Lease::Until(reading(4, &board.deadline)),
+            DeadlineRule::Timeout => Lease::Timeout(Timeout::read(&number(row, at(5)))),
+            DeadlineRule::Ttl | DeadlineRule::Holder | DeadlineRule::Never => Lease::Unwritten,
+        };
+        let registry = match &board.registry {
+            None => Registry::None,
+            Some(_) if !is_true(row, at(12)) => Registry::Missing,
+            Some(registry) => Registry::Listed(read_session(row, at(13), registry)),
+        };
+        let key = board.id_types.iter().enumerate().map(|(part, kind)| cell(row, 1 + part, kind));
+        let mut claim = Claim {
+            key: Key(key.collect()),
+            kind: text(row, at(0)),
+            holder: text(row, at(1)),
+            claimed_at: reading(2, &board.claimed_at),
+            beat_at: reading(3, &board.beat_at),
+            lease,
+            registry,
+            worker: Worker::new(number(row, at(10)), text(row, at(11))),
+            disowned: is_true(row, at(6)),
+            attempts: number(row, at(7)).int(),
+            max_attempts: number(row, at(8)).int(),
+            error: text(row, at(9)),
+        };
+        if let Some(prober) = &self.prober {
+            prober.probe_holder_of(&mut claim);
+        }
+        let verdict = judge(&claim, &board.rules, now);
+        let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
+            || verdict.reasons.contains(Reason::SessionMissing);
+        let has_state = row.len() >= at(FIELDS) + STATES;
+        let seen = has_state.then(|| self.token(row, board, rests_on_session));
+        let mark = board.has_rowid.then(|| Mark::Key(claim.key.clone()));
+        Judged { claim, verdict, seen, mark }
+    }
+
+    /// The version of the row, if it was selected with its state.
+    pub fn version(&self, row: &Row) -> Option<String> {
+        row.get(1 + self.keys + FIELDS + 1).map(str::to_owned)
+    }
+
+    /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.
+    fn token(&self, row: &Row, board: &BoundBoard, with_session: bool) -> String {
+        let first = 1 + self.keys + FIELDS;
+        let digest = |at: usize| {
+            let mut hash = Sha256::new();
+            for column in [at, at + 1] {
+                let bytes = row.bytes(column);
+                hash.update([u8::from(bytes.is_some())]);
+                hash.update((bytes.map_or(0, <[u8]>::len) as u64).to_be_bytes());
+                hash.update(bytes.unwrap_or_default());
+            }
+            hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        match (with_session, board.registry.is_some()) {
+            (true, true) => format!("c{}-s{}", digest(first), digest(first + 2)),
+            _ => format!("c{}", digest(first)),
+        }
+    }
+}
+
+/// A row's columns as one text, and its version.
+fn state(alias: &str, table: Option<&Table>) -> [String; 2] {
+    let Some(table) = table else { return ["NULL".into(), "NULL".into()] };
+    let columns: Vec<String> =
+        table.columns.iter().map(|column| format!("{alias}.{}", quoted(&column.name))).collect();
+    let version = if table.has_rowid { format!("{alias}.xmin::text") } else { "NULL".into() };
+    [format!("ROW({})::text", columns.join(", ")), version]
+}
+
+/// The columns of a registry row, in the order that [`read_session`] expects.
+pub fn session_columns(registry: &BoundRegistry) -> [String; 3] {
+    let time = |time: &Option<TimeSql>| {
+        time.as_ref().map_or_else(|| "NULL".into(), |time| format!("({})::text", time.selected))
+    };
+    [format!("({})::text", registry.beat_at.selected), time(&registry.stale_at), time(&registry.started_at)]
+}
+
+/// The session in the columns of `row` that begin at `first`.
+pub fn read_session(row: &Row, first: usize, registry: &BoundRegistry) -> Session {
+    let reading = |at: usize, sql: &TimeSql| sql.unit.read(&time(row, at, &sql.cell.declared));
+    Session {
+        beat_at: reading(first, &registry.beat_at),
+        stale_at: registry.stale_at.as_ref().map(|sql| reading(first + 1, sql)),
+        started_at: registry.started_at.as_ref().map_or(Reading::Absent, |sql| reading(first + 2, sql)),
+    }
+}

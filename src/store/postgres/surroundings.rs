@@ -1,0 +1,133 @@
+//! What surrounds the claims of a board: the sessions that hold them, and the jobs nobody holds.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::cell::{number, time};
+use super::error::PgError;
+use super::link::Link;
+use super::watch::{Watch, query};
+use super::words::{Words, stamp};
+use crate::domain::snapshot::Sessions;
+use crate::domain::time::Moment;
+use crate::store::bound::{BoundBacklog, BoundRegistry};
+use crate::store::options::Effort;
+
+#[derive(Debug, Default, Clone)]
+pub struct Surroundings {
+    pub sessions: Option<Sessions>,
+    pub backlog: BTreeMap<String, u64>,
+    pub oldest_queued: Option<Moment>,
+    /// When a backlog that takes long to count is counted again.
+    next: Option<Instant>,
+}
+
+/// A backlog that takes longer than this to count is counted at most for a twentieth of the time.
+const BURDEN: Duration = Duration::from_millis(200);
+const SHARE: u32 = 20;
+
+impl Surroundings {
+    pub fn look(
+        link: &mut Link,
+        watch: &Watch,
+        now: Moment,
+        effort: Effort,
+        before: &Surroundings,
+    ) -> Result<Surroundings, PgError> {
+        let mut around = before.clone();
+        if let Some(backlog) = &watch.board.backlog
+            && before.next.is_none_or(|next| next <= Instant::now())
+        {
+            let started = Instant::now();
+            around.count_backlog(link, watch, backlog, now, effort)?;
+            let took = started.elapsed();
+            around.next = (took > BURDEN).then(|| Instant::now() + took * SHARE);
+        }
+        if let Some(registry) = &watch.board.registry {
+            around.sessions = Some(count_sessions(link, watch, registry, now)?);
+        }
+        Ok(around)
+    }
+
+    /// All states in one pass over the table.
+    fn count_backlog(
+        &mut self,
+        link: &mut Link,
+        watch: &Watch,
+        backlog: &BoundBacklog,
+        now: Moment,
+        _effort: Effort,
+    ) -> Result<(), PgError> {
+        let mut columns = Vec::new();
+        for predicate in backlog.states.values() {
+            columns.push(format!("(SELECT count(*) FROM {} WHERE ({predicate}))::text", backlog.from));
+        }
+        let queued = backlog.states.get("queued");
+        let oldest = backlog.oldest.as_ref().filter(|oldest| oldest.bound_type.is_some());
+        if let (Some(queued), Some(oldest)) = (queued, oldest) {
+            columns.push(format!(
+                "(SELECT (min({}))::text FROM {} WHERE ({queued}))",
+                oldest.selected, backlog.from
+            ));
+        }
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let rows = query(link, &watch.clock(now), &format!("SELECT {}", columns.join(", ")))?;
+        let Some(row) = rows.first() else { return Ok(()) };
+        self.backlog.clear();
+        for (at, state) in backlog.states.keys().enumerate() {
+            let count = number(row, at).int().unwrap_or(0).max(0).unsigned_abs();
+            self.backlog.insert(state.clone(), count);
+        }
+        self.oldest_queued = oldest.and_then(|oldest| {
+            oldest.unit.read(&time(row, backlog.states.len(), &oldest.cell.declared)).at()
+        });
+        Ok(())
+    }
+}
+
+fn count_sessions(
+    link: &mut Link,
+    watch: &Watch,
+    registry: &BoundRegistry,
+    now: Moment,
+) -> Result<Sessions, PgError> {
+    let board = &watch.board;
+    let table = registry.table.clone();
+    let (since, after) = match &registry.stale_at {
+        Some(stale_at) => (stale_at, crate::domain::time::Span::ZERO),
+        None => (&registry.beat_at, board.rules.thresholds.orphan_after),
+    };
+    let cut = board.rules.session_now(now).minus(after);
+    if since.bound_type.is_none() {
+        // Texts: read one by one.
+        let sessions = super::holders::sessions(link, watch, registry)?;
+        let total = sessions.len() as u64;
+        let at = |session: &crate::domain::claim::Session| match &session.stale_at {
+            Some(reading) => reading.at(),
+            None => session.beat_at.at(),
+        };
+        let readable = sessions.iter().filter_map(|(_, session, _)| at(session));
+        let (stale, alive): (Vec<Moment>, Vec<Moment>) = readable.partition(|at| *at < cut);
+        return Ok(Sessions { registry: table, total, alive: alive.len() as u64, stale: stale.len() as u64 });
+    }
+    let mut words = Words::default();
+    match since.bound_type {
+        Some("timestamp" | "timestamptz") => words.add("cut", "timestamptz", Some(stamp(cut))),
+        _ => {
+            let scaled = i128::from(cut.micros()) * i128::from(since.unit.per_second()) / 1_000_000;
+            words.add("cut", "numeric", Some(scaled.to_string()));
+        }
+    }
+    let t = &since.selected;
+    let sql = format!(
+        "SELECT count(*)::text, (count(*) FILTER (WHERE {t} < :cut))::text, (count({t}))::text FROM {}",
+        registry.from
+    );
+    let rows = query(link, &words, &sql)?;
+    let count =
+        |at: usize| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0).unsigned_abs();
+    let (total, stale, readable) = (count(0), count(1), count(2));
+    Ok(Sessions { registry: table, total, alive: readable.saturating_sub(stale), stale })
+}

@@ -1,0 +1,435 @@
+//! One board under watch: its troubled claims from poll to poll.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::arms::{self, Arm};
+use super::cell::{is_true, number, text};
+use super::error::PgError;
+use super::link::{Link, Row};
+use super::rows::RowReader;
+use super::surroundings::Surroundings;
+use super::words::{Words, array};
+use crate::domain::claim::Process;
+use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
+use crate::domain::time::Moment;
+use crate::domain::verdict::{Reason, Set, judge};
+use crate::store::Prober;
+use crate::store::bound::BoundBoard;
+use crate::store::listed::{Tally, worse_first};
+use crate::store::options::Effort;
+use crate::store::schema::{Schema, Table};
+
+/// Claims that one arm may bring in; more are only said to be there.
+pub const MOST: usize = 20_000;
+/// An arm that takes longer than this is a burden, and asked at most for this share of the time.
+const BURDEN: Duration = Duration::from_millis(200);
+const SHARE: u32 = 20;
+/// Claims are counted up to this many slices of the effort; beyond there are "more than".
+const COUNTED_SLICES: usize = 50;
+/// Holders that one poll looks up by hopping through the index.
+const HOLDERS: usize = 20_000;
+
+/// A board and what is known of it.
+#[derive(Debug)]
+pub struct Watch {
+    pub board: BoundBoard,
+    pub reader: RowReader,
+    pub table: Table,
+    pub registry: Option<Table>,
+    zone: String,
+    /// The ways into trouble; nothing, if every claim has to be looked at.
+    arms: Option<Vec<Arm>>,
+    /// What each arm found, where that is taken from an earlier poll.
+    burdens: BTreeMap<usize, Burden>,
+    holder_is_indexed: bool,
+    prober: Option<Prober>,
+    found: Found,
+    surroundings: Surroundings,
+}
+
+/// An arm that no index answers.
+#[derive(Debug)]
+struct Burden {
+    claims: Vec<Judged>,
+    at: Moment,
+    next: Instant,
+}
+
+/// What a poll found.
+#[derive(Debug, Default)]
+struct Found {
+    counts: Counts,
+    reasons: BTreeMap<Reason, u64>,
+    worst: Vec<Judged>,
+    /// There are more claims, or more in trouble, than were counted.
+    more: bool,
+    /// The oldest of the looks that it rests on, if that is not this poll's.
+    since: Option<Moment>,
+}
+
+impl Watch {
+    pub fn new(board: BoundBoard, schema: &Schema, zone: &str, prober: Option<Prober>) -> Option<Watch> {
+        let table = schema.table(&board.table)?.clone();
+        let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table)).cloned();
+        let reader = RowReader::new(&board, &table, registry.as_ref(), prober.clone());
+        let arms = arms::arms(&board);
+        Some(Watch {
+            reader,
+            table,
+            registry,
+            zone: zone.into(),
+            arms,
+            burdens: BTreeMap::new(),
+            holder_is_indexed: false,
+            prober,
+            found: Found::default(),
+            surroundings: Surroundings::default(),
+            board,
+        })
+    }
+
+    /// Learns what the indexes of its tables can answer.
+    pub fn plan(&mut self, link: &mut Link) -> Result<(), PgError> {
+        let column = self.board.holder.as_ref().and_then(|holder| holder.column.clone());
+        if let Some(column) = column {
+            let sql = "SELECT EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a
+                 ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+                 WHERE i.indrelid = ($1::text)::regclass AND i.indisvalid AND a.attname = $2::text)::text";
+            let rows = link.query(sql, &[Some(&self.table.sql), Some(&column)])?;
+            self.holder_is_indexed = rows.first().is_some_and(|row| is_true(row, 0));
+        }
+        Ok(())
+    }
+
+    /// The words that a profile's own expressions may name in reading.
+    pub fn clock(&self, now: Moment) -> Words {
+        let mut words = Words::default();
+        let unit = self.board.unit;
+        words.add_time("now", unit, &self.zone, self.board.rules.claim_now(now));
+        words
+    }
+
+    /// The condition for a claim to be possibly in trouble, to be added to others.
+    pub fn trouble(&self, now: Moment) -> (String, Words) {
+        match &self.arms {
+            None => (String::new(), Words::default()),
+            Some(arms) => {
+                let all: Vec<&str> = arms.iter().map(|arm| arm.sql.as_str()).collect();
+                let any = if all.is_empty() { "FALSE".into() } else { all.join(" OR ") };
+                // The kernel may know more than the tables.
+                let any = match (&self.prober, &self.board.pid) {
+                    (Some(_), Some(pid)) => format!("{any} OR ({pid}) IS NOT NULL"),
+                    _ => any,
+                };
+                (format!(" AND ({any})"), arms::words(arms, &self.zone, now))
+            }
+        }
+    }
+
+    /// Brings everything up to `now`.
+    pub fn refresh(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
+        let counted = self.count(link, now, effort.slice.saturating_mul(COUNTED_SLICES))?;
+        let large = counted.0 > effort.slice as u64;
+        let mut found = Found { more: counted.1, ..Found::default() };
+        let mut claims = Claims::default();
+        if large && self.arms.is_some() {
+            self.gather_by_arms(link, now, &mut found, &mut claims)?;
+        } else {
+            let (condition, words) = self.trouble(now);
+            found.more |= self.gather(link, now, &condition, words, &mut claims)?;
+        }
+        self.ask_the_kernel(link, now, &mut claims)?;
+        let mut worst = Vec::new();
+        found.counts.total = counted.0;
+        for (judged, place) in claims.all.into_iter().zip(claims.places) {
+            if judged.verdict.headline() == Set::Healthy {
+                continue;
+            }
+            let total = found.counts.total;
+            found.counts.add(&judged.verdict);
+            found.counts.total = total;
+            for reason in judged.verdict.reasons.iter() {
+                *found.reasons.entry(reason).or_default() += 1;
+            }
+            worst.push((place, judged));
+        }
+        found.counts.healthy = found.counts.total.saturating_sub(worst.len() as u64);
+        found.worst = self.with_tokens(link, now, keep_worst(worst, effort.rows))?;
+        self.found = found;
+        self.surroundings = Surroundings::look(link, self, now, effort, &self.surroundings)?;
+        Ok(())
+    }
+
+    /// The answer as of the last refresh.
+    pub fn snapshot(&self, now: Moment) -> BoardSnapshot {
+        let Found { counts, reasons, worst, more, since } = &self.found;
+        let census = (*more || since.is_some()).then(|| snapshot::Census {
+            looked_at: counts.total,
+            since: since.unwrap_or(now),
+            complete: false,
+        });
+        BoardSnapshot {
+            board: self.board.name.clone(),
+            nature: Arc::clone(&self.board.nature),
+            counts: *counts,
+            reasons: reasons.clone(),
+            sessions: self.surroundings.sessions.clone(),
+            backlog: self.surroundings.backlog.clone(),
+            oldest_queued: self.surroundings.oldest_queued,
+            worst: worst.clone(),
+            gaps: Gaps {
+                reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
+                census,
+                indexes: Vec::new(),
+            },
+        }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.found.counts.total
+    }
+
+    /// How many claims there are, and whether there are more than were counted.
+    fn count(&self, link: &mut Link, now: Moment, most: usize) -> Result<(u64, bool), PgError> {
+        let sql = format!(
+            "SELECT count(*)::text FROM (SELECT FROM {} WHERE {} LIMIT {}) AS counted",
+            self.board.from,
+            self.board.is_held(),
+            most.saturating_add(1)
+        );
+        let rows = query(link, &self.clock(now), &sql)?;
+        let count = rows.first().and_then(|row| number(row, 0).int()).unwrap_or(0).max(0).unsigned_abs();
+        Ok((count.min(most as u64), count > most as u64))
+    }
+
+    /// Reads the claims that meet a condition; whether there are more than may be read.
+    fn gather(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        condition: &str,
+        mut words: Words,
+        claims: &mut Claims,
+    ) -> Result<bool, PgError> {
+        words.extend(self.clock(now));
+        let sql = format!("{}{condition} LIMIT {}", self.reader.select(false), MOST + 1);
+        let rows = query(link, &words, &sql)?;
+        for row in rows.iter().take(MOST) {
+            claims.add(self.reader.place(row), self.reader.read(row, &self.board, now));
+        }
+        Ok(rows.len() > MOST)
+    }
+
+    /// Each arm by itself, so that each can use its own index; what no index answers is asked less often.
+    fn gather_by_arms(
+        &mut self,
+        link: &mut Link,
+        now: Moment,
+        found: &mut Found,
+        claims: &mut Claims,
+    ) -> Result<(), PgError> {
+        let mut burdens = std::mem::take(&mut self.burdens);
+        let arms = self.arms.as_deref().unwrap_or_default();
+        for (number, arm) in arms.iter().enumerate() {
+            if let Some(burden) = burdens.get(&number).filter(|burden| Instant::now() < burden.next) {
+                found.since = Some(found.since.map_or(burden.at, |since| since.min(burden.at)));
+                for known in &burden.claims {
+                    let mut judged = known.clone();
+                    judged.verdict = judge(&judged.claim, &self.board.rules, now);
+                    claims.add(None, judged);
+                }
+                continue;
+            }
+            let started = Instant::now();
+            let mut own = Claims::default();
+            let words = arms::words(std::slice::from_ref(arm), &self.zone, now);
+            found.more |= match self.bad_holders(link, now, arm, &words)? {
+                Some(holders) => self.gather_of(link, now, &holders, &mut own)?,
+                None => self.gather(link, now, &format!(" AND ({})", arm.sql), words, &mut own)?,
+            };
+            let took = started.elapsed();
+            burdens.remove(&number);
+            if took > BURDEN {
+                let next = Instant::now() + took * SHARE;
+                burdens.insert(number, Burden { claims: own.all.clone(), at: now, next });
+            }
+            claims.join(own);
+        }
+        self.burdens = burdens;
+        Ok(())
+    }
+
+    /// The holders whose own row is in trouble or missing, found by hopping through the index on the
+    /// claims' holders; nothing, if that is no way.
+    fn bad_holders(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        arm: &Arm,
+        words: &Words,
+    ) -> Result<Option<Vec<Option<String>>>, PgError> {
+        let (true, true, Some(holder), Some(registry)) =
+            (arm.needs_session, self.holder_is_indexed, &self.board.holder, &self.board.registry)
+        else {
+            return Ok(None);
+        };
+        if self.board.looks_at_session {
+            return Ok(None);
+        }
+        let (from, held, h) = (&self.board.from, self.board.is_held(), &holder.text);
+        let sql = format!(
+            "WITH RECURSIVE hops AS (
+               (SELECT {h} AS holder, 1 AS n FROM {from} WHERE ({held}) AND {h} IS NOT NULL ORDER BY {h} LIMIT 1)
+               UNION ALL
+               SELECT (SELECT {h} FROM {from} WHERE ({held}) AND {h} > hops.holder ORDER BY {h} LIMIT 1), hops.n + 1
+               FROM hops WHERE hops.holder IS NOT NULL AND hops.n <= {HOLDERS})
+             SELECT hops.holder::text, (hops.n > {HOLDERS})::text FROM hops
+             LEFT JOIN {} ON {} = hops.holder WHERE hops.holder IS NOT NULL AND ({} OR hops.n > {HOLDERS})",
+            registry.from, registry.id.text, arm.sql
+        );
+        let mut all = self.clock(now);
+        all.extend(words.clone());
+        let rows = query(link, &all, &sql)?;
+        if rows.iter().any(|row| is_true(row, 1)) {
+            // As many holders as claims: then the join is the shorter way.
+            return Ok(None);
+        }
+        Ok(Some(rows.iter().map(|row| text(row, 0)).collect()))
+    }
+
+    /// The claims of some holders, and those of nobody.
+    fn gather_of(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        holders: &[Option<String>],
+        claims: &mut Claims,
+    ) -> Result<bool, PgError> {
+        let Some(holder) = &self.board.holder else { return Ok(false) };
+        let mut words = Words::default();
+        words.add("holders", "text[]", Some(array(holders.iter().map(Option::as_deref))));
+        let h = &holder.text;
+        let kind = if holder.declared.is_empty() { "text" } else { &holder.declared };
+        let more =
+            self.gather(link, now, &format!(" AND {h} = ANY ((:holders)::{kind}[])"), words, claims)?;
+        Ok(self.gather(link, now, &format!(" AND {h} IS NULL"), Words::default(), claims)? || more)
+    }
+
+    /// The claims about which the kernel knows more than the tables.
+    fn ask_the_kernel(&self, link: &mut Link, now: Moment, claims: &mut Claims) -> Result<(), PgError> {
+        let (Some(prober), Some(pid)) = (&self.prober, &self.board.pid) else { return Ok(()) };
+        let Some(registry) = &self.board.registry else {
+            let condition = format!(" AND ({pid}) IS NOT NULL");
+            return self.gather(link, now, &condition, Words::default(), claims).map(|_| ());
+        };
+        let mut dead = Vec::new();
+        for (id, session, mut worker) in super::holders::sessions(link, self, registry)? {
+            prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
+            if worker.process == Process::Dead {
+                dead.push(id.text());
+            }
+        }
+        if dead.is_empty() {
+            return Ok(());
+        }
+        self.gather_of(link, now, &dead, claims).map(|_| ())
+    }
+
+    /// The same claims with what stands for their state.
+    fn with_tokens(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        worst: Vec<(Option<String>, Judged)>,
+    ) -> Result<Vec<Judged>, PgError> {
+        let mut all: Vec<Judged> = Vec::with_capacity(worst.len());
+        let places: Vec<&str> = worst.iter().filter_map(|(place, _)| place.as_deref()).collect();
+        let mut tokens: BTreeMap<String, Judged> = BTreeMap::new();
+        if !places.is_empty() {
+            for (place, judged) in self.fetch_places(link, now, &places)? {
+                tokens.insert(place, judged);
+            }
+        }
+        for (place, judged) in worst {
+            let fresh = place.and_then(|place| tokens.remove(&place));
+            all.push(fresh.unwrap_or(judged));
+        }
+        all.sort_by(worse_first);
+        Ok(all)
+    }
+
+    /// Claims with their tokens, by where they are in this transaction.
+    fn fetch_places(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        places: &[&str],
+    ) -> Result<Vec<(String, Judged)>, PgError> {
+        let tids = places.iter().map(|place| place.find('(').map(|at| &place[at..]));
+        let mut words = self.clock(now);
+        words.add("tids", "tid[]", Some(array(tids)));
+        let sql = format!("{} AND c.ctid = ANY (:tids)", self.reader.select(true));
+        let rows = query(link, &words, &sql)?;
+        let read =
+            |row: &Row| Some((self.reader.place(row)?.to_owned(), self.reader.read(row, &self.board, now)));
+        Ok(rows.iter().filter_map(read).collect())
+    }
+
+    /// Counts every claim one by one: slow, and obviously right.
+    pub fn tally(&self, link: &mut Link, now: Moment) -> Result<Tally, PgError> {
+        let mut tally = Tally::new(now);
+        for row in query(link, &self.clock(now), &self.reader.select(false))? {
+            tally.add(self.reader.read(&row, &self.board, now), 0);
+        }
+        Ok(tally)
+    }
+}
+
+/// Runs a statement that names its values.
+pub fn query(link: &mut Link, words: &Words, sql: &str) -> Result<Vec<Row>, PgError> {
+    let put = words.put_into(sql);
+    link.query(&put.sql, &put.values())
+}
+
+/// Claims, each once.
+#[derive(Debug, Default)]
+struct Claims {
+    all: Vec<Judged>,
+    places: Vec<Option<String>>,
+    known: HashSet<String>,
+}
+
+impl Claims {
+    fn add(&mut self, place: Option<&str>, judged: Judged) {
+        let name = place.map_or_else(|| judged.claim.key.address(), str::to_owned);
+        if self.known.insert(name) {
+            self.all.push(judged);
+            self.places.push(place.map(str::to_owned));
+        }
+    }
+
+    fn join(&mut self, other: Claims) {
+        for (judged, place) in other.all.into_iter().zip(other.places) {
+            self.add(place.as_deref(), judged);
+        }
+    }
+}
+
+/// The worst `rows` of each set.
+fn keep_worst(mut claims: Vec<(Option<String>, Judged)>, rows: usize) -> Vec<(Option<String>, Judged)> {
+    claims.sort_by(|(_, one), (_, other)| worse_first(one, other));
+    let mut left = [rows; Set::ALL.len()];
+    claims.retain(|(_, judged)| {
+        let mut wanted = false;
+        for (at, set) in Set::ALL.into_iter().enumerate() {
+            if judged.verdict.is_in(set) && left[at] > 0 {
+                left[at] -= 1;
+                wanted = true;
+            }
+        }
+        wanted
+    });
+    claims
+}
