@@ -11,6 +11,7 @@ use crate::domain::time::{Moment, Span};
 use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
+use crate::store::postgres::Target;
 use crate::store::sqlite::{Effort, Options, Prober, Profiles, SqliteStore};
 use crate::store::{Source, StoreError};
 
@@ -115,8 +116,23 @@ impl Setup {
                 frozen_at: self.now,
                 prober: self.check_pid.then(|| self.prober(self.config.named(word))),
             }),
-            Source::Postgres(url) => Err(StoreError::NoPostgres { source_name: url }),
+            Source::Postgres(url) => {
+                self.target(word)?;
+                Err(StoreError::NoPostgres { source_name: url })
+            }
         }
+    }
+
+    /// The server that `word` means. Other users see the words of a command line: a password among
+    /// them is refused even if it would work.
+    pub fn target(&self, word: &str) -> Result<Target, StoreError> {
+        if Source::has_password(word) {
+            return Err(StoreError::ToldPassword { source_name: self.label(word) });
+        }
+        let configured = self.config.named(word).and_then(|name| self.config.source.get(name));
+        let command = configured.and_then(|source| source.password_command.as_ref());
+        let text = configured.map_or(word, |source| &source.at.0);
+        Target::parse(text, command.map(|command| command.0.as_str()))
     }
 
     /// Asks this machine's kernel, and trusts an answer for a few seconds: within one look the same
