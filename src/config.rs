@@ -8,11 +8,14 @@ mod sweep;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::domain::claim::HoldersOn;
 use crate::domain::time::Span;
+use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::Source;
@@ -25,6 +28,8 @@ pub enum ConfigError {
     Unreadable { path: PathBuf, why: String },
     #[error("{}:{line}: {what}", path.display())]
     Invalid { path: PathBuf, line: usize, what: String },
+    #[error("{}: the source {} holds a password that others can read; `chmod 600` the file and own it, or put the password into ~/.pgpass or a `password_command`", path.display(), visible(name))]
+    Exposed { path: PathBuf, name: String },
 }
 
 /// Everything that can be set.
@@ -102,6 +107,10 @@ pub enum Keys {
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
     pub at: Location,
+    /// A shell command whose first line of output is the password.
+    pub password_command: Option<PasswordCommand>,
+    /// The zone of a PostgreSQL database's times that have none; unset, UTC.
+    pub time_zone: Option<String>,
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
@@ -132,6 +141,17 @@ impl fmt::Debug for Location {
     }
 }
 
+/// A command; never shown, for it may hold a secret itself.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct PasswordCommand(pub String);
+
+impl fmt::Debug for PasswordCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
 impl Config {
     /// Reads `path`, or the user's config file if there is one, or else takes the defaults.
     pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
@@ -145,9 +165,25 @@ impl Config {
     }
 
     fn read(path: &Path) -> Result<Config, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Unreadable { path: path.into(), why: error.to_string() })?;
-        Config::parse(&text).map_err(|(line, what)| ConfigError::Invalid { path: path.into(), line, what })
+        let unreadable =
+            |why: std::io::Error| ConfigError::Unreadable { path: path.into(), why: why.to_string() };
+        let mut file = std::fs::OpenOptions::new().read(true).open(path).map_err(unreadable)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(unreadable)?;
+        let config = Config::parse(&text).map_err(|(line, what)| ConfigError::Invalid {
+            path: path.into(),
+            line,
+            what,
+        })?;
+        // Asked of the file that was read, not of the path, which may lead elsewhere by now.
+        let found = file.metadata().map_err(unreadable)?;
+        let mut sources = config.source.iter();
+        match sources.find(|(_, source)| Source::has_password(&source.at.0)) {
+            Some((name, _)) if !is_private(&found) => {
+                Err(ConfigError::Exposed { path: path.into(), name: name.clone() })
+            }
+            _ => Ok(config),
+        }
     }
 
     /// The config in `text`, or the line and nature of its first error.
@@ -190,6 +226,12 @@ impl Config {
         let same = |source: &SourceConfig| place(&source.at.0) == wanted;
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
     }
+}
+
+/// Whether a file is ours or root's, and nobody else may read it.
+fn is_private(found: &std::fs::Metadata) -> bool {
+    let owner = found.uid();
+    found.permissions().mode() & 0o077 == 0 && (owner == 0 || owner == rustix::process::geteuid().as_raw())
 }
 
 /// The source that a text leads to, whichever way the path is written.
@@ -264,5 +306,20 @@ mod tests {
         assert!(!what.contains("hunter2"), "{what}");
         let config = Config::parse("[source.a]\nat = 'postgres://u:hunter2@h/d'").unwrap();
         assert!(!format!("{config:?}").contains("hunter2"));
+        let config = Config::parse("[source.a]\nat = 'x'\npassword_command = 'echo hunter2'").unwrap();
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_password_in_a_file_that_others_may_read_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::fs::write(&path, "[source.a]\nat = 'postgres://u:hunter2@h/d'").unwrap();
+        let set = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        set(0o640);
+        let said = Config::load(Some(&path)).unwrap_err().to_string();
+        assert!(said.contains("chmod 600") && !said.contains("hunter2"), "{said}");
+        set(0o600);
+        assert!(Config::load(Some(&path)).is_ok());
     }
 }

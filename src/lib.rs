@@ -23,6 +23,10 @@
 //!               act       statements with their guard  batch    many in a short transaction
 //!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
+//!   postgres  the same on a server
+//!               target    which server, and how to prove who we are
+//!               tls       how far its certificate is checked
+//!               link      one connection: every wait has an end
 //! sweep     automatic cleanup and its brakes
 //! doctor    a checklist: can it be read, judged, acted on
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave

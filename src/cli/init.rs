@@ -57,7 +57,10 @@ fn systems(wanted: &[Wanted]) -> Vec<System> {
 fn lay(setup: &Setup, word: &str, systems: &[System]) -> Result<Vec<Laid>, Refusal> {
     let path = match setup.source(word) {
         Source::Sqlite(path) => path,
-        Source::Postgres(url) => return Err(StoreError::NoPostgres { source_name: url }.into()),
+        Source::Postgres(url) => {
+            setup.target(word)?;
+            return Err(StoreError::NoPostgres { source_name: url }.into());
+        }
     };
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));

@@ -11,8 +11,8 @@ use crate::domain::time::{Moment, Span};
 use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
-use crate::store::{Effort, Handle, Options, Prober, Profiles};
-use crate::store::{Source, StoreError, sqlite};
+use crate::store::postgres::Target;
+use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, postgres, sqlite};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -104,19 +104,51 @@ impl Setup {
 
     /// How to read the source that `word` means.
     pub fn options(&self, word: &str, effort: Effort) -> Result<Options, StoreError> {
-        match self.source(word) {
-            Source::Sqlite(path) => Ok(Options::Sqlite(sqlite::Options {
+        let name = self.config.named(word);
+        let profiles = self.profiles(name)?;
+        let operator = self.config.operator(name);
+        let busy_timeout = duration(self.config.busy_timeout);
+        let poll_timeout = duration(self.config.poll_timeout);
+        let frozen_at = self.now;
+        let prober = self.check_pid.then(|| self.prober(name));
+        Ok(match self.source(word) {
+            Source::Sqlite(path) => Options::Sqlite(sqlite::Options {
                 path,
-                profiles: self.profiles(self.config.named(word))?,
-                operator: self.config.operator(self.config.named(word)),
+                profiles,
+                operator,
                 effort,
-                busy_timeout: duration(self.config.busy_timeout),
-                poll_timeout: duration(self.config.poll_timeout),
-                frozen_at: self.now,
-                prober: self.check_pid.then(|| self.prober(self.config.named(word))),
-            })),
-            Source::Postgres(url) => Err(StoreError::NoPostgres { source_name: url }),
+                busy_timeout,
+                poll_timeout,
+                frozen_at,
+                prober,
+            }),
+            Source::Postgres(_) => {
+                let zone = name.and_then(|name| self.config.source.get(name)?.time_zone.clone());
+                Options::Postgres(Box::new(postgres::Options {
+                    target: self.target(word)?,
+                    profiles,
+                    operator,
+                    effort,
+                    busy_timeout,
+                    poll_timeout,
+                    frozen_at,
+                    prober,
+                    zone: zone.unwrap_or_else(|| "UTC".into()),
+                }))
+            }
+        })
+    }
+
+    /// The server that `word` means. Other users see the words of a command line: a password among
+    /// them is refused even if it would work.
+    pub fn target(&self, word: &str) -> Result<Target, StoreError> {
+        if Source::has_password(word) {
+            return Err(StoreError::ToldPassword { source_name: self.label(word) });
         }
+        let configured = self.config.named(word).and_then(|name| self.config.source.get(name));
+        let command = configured.and_then(|source| source.password_command.as_ref());
+        let text = configured.map_or(word, |source| &source.at.0);
+        Target::parse(text, command.map(|command| command.0.as_str()))
     }
 
     /// Asks this machine's kernel, and trusts an answer for a few seconds: within one look the same

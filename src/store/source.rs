@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::store::postgres::target::redact::{has_password, without_password};
+
 /// One database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -18,6 +20,11 @@ impl Source {
         }
         let path = text.strip_prefix("sqlite://").unwrap_or(text);
         Source::Sqlite(PathBuf::from(path))
+    }
+
+    /// Whether a text names a server and holds a password for it.
+    pub fn has_password(text: &str) -> bool {
+        is_postgres(text) && has_password(text)
     }
 
     pub fn engine(&self) -> &'static str {
@@ -42,31 +49,10 @@ fn is_postgres(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["postgres://", "postgresql://"].iter().any(|scheme| lower.starts_with(scheme))
         || lower.split_whitespace().any(|word| {
-            ["host=", "dbname=", "user=", "password=", "service="].iter().any(|key| word.starts_with(key))
+            ["host=", "hostaddr=", "dbname=", "user=", "password=", "service="]
+                .iter()
+                .any(|key| word.starts_with(key))
         })
-}
-
-/// The text without its secrets, which are never kept or printed: neither `user:secret@` nor
-/// `password=secret`.
-fn without_password(text: &str) -> String {
-    without_parameter(&without_userinfo(text))
-}
-
-fn without_userinfo(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
-    // The last @: a password may hold one, or a slash. Rather too much is hidden than too little.
-    let Some((user, host)) = rest.rsplit_once('@') else { return text.into() };
-    match user.split_once(':') {
-        Some((user, _)) => format!("{scheme}://{user}:***@{host}"),
-        None => text.into(),
-    }
-}
-
-fn without_parameter(text: &str) -> String {
-    let lower = text.to_ascii_lowercase();
-    let Some(start) = lower.find("password=").map(|at| at + "password=".len()) else { return text.into() };
-    let end = text[start..].find(['&', ' ']).map_or(text.len(), |length| start + length);
-    format!("{}***{}", &text[..start], without_parameter(&text[end..]))
 }
 
 #[cfg(test)]
@@ -78,5 +64,9 @@ mod tests {
         let source = Source::parse("postgres://ann:s3cr@t@db.example/app?x=1");
         assert_eq!(source.to_string(), "postgres://ann:***@db.example/app?x=1");
         assert!(!format!("{source:?}").contains("s3cr"));
+        assert!(Source::has_password("host=db password='s3cr t'"));
+        assert!(
+            !Source::has_password("postgres://ann@db.example/app") && !Source::has_password("/password=x")
+        );
     }
 }

@@ -6,6 +6,7 @@
 mod acts;
 mod agreement;
 mod checks;
+mod connecting;
 mod dashboard;
 mod demo;
 mod doctor;

@@ -24,7 +24,8 @@ impl Backoff {
         Backoff::default()
     }
 
-    /// The next wait.
+    /// The next wait; there is always one, so that this is no iterator.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Duration {
         let bound = self.bound;
         self.bound = (bound * 2).min(LONGEST);

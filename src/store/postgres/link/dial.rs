@@ -166,10 +166,8 @@ fn explain(error: &Error, target: &Target, host: &Host, tls: &Tls, password: &Pa
             _ => "ask whoever runs the server".into(),
         };
         let said_so = format!("{host}: {message} (code {}); {hint}", safe(said.code().code()));
-        return match &said.code().code()[..2] {
-            "28" | "3D" => Failure::Denied(said_so),
-            _ => Failure::Unreachable(said_so),
-        };
+        let is_refusal = ["28", "3D"].iter().any(|class| said.code().code().starts_with(class));
+        return if is_refusal { Failure::Denied(said_so) } else { Failure::Unreachable(said_so) };
     }
     let words = safe(&chain(error));
     if words.contains("password missing") {

@@ -38,11 +38,7 @@ impl Host {
         let numbers: Vec<&str> = numbers.map(|numbers| numbers.split(',').collect()).unwrap_or_default();
         let ports: Vec<&str> = ports.map(|ports| ports.split(',').collect()).unwrap_or_default();
         let many = names.len().max(numbers.len()).max(1);
-        if (names.len() > 1 || !numbers.is_empty())
-            && !names.is_empty()
-            && !numbers.is_empty()
-            && names.len() != numbers.len()
-        {
+        if !names.is_empty() && !numbers.is_empty() && names.len() != numbers.len() {
             return Err(format!("there are {} hosts but {} values of hostaddr", names.len(), numbers.len()));
         }
         if ports.len() > 1 && ports.len() != many {
@@ -71,14 +67,11 @@ impl Host {
         }
     }
 
-    /// The host as a password file names it.
-    pub(super) fn in_pgpass(&self) -> String {
+    /// Whether a password file means this host by a name; a socket goes by `localhost` too.
+    pub(super) fn is_called(&self, called: &str) -> bool {
         match &self.address {
-            Address::Socket(folder) if FOLDERS.iter().any(|usual| folder == Path::new(usual)) => {
-                "localhost".into()
-            }
-            Address::Socket(folder) => folder.display().to_string(),
-            Address::Name(name) | Address::Number(name, _) => name.clone(),
+            Address::Socket(folder) => called == "localhost" || folder == Path::new(called),
+            Address::Name(name) | Address::Number(name, _) => name == called,
         }
     }
 }

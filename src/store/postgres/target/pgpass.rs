@@ -29,7 +29,8 @@ pub(super) fn find(file: &Path, host: &Host, database: &str, user: &str) -> Pass
         return ignored(&format!("it cannot be read ({error})"));
     }
     let port = host.port.to_string();
-    let wanted = [host.in_pgpass(), port, database.to_owned(), user.to_owned()];
+    let wanted: [&dyn Fn(&str) -> bool; 4] =
+        [&|name| host.is_called(name), &|name| name == port, &|name| name == database, &|name| name == user];
     let text = String::from_utf8_lossy(&bytes);
     match text.lines().find_map(|line| password(line, &wanted)) {
         Some(found) => Password::Known(Secret::new(found, format!("in {}", file.display()))),
@@ -38,14 +39,14 @@ pub(super) fn find(file: &Path, host: &Host, database: &str, user: &str) -> Pass
 }
 
 /// The password of a line whose four fields fit.
-fn password(line: &str, wanted: &[String; 4]) -> Option<String> {
+fn password(line: &str, wanted: &[&dyn Fn(&str) -> bool; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;
     }
     let mut rest = line;
-    for wanted in wanted {
+    for is_wanted in wanted {
         let (field, bare, after) = field(rest)?;
-        if bare != "*" && field != *wanted {
+        if bare != "*" && !is_wanted(&field) {
             return None;
         }
         rest = after;
@@ -81,22 +82,39 @@ fn field(text: &str) -> Option<(String, &str, &str)> {
 mod tests {
     use super::*;
 
-    fn wanted(host: &str, port: &str, database: &str, user: &str) -> [String; 4] {
-        [host, port, database, user].map(str::to_owned)
+    fn found(line: &str, wanted: [&str; 4]) -> Option<String> {
+        let [host, port, database, user] = wanted;
+        password(
+            line,
+            &[&|name| name == host, &|name| name == port, &|name| name == database, &|name| name == user],
+        )
     }
 
     #[test]
     fn fields_fit_by_name_or_star_and_escapes_are_undone() {
-        let ann = wanted("db", "5432", "app", "ann");
-        assert_eq!(password("db:5432:app:ann:pw", &ann).as_deref(), Some("pw"));
-        assert_eq!(password("*:*:*:*:p\\:w\\\\", &ann).as_deref(), Some("p:w\\"));
-        assert_eq!(password("db:5433:app:ann:pw", &ann), None);
-        assert_eq!(password("# db:5432:app:ann:pw", &ann), None);
-        assert_eq!(password("db:5432:app:ann", &ann), None);
-        let odd = wanted("::1", "1", "a:b", "back\\slash");
-        assert_eq!(password("\\:\\:1:1:a\\:b:back\\\\slash:x", &odd).as_deref(), Some("x"));
-        let star = wanted("db", "1", "d", "*");
-        assert_eq!(password("db:1:d:\\*:only the star", &star).as_deref(), Some("only the star"));
-        assert_eq!(password("db:1:d:\\*:only the star", &wanted("db", "1", "d", "ann")), None);
+        let ann = ["db", "5432", "app", "ann"];
+        assert_eq!(found("db:5432:app:ann:pw", ann).as_deref(), Some("pw"));
+        assert_eq!(found("*:*:*:*:p\\:w\\\\", ann).as_deref(), Some("p:w\\"));
+        assert_eq!(found("db:5433:app:ann:pw", ann), None);
+        assert_eq!(found("# db:5432:app:ann:pw", ann), None);
+        assert_eq!(found("db:5432:app:ann", ann), None);
+        let odd = ["::1", "1", "a:b", "back\\slash"];
+        assert_eq!(found("\\:\\:1:1:a\\:b:back\\\\slash:x", odd).as_deref(), Some("x"));
+        let only = "db:1:d:\\*:only the star";
+        assert_eq!(found(only, ["db", "1", "d", "*"]).as_deref(), Some("only the star"));
+        assert_eq!(found(only, ["db", "1", "d", "ann"]), None);
+    }
+
+    #[test]
+    fn a_socket_goes_by_its_folder_or_as_localhost() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pass");
+        let hosts = Host::list(Some("/run/pg"), None, None).unwrap();
+        for (line, known) in [("localhost:*:*:*:x", true), ("/run/pg:*:*:*:x", true), ("/run:*:*:*:x", false)]
+        {
+            std::fs::write(&file, line).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            assert_eq!(matches!(find(&file, &hosts[0], "d", "u"), Password::Known(_)), known, "{line}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use percent_encoding::percent_decode_str;
 
+use super::keyword::is_known;
+
 /// The text with every password as `***`: neither `user:secret@` nor `password=secret`.
 pub fn without_password(text: &str) -> String {
     match text.split_once("://") {
@@ -16,10 +18,14 @@ pub fn has_password(text: &str) -> bool {
 }
 
 fn without_login(rest: &str) -> String {
+    // An @ among the parameters is none of the login.
+    let begins = |at: &usize| rest[at + 1..].split_once('=').is_some_and(|(key, _)| is_known(key));
+    let end = rest.match_indices('?').map(|(at, _)| at).find(begins).unwrap_or(rest.len());
+    let (place, parameters) = rest.split_at(end);
     // The last @: a password may hold one, or a slash.
-    let Some((login, host)) = rest.rsplit_once('@') else { return rest.into() };
+    let Some((login, host)) = place.rsplit_once('@') else { return rest.into() };
     match login.split_once(':') {
-        Some((user, secret)) if !secret.is_empty() => format!("{user}:***@{host}"),
+        Some((user, secret)) if !secret.is_empty() => format!("{user}:***@{host}{parameters}"),
         _ => rest.into(),
     }
 }
@@ -78,6 +84,8 @@ mod tests {
             "postgres://u:can@ry/canary@h/d?x=1",
             "postgres://h/d?user=u&password=canary&sslmode=require",
             "postgres://h/d?pass%77ord=canary",
+            "postgres://u:can?canary@h/d",
+            "postgres://u:canary@h/d?user=x@y",
             "host=h password=canary user=u",
             "host=h password = 'canary with canary' user=u",
             "host=h password='canary\\' canary'",
@@ -91,8 +99,14 @@ mod tests {
             assert!(has_password(way), "{way}");
             assert!(!shown.contains("canary") && !shown.contains("ry@"), "{shown}");
         }
-        for harmless in ["postgres://u@h/d?sslmode=require", "host=h user=u", "postgres://u:@h/d", "/a/b.db"]
-        {
+        assert_eq!(without_password("postgres://u:p@h/d?user=x@y"), "postgres://u:***@h/d?user=x@y");
+        for harmless in [
+            "postgres://u@h/d?sslmode=require",
+            "postgres://h:5/d?user=a@b",
+            "host=h user=u",
+            "postgres://u:@h/d",
+            "/a/b.db",
+        ] {
             assert!(!has_password(harmless), "{harmless}");
         }
     }

@@ -6,15 +6,13 @@ use super::environment::Environment;
 use super::keyword::is_known;
 use crate::domain::visible::safe;
 
+type Pairs = Vec<(String, String)>;
+
 /// Where Debian's libpq looks, and others do.
 const OF_SYSTEM: [&str; 2] = ["/etc/postgresql-common", "/etc"];
 
 /// The settings of a service: from the user's file, or else from the system's.
-pub(super) fn find(
-    name: &str,
-    file: Option<&str>,
-    here: &Environment,
-) -> Result<Vec<(String, String)>, String> {
+pub(super) fn find(name: &str, file: Option<&str>, here: &Environment) -> Result<Pairs, String> {
     let of_user = file.map(PathBuf::from).or_else(|| here.in_home(".pg_service.conf"));
     let of_system = match here.get("PGSYSCONFDIR") {
         Some(folder) => vec![PathBuf::from(folder)],
@@ -37,8 +35,8 @@ pub(super) fn find(
 }
 
 /// The settings below `[name]`, or the line and nature of the first error among them.
-fn section(name: &str, text: &str) -> Result<Option<Vec<(String, String)>>, (usize, String)> {
-    let mut found: Option<Vec<(String, String)>> = None;
+fn section(name: &str, text: &str) -> Result<Option<Pairs>, (usize, String)> {
+    let mut found: Option<Pairs> = None;
     for (number, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
         if line.is_empty() || line.starts_with('#') {
             continue;

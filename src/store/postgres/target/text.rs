@@ -48,7 +48,7 @@ fn url(rest: &str) -> Result<Pairs, String> {
         match (decoded(key)?, decoded(value)?) {
             // JDBC's word for it, which libpq takes too.
             (key, value) if key == "ssl" && value == "true" => {
-                pairs.push(("sslmode".into(), "require".into()))
+                pairs.push(("sslmode".into(), "require".into()));
             }
             pair => pairs.push(pair),
         }

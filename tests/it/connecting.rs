@@ -1,0 +1,34 @@
+//! Connections to PostgreSQL: every way in, every way to be kept out, and an end to every wait.
+
+mod pooled;
+mod refused;
+mod secrets;
+mod server;
+mod tls;
+mod waiting;
+mod ways;
+
+use claimtop::store::StoreError;
+use claimtop::store::postgres::{Limits, Link, Purpose, Target};
+use std::time::Duration;
+
+/// Long enough for a busy machine.
+const LIMITS: Limits = Limits {
+    statement: Duration::from_secs(30),
+    lock: Duration::from_secs(30),
+    answer: Duration::from_secs(60),
+};
+
+fn open(text: &str) -> Result<Link, StoreError> {
+    Link::open(&Target::parse(text, None)?, Purpose::Acts, LIMITS)
+}
+
+/// The one cell of a statement's one row.
+fn cell(link: &mut Link, sql: &str) -> String {
+    link.query(sql, &[]).expect(sql)[0].get(0).expect("a cell").to_owned()
+}
+
+/// The sentence of a connection that must fail.
+fn refusal(text: &str) -> String {
+    open(text).err().unwrap_or_else(|| panic!("{text} got in")).to_string()
+}
