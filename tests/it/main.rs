@@ -21,6 +21,7 @@ mod queues;
 mod readonly;
 mod recovery;
 mod screen;
+mod servers;
 mod support;
 mod sweeping;
 mod trail;
