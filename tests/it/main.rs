@@ -16,6 +16,7 @@ mod init;
 mod invented;
 mod layers;
 mod liveness;
+mod postgres_reference;
 mod processes;
 mod queues;
 mod readonly;
