@@ -24,20 +24,24 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-# Installs packages without starting any service of theirs and without a default cluster.
+# Installs packages without starting any service of theirs and without a default cluster. The two
+# files that see to that are gone afterwards, unless they were there before.
 install() {
   command -v apt-get >/dev/null && as_root true 2>/dev/null || return 1
-  local policy=/usr/sbin/policy-rc.d made=no code=0
-  as_root mkdir -p /etc/postgresql-common/createcluster.d
-  echo 'create_main_cluster = false' |
-    as_root tee /etc/postgresql-common/createcluster.d/claimtop-tests.conf >/dev/null
+  local policy=/usr/sbin/policy-rc.d clusters=/etc/postgresql-common/createcluster.d/claimtop-tests.conf
+  local made=() code=0
   if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
     as_root chmod 755 "$policy"
-    made=yes
+    made+=("$policy")
+  fi
+  if [ ! -e "$clusters" ]; then
+    as_root mkdir -p "$(dirname "$clusters")"
+    echo 'create_main_cluster = false' | as_root tee "$clusters" >/dev/null
+    made+=("$clusters")
   fi
   apt_install "$@" || apt_install "$@" || code=1
-  if [ "$made" = yes ]; then as_root rm -f "$policy"; fi
+  if [ "${#made[@]}" -gt 0 ]; then as_root rm -f "${made[@]}"; fi
   return "$code"
 }
 
