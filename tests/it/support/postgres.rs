@@ -1,0 +1,211 @@
+//! Databases on the PostgreSQL server of this test run, and sessions on them.
+
+use super::{json, lines};
+use postgres::{Client, Config, NoTls, SimpleQueryMessage, config::Host};
+use serde_json::Value as Json;
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+/// The variable that names the server; `./tests/run` sets it.
+const SERVER: &str = "CLAIMTOP_TEST_POSTGRES";
+
+/// What a statement without parameters answers: every value as the server writes it.
+pub type Rows = Vec<Vec<Option<String>>>;
+
+/// A database of its own on the server of this run, dropped at the end of the test.
+pub struct PgDatabase {
+    server: Config,
+    name: String,
+    session: Session,
+}
+
+impl PgDatabase {
+    pub fn new(schema: &str) -> PgDatabase {
+        let server = server();
+        let name = format!("claimtop_{}", uuid::Uuid::now_v7().simple());
+        // template0 because nobody can be connected to it: a connection would make this fail.
+        Session::open(&server).run(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"));
+        let session = Session::open(server.clone().dbname(&name));
+        let database = PgDatabase { server, name, session };
+        database.run(schema);
+        database
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The address claimtop takes, without the password a server may want: see [`Self::command`].
+    pub fn url(&self) -> String {
+        self.url_as(self.server.get_user().unwrap_or("postgres"))
+    }
+
+    /// The same, for another role of the server.
+    pub fn url_as(&self, user: &str) -> String {
+        let port = self.server.get_ports().first().copied().unwrap_or(5432);
+        url(&self.server.get_hosts()[0], port, user, &self.name)
+    }
+
+    /// One or several statements, none of which may fail.
+    pub fn run(&self, sql: &str) {
+        self.session.run(sql);
+    }
+
+    pub fn query(&self, sql: &str) -> Rows {
+        self.session.query(sql)
+    }
+
+    /// The one value of the one row.
+    pub fn value(&self, sql: &str) -> Option<String> {
+        self.session.value(sql)
+    }
+
+    /// Another session on this database.
+    pub fn connect(&self) -> Session {
+        Session::open(self.server.clone().dbname(&self.name))
+    }
+
+    /// A session on this database of another role, which may log in.
+    pub fn connect_as(&self, user: &str) -> Session {
+        Session::open(self.server.clone().dbname(&self.name).user(user))
+    }
+
+    /// claimtop with these arguments, then this database's address.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = super::command(arguments);
+        if let Some(password) = self.server.get_password() {
+            command.env("PGPASSWORD", String::from_utf8_lossy(password).as_ref());
+        }
+        command.arg(self.url());
+        command
+    }
+
+    pub fn claimtop(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("claimtop runs")
+    }
+
+    /// `check --json` at [`super::NOW`]: the entry of the first profile, and the exit code.
+    pub fn check(&self) -> (Json, i32) {
+        self.check_with(&[])
+    }
+
+    pub fn check_with(&self, options: &[&str]) -> (Json, i32) {
+        let mut arguments = vec!["check", "--json", "--now", "1794744000000"];
+        arguments.extend(options);
+        let output = self.claimtop(&arguments);
+        (json(&output)["sources"][0].clone(), output.status.code().expect("an exit code"))
+    }
+
+    /// `list --json` at [`super::NOW`].
+    pub fn list(&self, options: &[&str]) -> Vec<Json> {
+        let mut arguments = vec!["list", "--json", "--now", "1794744000000"];
+        arguments.extend(options);
+        lines(&self.claimtop(&arguments))
+    }
+
+    /// The one claim with this id.
+    pub fn claim(&self, id: &str) -> Json {
+        let all = self.list(&[]);
+        let found: Vec<&Json> = all.iter().filter(|claim| claim["id"] == id).collect();
+        assert_eq!(found.len(), 1, "claims named {id} in {all:#?}");
+        found[0].clone()
+    }
+}
+
+impl Drop for PgDatabase {
+    fn drop(&mut self) {
+        // Said, not panicked: the test may be failing already, and that failure is the news.
+        let dropped = self.server.connect(NoTls).and_then(|mut client| {
+            client.batch_execute(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name))
+        });
+        if let Err(error) = dropped {
+            eprintln!("the database {} stays: {error}", self.name);
+        }
+    }
+}
+
+/// One connection. It blocks the thread that uses it and may be used from any thread outside tokio.
+pub struct Session {
+    client: Mutex<Client>,
+}
+
+impl Session {
+    pub fn open(config: &Config) -> Session {
+        let client = config.connect(NoTls).unwrap_or_else(|error| panic!("no session: {}", reason(&error)));
+        Session { client: Mutex::new(client) }
+    }
+
+    /// One or several statements, none of which may fail.
+    pub fn run(&self, sql: &str) {
+        self.attempt(sql).unwrap_or_else(|refusal| panic!("{refusal:?} at {sql}"));
+    }
+
+    /// The rows of all statements in this text.
+    pub fn query(&self, sql: &str) -> Rows {
+        self.attempt(sql).unwrap_or_else(|refusal| panic!("{refusal:?} at {sql}"))
+    }
+
+    /// The one value of the one row.
+    pub fn value(&self, sql: &str) -> Option<String> {
+        let mut rows = self.query(sql);
+        assert!(rows.len() == 1 && rows[0].len() == 1, "{} rows from {sql}", rows.len());
+        rows.remove(0).remove(0)
+    }
+
+    /// The rows, or how the server or the connection refused.
+    pub fn attempt(&self, sql: &str) -> Result<Rows, Refusal> {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = client.simple_query(sql).map_err(|error| Refusal {
+            code: error.code().map(|code| code.code().into()),
+            message: reason(&error),
+        })?;
+        let rows = answers.iter().filter_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|column| row.get(column).map(String::from)).collect())
+            }
+            _ => None,
+        });
+        Ok(rows.collect())
+    }
+
+    /// The backend's process on the server.
+    pub fn pid(&self) -> i32 {
+        self.value("SELECT pg_backend_pid()").expect("a pid").parse().expect("a number")
+    }
+}
+
+/// Why a statement did not happen. Without a code it was the connection, not the server, that failed.
+#[derive(Debug)]
+pub struct Refusal {
+    pub code: Option<String>,
+    pub message: String,
+}
+
+fn reason(error: &postgres::Error) -> String {
+    error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// The server that this run of the tests uses.
+fn server() -> Config {
+    let named = std::env::var(SERVER).unwrap_or_else(|_| {
+        panic!(
+            "this test needs a PostgreSQL server: run ./tests/run, which makes one, or set {SERVER} to one on \
+             which databases may be made. By hand, as any user but root: initdb -D /tmp/pg -U claimtop -A trust \
+             && pg_ctl -D /tmp/pg -o '-k /tmp -c listen_addresses= -c max_connections=300' -w start; \
+             export {SERVER}='host=/tmp user=claimtop dbname=postgres'"
+        )
+    });
+    named.parse().unwrap_or_else(|error| panic!("{SERVER} is no connection string: {error}"))
+}
+
+/// An address in URL form; the folder of a socket is percent-encoded in the host's place.
+pub fn url(host: &Host, port: u16, user: &str, database: &str) -> String {
+    let encoded = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
+    let host = match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => encoded(&folder.to_string_lossy()),
+    };
+    format!("postgresql://{}@{host}:{port}/{}", encoded(user), encoded(database))
+}
