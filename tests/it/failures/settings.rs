@@ -2,6 +2,8 @@
 
 use super::{Scratch, code, healthy, run, sentence};
 use crate::support::{command, stderr, stdout};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -217,6 +219,8 @@ fn a_password_in_an_unusual_place_of_a_url_is_not_printed() {
 fn the_password_of_a_configured_source_is_never_printed() {
     let scratch = Scratch::new();
     let config = scratch.file("config.toml", "[source.prod]\nat = 'postgres://ann:hunter2@db.example/app'\n");
+    // Else the file itself is refused.
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).expect("permissions");
     for verb in [&["check"][..], &["check", "--json"], &["list"]] {
         let arguments: Vec<&str> = verb.iter().copied().chain(["--config", text(&config)]).collect();
         keeps_the_secret(&run(&arguments, &[Path::new("prod")]));
