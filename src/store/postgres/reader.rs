@@ -223,7 +223,7 @@ impl Reader {
         let mut outcome = self.read_once(&mut look)?;
         if outcome.as_ref().is_err_and(is_of_old_tables) {
             // The tables have changed since the profiles were laid onto them.
-            self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
+            self.fit_again();
             outcome = self.read_once(&mut look)?;
         }
         outcome.map_err(|error| self.options.sentence(&error, doing))
@@ -266,6 +266,25 @@ impl Reader {
         // What a standby has not heard of yet cannot be held against anybody.
         let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
         look(link, &mut self.watched, now)
+    }
+
+    /// Asks something apart from polls, in a transaction of its own that only reads.
+    pub(super) fn aside<T>(
+        &mut self,
+        doing: &str,
+        mut ask: impl FnMut(&mut Link) -> Result<T, PgError>,
+    ) -> Result<T, StoreError> {
+        self.reading(doing, |link, _, _| ask(link))
+    }
+
+    /// The connection that sees what is committed, outside any transaction.
+    pub(super) fn onlooker(&mut self) -> Result<&mut Link, StoreError> {
+        self.connect()
+    }
+
+    /// Lays the profiles onto the tables anew before the next look.
+    pub(super) fn fit_again(&mut self) {
+        self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
     }
 
     /// How far behind its primary the database is, if it is a standby.
