@@ -11,6 +11,7 @@ use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
+use crate::events::Event;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub enum Msg {
     Polled {
         source: usize,
         poll: Result<Poll, String>,
+        /// What this poll, and those that nobody took in, revealed.
+        events: Vec<Event>,
     },
     Key(KeyEvent),
     Paste(String),
@@ -58,11 +61,6 @@ pub enum Msg {
     Examined {
         id: RowId,
         found: Result<Option<Box<Examined>>, String>,
-    },
-    /// Claims that left a set, read again: what they are now, if they still are.
-    Became {
-        source: usize,
-        rows: Vec<(Row, Option<Claim>)>,
     },
     Said(String),
 }
@@ -106,10 +104,6 @@ pub enum Effect {
     LoadTrail,
     Examine {
         target: Target,
-    },
-    WhatBecame {
-        source: usize,
-        rows: Vec<Row>,
     },
     SetPace {
         interval: Span,
