@@ -6,8 +6,10 @@
 //! ```text
 //! look       what one poll showed of each board
 //! reveal     two looks in, events out; what left is to be read again
+//! sessions   what the claims reveal of those who hold them
 //! onlooker   the last look of a source, compared with the next
 //! event      an event, named and shaped as in document 000
+//! words      the same for people
 //! what       the kinds of events, in the order in which they are told
 //! batch      above a bound, one event stands for all of its kind
 //! ```
@@ -17,7 +19,9 @@ mod event;
 mod look;
 mod onlooker;
 mod reveal;
+mod sessions;
 mod what;
+mod words;
 
 pub use batch::{BOUND, batched};
 pub use event::{About, By, Event, OfSource, millis};

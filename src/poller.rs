@@ -15,7 +15,6 @@ use crate::app::source::Poll;
 use crate::domain::close_up::{Cursor, Holder, Horizon, PageRequest, Whole};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
-use crate::domain::visible::safe;
 use crate::events::{Again, Event, Look, Onlooker, Sight};
 use crate::store::StoreError;
 use crate::store::sqlite::{Options, Prober, Reader, clock};
@@ -170,7 +169,7 @@ impl Work {
     fn hand_out(&mut self, poll: Result<Poll, String>) {
         let events = match &poll {
             Ok(poll) => self.reveal(&poll.snapshots),
-            Err(why) => self.onlooker.fail(&safe(why), clock()).into_iter().collect(),
+            Err(why) => self.onlooker.fail(why, clock()).into_iter().collect(),
         };
         if let Ok(mut latest) = self.latest.lock() {
             let mut all = latest.take().map(|answer| answer.events).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Who watches a source from look to look, for those who only listen.
 
 use super::setup::Setup;
-use crate::domain::visible::safe;
 use crate::events::{Event, Look, Onlooker};
 use crate::poller::{SMALL, read_again};
 use crate::store::StoreError;
@@ -25,7 +24,7 @@ impl Witness {
         self.try_look(setup).unwrap_or_else(|error| {
             // Whatever it was, the next look begins anew.
             self.reader = None;
-            self.onlooker.fail(&safe(&error.to_string()), clock()).into_iter().collect()
+            self.onlooker.fail(&error.to_string(), clock()).into_iter().collect()
         })
     }
 

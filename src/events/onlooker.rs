@@ -4,6 +4,7 @@ use super::event::{Event, millis};
 use super::look::Look;
 use super::reveal::{Again, Sight, reveal};
 use crate::domain::time::Moment;
+use crate::domain::visible::safe;
 
 /// The last look at one source.
 #[derive(Debug, Clone)]
@@ -45,6 +46,6 @@ impl Onlooker {
     pub fn fail(&mut self, why: &str, at: Moment) -> Option<Event> {
         let is_news = !std::mem::replace(&mut self.is_blind, true);
         let source = self.source.clone();
-        is_news.then(|| Event::SourceLost { why: why.into(), source, timestamp: millis(at) })
+        is_news.then(|| Event::SourceLost { why: safe(why), source, timestamp: millis(at) })
     }
 }
