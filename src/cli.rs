@@ -9,6 +9,7 @@ mod completions;
 mod dashboard;
 mod demo;
 mod doctor;
+mod event_stream;
 mod init;
 mod list;
 mod man;
@@ -19,6 +20,7 @@ mod recovery;
 mod session;
 mod setup;
 mod sweep;
+mod witness;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -32,6 +32,7 @@
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown
 //! profile   where a system keeps its claims, as data; from a profile to rules
+//! events    what two looks reveal and what a sweep did, as one stream; pure
 //! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
 //! worker    the worker's side of the five systems: claim, heartbeat, extend, release
 //! reference the tables of the five systems, as `init` makes them
@@ -61,6 +62,7 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod domain;
+pub mod events;
 pub mod exit;
 pub mod liveness;
 pub mod poller;

@@ -10,13 +10,15 @@ use super::Common;
 use super::output::complain;
 use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
+use super::witness::Witness;
 use crate::config::SweepLimits;
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::recovery::Desk;
 use crate::recovery::trail::Trail;
 use crate::sweep::{
-    Brakes, Call, Calls, Clocks, Manner, Orders, Pass, Passage, Shelf, Sightings, Summary, SweepError, Wanted,
+    Brakes, Call, Calls, Clocks, Kept, Manner, Orders, Pass, Passage, Shelf, Sightings, Summary, SweepError,
+    Wanted,
 };
 pub use arguments::SweepArgs;
 use voice::Voice;
@@ -54,6 +56,7 @@ struct Post {
     fingerprint: String,
     sightings: Sightings,
     clocks: Option<Clocks>,
+    witness: Witness,
 }
 
 /// Where the sightings of a run come from.
@@ -87,6 +90,7 @@ impl Sweeper<'_> {
             fingerprint: String::new(),
             sightings: Sightings::default(),
             clocks: None,
+            witness: Witness::new(&self.setup, word),
         };
         Some(self.arguments.sources.iter().zip(intervals).map(post).collect())
     }
@@ -103,7 +107,7 @@ impl Sweeper<'_> {
                 break;
             }
             let watching = if self.arguments.sighted { Watching::Shelved } else { Watching::Trusting };
-            exit = exit.and(self.sweep(word, watching));
+            exit = exit.and(self.sweep(word, watching).0);
         }
         exit
     }
@@ -114,9 +118,7 @@ impl Sweeper<'_> {
             for post in &mut posts {
                 if post.due <= Instant::now() && !self.calls.is_stop() {
                     post.due = Instant::now() + duration(post.every);
-                    let word = post.word.clone();
-                    // A source that fails is reported, and the others go on; it is tried again when due.
-                    self.sweep(&word, Watching::Kept(post));
+                    self.visit(post);
                 }
             }
             let next = posts.iter().map(|post| post.due).min().unwrap_or_else(Instant::now);
@@ -126,6 +128,18 @@ impl Sweeper<'_> {
                 Call::Reload => self.reload(&mut posts),
             }
         }
+    }
+
+    /// Tells what happened since the last visit, and sweeps.
+    fn visit(&mut self, post: &mut Post) {
+        if self.voice.has_listeners() {
+            let events = post.witness.look(&self.setup);
+            self.voice.tell(events);
+        }
+        let word = post.word.clone();
+        // A source that fails is reported, and the others go on; it is tried again when due.
+        let (_, taken) = self.sweep(&word, Watching::Kept(post));
+        post.witness.took(&taken);
     }
 
     /// Reads the config again; one that is wrong leaves everything as it was.
@@ -138,6 +152,7 @@ impl Sweeper<'_> {
             }
         }
         for post in posts {
+            post.witness.reopen();
             post.every = self.arguments.every.or(self.limits(&post.word).every).unwrap_or(USUAL);
             post.due = post.due.min(Instant::now() + duration(post.every));
         }
@@ -173,8 +188,8 @@ impl Sweeper<'_> {
         }
     }
 
-    /// One run on one source, and what is said of it.
-    fn sweep(&mut self, word: &str, watching: Watching<'_>) -> Exit {
+    /// One run on one source, and what is said of it; the claims that were taken.
+    fn sweep(&mut self, word: &str, watching: Watching<'_>) -> (Exit, Vec<String>) {
         let (summary, exit) = match self.try_sweep(word, watching) {
             Ok(summary) => {
                 let exit = exit_of(&summary);
@@ -191,8 +206,7 @@ impl Sweeper<'_> {
                 (Summary { source, error: Some(sentence), dry_run, ..Summary::default() }, exit)
             }
         };
-        self.voice.conclude(&summary);
-        exit
+        (exit, self.voice.conclude(&summary))
     }
 
     fn try_sweep(&mut self, word: &str, watching: Watching<'_>) -> Result<Summary, Refusal> {
@@ -201,7 +215,7 @@ impl Sweeper<'_> {
         let orders = self.orders(word, Trail::default_folder().unwrap_or_default());
         match watching {
             Watching::Trusting => self.pass(&mut desk, &orders, None),
-            Watching::Shelved => self.shelved(&mut desk, &orders),
+            Watching::Shelved => self.shelved(&mut desk, &orders, word),
             Watching::Kept(post) => self.kept(&mut desk, &orders, post),
         }
         .map_err(refusal)
@@ -219,20 +233,25 @@ impl Sweeper<'_> {
     }
 
     /// By what the last run saw, kept for the next.
-    fn shelved(&mut self, desk: &mut Desk, orders: &Orders) -> Result<Summary, SweepError> {
+    fn shelved(&mut self, desk: &mut Desk, orders: &Orders, word: &str) -> Result<Summary, SweepError> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
         let shelf = Shelf::beside(&orders.trail, &desk.actor().fingerprint());
         let failed = |error: std::io::Error| SweepError::Shelf {
             path: shelf.path().to_owned(),
             why: error.to_string(),
         };
-        let mut sightings = match shelf.load().map_err(failed)? {
-            Some((sightings, before)) => self.believed(sightings, now.since(&before, None)),
-            None => Sightings::default(),
+        let (mut sightings, apart_us) = match shelf.load().map_err(failed)? {
+            Some(kept) => {
+                let every = self.limits(word).every.unwrap_or_else(|| kept.usual());
+                let (passage, apart) = (now.since(&kept.clocks, every), kept.apart_with(&now));
+                (self.believed(kept.sightings, passage), apart)
+            }
+            None => (Sightings::default(), Vec::new()),
         };
         let summary = self.pass(desk, orders, Some((&mut sightings, now.since_boot())))?;
         if orders.manner == Manner::Act {
-            shelf.keep(desk.source(), &sightings, &now).map_err(failed)?;
+            let source = desk.source().to_owned();
+            shelf.keep(&Kept { source, clocks: now, sightings, apart_us }).map_err(failed)?;
         }
         Ok(summary)
     }
@@ -246,7 +265,7 @@ impl Sweeper<'_> {
             sightings.restart();
             post.fingerprint = fingerprint;
         } else if let Some(before) = &post.clocks {
-            sightings = self.believed(sightings, now.since(before, Some(post.every)));
+            sightings = self.believed(sightings, now.since(before, post.every));
         }
         let at = now.since_boot();
         post.clocks = Some(now);

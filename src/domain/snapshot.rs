@@ -21,6 +21,8 @@ pub struct Snapshot {
     /// The database's clock minus ours.
     pub clock_offset: Span,
     pub poll_cost: Span,
+    /// How far this copy of the database is behind; nothing, if it is the database itself.
+    pub replica: Option<Span>,
     pub boards: Vec<BoardSnapshot>,
     pub notices: Vec<String>,
 }

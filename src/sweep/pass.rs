@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::event::{About, Event, millis};
+use super::brakes::Brakes;
+use super::event::taken;
 use super::ground::{Ground, Spared, ground, patience, shows_life};
 use super::orders::{Manner, Orders, SweepError};
 use super::poison;
@@ -13,6 +14,7 @@ use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
 use crate::domain::verdict::{Reason, Set};
+use crate::events::{About, By, Event, millis};
 use crate::recovery::perform::RecoveryError;
 use crate::recovery::{Desk, Report};
 use crate::store::Filter;
@@ -52,12 +54,16 @@ impl<'a> Pass<'a> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Summary, SweepError> {
         let snapshots = self.look()?;
+        if let Some(sentence) = Brakes::replica(&snapshots) {
+            self.summary.held.push(sentence);
+            return Ok(self.summary);
+        }
         let candidates = self.candidates(&snapshots)?;
         let candidates = self.without_poison(candidates, out)?;
         let up = candidates.len();
         let ripe = self.ripe(candidates, sightings, &snapshots);
         let all = self.total(&snapshots);
-        let taken = match self.orders.brakes.share(up, all) {
+        let chosen = match self.orders.brakes.share(up, all) {
             Some(sentence) => {
                 self.summary.held.push(sentence);
                 Vec::new()
@@ -65,7 +71,7 @@ impl<'a> Pass<'a> {
             None => self.capped(ripe),
         };
         // What was done before a failure is told with it.
-        let failure = self.act(taken, out, go_on).err();
+        let failure = self.act(chosen, out, go_on).err();
         self.summary.error = failure.map(|error| error.to_string());
         self.summary.left = up - self.tried + self.summary.poison;
         Ok(self.summary)
@@ -135,8 +141,8 @@ impl<'a> Pass<'a> {
     ) -> Result<Vec<Candidate>, SweepError> {
         let Some(now) = all.first().map(|one| one.seen.now) else { return Ok(all) };
         let fingerprint = self.desk.actor().fingerprint();
-        let taken = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
-        let times = |one: &Candidate| taken.get(&one.address).copied().unwrap_or(0);
+        let before = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
+        let times = |one: &Candidate| before.get(&one.address).copied().unwrap_or(0);
         let (poison, rest): (Vec<Candidate>, Vec<Candidate>) =
             all.into_iter().partition(|one| times(one) >= self.orders.brakes.per_day);
         for one in &poison {
@@ -227,7 +233,7 @@ impl<'a> Pass<'a> {
             if let (Some((one, about)), Outcome::Applied) = (told.pop_front(), &report.outcome) {
                 summary.take(one.ground);
                 let action_id = (!summary.dry_run).then_some(report.action_id);
-                out(&Event::taken(&one.seen, one.ground, About { action_id, ..about }));
+                out(&taken(&one.seen, one.ground, About { action_id, ..about }));
             }
             go_on()
         };
@@ -256,9 +262,11 @@ impl<'a> Pass<'a> {
             board,
             address: one.address.clone(),
             why: one.seen.why.clone(),
+            by: By::Sweep,
             action_id: None,
             timestamp: millis(one.seen.now),
             dry_run: self.summary.dry_run,
+            shown: one.seen.judged.claim.key.visible(),
         }
     }
 }

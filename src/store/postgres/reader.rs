@@ -129,6 +129,7 @@ impl Reader {
             now,
             clock_offset: self.sky.clock_offset,
             poll_cost,
+            replica: self.sky.lag,
             boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
             notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
         };
@@ -285,11 +286,6 @@ impl Reader {
     /// Lays the profiles onto the tables anew before the next look.
     pub(super) fn fit_again(&mut self) {
         self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
-    }
-
-    /// How far behind its primary the database is, if it is a standby.
-    pub(super) fn lag(&self) -> Option<Span> {
-        self.sky.lag
     }
 }
 

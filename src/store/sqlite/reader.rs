@@ -129,6 +129,7 @@ impl Reader {
                 // SQLite has no clock of its own: it is this host's.
                 clock_offset: Span::ZERO,
                 poll_cost,
+                replica: None,
                 boards,
                 notices: watched.notices.clone(),
             })
