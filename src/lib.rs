@@ -23,6 +23,8 @@
 //!               act       statements with their guard  batch    many in a short transaction
 //!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
+//! serve     HTTP for Prometheus, and the threads that find out what it is told
+//! metrics   figures of every source, counted acts; no ids
 //! sweep     automatic cleanup and its brakes
 //! doctor    a checklist: can it be read, judged, acted on
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
@@ -59,12 +61,14 @@ pub mod doctor;
 pub mod domain;
 pub mod exit;
 pub mod liveness;
+pub mod metrics;
 pub mod poller;
 pub mod profile;
 pub mod recovery;
 pub mod reference;
 pub mod report;
 pub mod runtime;
+pub mod serve;
 pub mod store;
 pub mod sweep;
 pub mod terminal;

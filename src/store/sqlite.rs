@@ -3,6 +3,7 @@
 mod act;
 mod actor;
 mod ask;
+mod attempts;
 mod audit_table;
 mod batch;
 mod bind;
@@ -44,6 +45,7 @@ use tokio::sync::oneshot;
 
 use super::StoreError;
 pub use actor::{Acted, Actor, Order, Pending};
+pub use attempts::{Attempt, Attempts};
 pub use batch::{Batch, Tried};
 pub use fit::{Fit, FitBoard, fits};
 pub use history::Trace;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 15] = [
+const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("app", &["app", "domain"]),
     ("ui", &["app", "domain", "ui"]),
     ("domain", &["domain"]),
@@ -15,6 +15,8 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
     ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "recovery", "store", "sweep"]),
+    ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
+    ("serve", &["metrics", "recovery", "serve", "store"]),
     ("reference", &[]),
     ("worker", &["domain", "liveness", "reference", "store", "worker"]),
     ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),

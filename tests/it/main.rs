@@ -21,6 +21,7 @@ mod queues;
 mod readonly;
 mod recovery;
 mod screen;
+mod serving;
 mod support;
 mod sweeping;
 mod trail;

@@ -64,7 +64,7 @@ impl Voice {
 
     /// What a run came to on one source.
     pub(super) fn conclude(&mut self, summary: &Summary) {
-        for sentence in summary.held.iter().chain(&summary.error) {
+        for sentence in summary.sentences().chain(summary.error.as_deref()) {
             complain(&format!("{}: {sentence}", summary.source));
         }
         if self.stdout == Stdout::Json {
