@@ -53,8 +53,6 @@ impl Look {
 
     /// The boards, by profile and name.
     pub(super) fn boards(&self) -> impl Iterator<Item = (&str, &str)> {
-        let of = |snapshot: &'_ Snapshot| snapshot.boards.len();
-        debug_assert_eq!(self.snapshots.iter().map(of).sum::<usize>(), self.oldest.len());
         self.snapshots.iter().flat_map(|snapshot| {
             snapshot.boards.iter().map(|board| (snapshot.profile.as_str(), board.board.as_str()))
         })

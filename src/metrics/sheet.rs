@@ -75,6 +75,8 @@ impl Collector for Sheet {
                 let labels = labels.as_slice();
                 match (metric.nature, value) {
                     (Nature::Info, _) => family.encode_info(&labels)?,
+                    // An empty pair of braces is allowed, and looks wrong.
+                    (_, Value::Number(number)) if labels.is_empty() => family.encode_gauge(number)?,
                     (_, Value::Number(number)) => family.encode_family(&labels)?.encode_gauge(number)?,
                     (_, Value::Count(count)) => {
                         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(count, None)?;

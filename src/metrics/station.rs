@@ -19,6 +19,8 @@ use crate::store::sqlite::Attempt;
 const BOUNDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
 /// Figures are shown until so many polls in a row have brought nothing.
 const MISSED: u32 = 3;
+/// And for this long at least: a busy machine may skip a few quick polls.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What a poll of a source found.
 #[derive(Debug)]
@@ -105,7 +107,7 @@ impl Station {
         let before = self.fresh.take().map(|fresh| fresh.kinds).unwrap_or_default();
         self.fresh = Some(Fresh {
             at: poll.at,
-            until: poll.at + poll.took + poll.pace * MISSED,
+            until: poll.at + poll.took + (poll.pace * MISSED).max(GRACE),
             now: found.snapshots.first().map(|snapshot| snapshot.now),
             look: Look::of(found.snapshots),
             kinds: found.kinds.unwrap_or(before),
@@ -150,6 +152,7 @@ impl Station {
         if let Some(attempted) = &self.attempted {
             attempted.fill(sheet, &source);
         }
+        // Not by way of a method: the names of kinds are written meanwhile.
         let Some(fresh) = self.fresh.as_ref().filter(|fresh| now <= fresh.until) else { return };
         fresh.look.fill(sheet, &source);
         fill_kinds(sheet, &source, &fresh.kinds, &mut self.kind_names, fresh.now);

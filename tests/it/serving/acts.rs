@@ -56,7 +56,9 @@ fn acts_of_other_processes_count_those_from_before_the_start_as_well() {
 #[test]
 fn reclaims_are_told_by_kind_with_a_zero_before_the_first() {
     let database = Database::new(JOBS);
-    for (id, kind, since) in [("a", "run_tsa", "-2 hours"), ("b", "run_tsa", "-3 hours"), ("c", "build_artifact", "-1 second")] {
+    for (id, kind, since) in
+        [("a", "run_tsa", "-2 hours"), ("b", "run_tsa", "-3 hours"), ("c", "build_artifact", "-1 second")]
+    {
         database.run(
             "INSERT INTO executor_jobs (id, type, status, locked_at, locked_by, attempts)
              VALUES (?1, ?2, 'running', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?3), 'w', 1)",
@@ -91,16 +93,22 @@ fn attempts_to_finalize_count_from_the_start_on() {
     let told = server.wait_until_read();
     assert_eq!(told.get("finalization_claim_attempts_total", &[]), Some(0.0));
     attempt(true, "Successfully claimed for finalization");
-    for message in ["Task already claimed for finalization", "Task already complete", "Task already complete", "?"] {
+    for message in
+        ["Task already claimed for finalization", "Task already complete", "Task already complete", "?"]
+    {
         attempt(false, message);
     }
     let told =
         server.wait("five attempts", |told| told.get("finalization_claim_attempts_total", &[]) == Some(5.0));
     assert_eq!(told.get("finalization_claim_success_total", &[]), Some(1.0));
     assert_eq!(told.get("finalization_claim_contention_total", &[]), Some(4.0));
-    for (reason, count) in
-        [("already_claimed", 1.0), ("already_complete", 2.0), ("not_ready", 0.0), ("race_condition", 0.0), ("other", 1.0)]
-    {
+    for (reason, count) in [
+        ("already_claimed", 1.0),
+        ("already_complete", 2.0),
+        ("not_ready", 0.0),
+        ("race_condition", 0.0),
+        ("other", 1.0),
+    ] {
         let told = told.get("finalization_claim_contention_by_reason_total", &[("reason", reason)]);
         assert_eq!(told, Some(count), "{reason}");
     }

@@ -72,7 +72,11 @@ fn agrees(told: &Exposition, check: &Json) {
     }
     if let Some(sessions) = check["sessions"].as_object() {
         for state in ["alive", "stale"] {
-            assert_eq!(Some(figure("claimtop_sessions", "state", state)), sessions[state].as_f64(), "{state}");
+            assert_eq!(
+                Some(figure("claimtop_sessions", "state", state)),
+                sessions[state].as_f64(),
+                "{state}"
+            );
         }
         assert_eq!(told.sum("claimtop_sessions", &[("profile", profile)]), sessions["total"].as_f64());
     }
@@ -105,10 +109,16 @@ fn kinds_are_told_apart_whatever_they_are_called() {
     let told = server.wait_until_read();
     let claims = |kind, state| told.get("claimtop_kind_claims", &[("kind", kind), ("state", state)]);
     assert_eq!((claims("run_tsa", "running"), claims("run_tsa", "stale")), (Some(2.0), Some(1.0)));
-    assert_eq!((claims("run_tsa", "exhausted"), claims("build_artifact", "exhausted")), (Some(1.0), Some(0.0)));
+    assert_eq!(
+        (claims("run_tsa", "exhausted"), claims("build_artifact", "exhausted")),
+        (Some(1.0), Some(0.0))
+    );
     assert_eq!(told.get("claimtop_claims_exhausted", &[]), Some(1.0));
     let backlog = |kind, state| told.get("claimtop_kind_backlog", &[("kind", kind), ("state", state)]);
-    assert_eq!((backlog("build_artifact", "queued"), backlog("build_artifact", "dead")), (Some(1.0), Some(1.0)));
+    assert_eq!(
+        (backlog("build_artifact", "queued"), backlog("build_artifact", "dead")),
+        (Some(1.0), Some(1.0))
+    );
     assert_eq!(backlog("odd \"kind\"\\\n", "queued"), Some(1.0));
     let waited = told.get("claimtop_kind_oldest_queued_seconds", &[("kind", "build_artifact")]);
     assert_eq!(waited, Some(120.0));

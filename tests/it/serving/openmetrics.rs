@@ -115,7 +115,8 @@ impl Exposition {
     }
 
     fn among(&self, name: &str, labels: &[(&str, &str)]) -> Vec<(&Labels, f64)> {
-        let fits = |own: &Labels| labels.iter().all(|(key, value)| own.get(*key).is_some_and(|own| own == value));
+        let fits =
+            |own: &Labels| labels.iter().all(|(key, value)| own.get(*key).is_some_and(|own| own == value));
         let named = self.samples.iter().filter(|((own, labels), _)| own == name && fits(labels));
         named.map(|((_, labels), value)| (labels, *value)).collect()
     }

@@ -60,7 +60,9 @@ fn expressions(json: &Json, found: &mut Vec<String>) {
         Json::Object(fields) => {
             for (key, value) in fields {
                 match value.as_str() {
-                    Some(text) if ["expr", "query", "definition"].contains(&key.as_str()) => found.push(text.into()),
+                    Some(text) if ["expr", "query", "definition"].contains(&key.as_str()) => {
+                        found.push(text.into())
+                    }
                     _ => expressions(value, found),
                 }
             }
@@ -74,7 +76,8 @@ fn expressions(json: &Json, found: &mut Vec<String>) {
 fn rules_and_dashboard_name_only_metrics_that_exist() {
     let existing = existing();
     let dashboard: Json = serde_json::from_str(DASHBOARD).expect("JSON");
-    let mut all: Vec<String> = RULES.lines().filter(|line| line.contains("expr:")).map(str::to_owned).collect();
+    let mut all: Vec<String> =
+        RULES.lines().filter(|line| line.contains("expr:")).map(str::to_owned).collect();
     assert!(all.len() >= 10);
     let rules = all.len();
     expressions(&dashboard, &mut all);

@@ -23,7 +23,9 @@ fn figures_of_a_source_that_died_are_taken_back_and_the_other_stays() {
         told.sum("claimtop_claims", &of_dying).is_none()
     });
     assert_eq!(told.get("claimtop_up", &of_dying), Some(0.0));
-    for gone in ["claimtop_claims_held", "claimtop_kind_claims", "claimtop_sessions", "claimtop_last_poll_seconds"] {
+    for gone in
+        ["claimtop_claims_held", "claimtop_kind_claims", "claimtop_sessions", "claimtop_last_poll_seconds"]
+    {
         assert_eq!(told.sum(gone, &of_dying), None, "{gone}");
     }
     assert!(told.get("claimtop_last_good_poll_age_seconds", &of_dying) > Some(0.0));
@@ -46,9 +48,8 @@ fn a_source_that_is_not_there_yet_is_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path().join("later.db");
     let server = Server::start(&[], &[&at]);
-    let told = server.wait("a failed poll", |told| {
-        told.get("claimtop_polls_total", &[("result", "failed")]) > Some(0.0)
-    });
+    let told = server
+        .wait("a failed poll", |told| told.get("claimtop_polls_total", &[("result", "failed")]) > Some(0.0));
     assert_eq!((told.get("claimtop_up", &[]), told.sum("claimtop_claims", &[])), (Some(0.0), None));
     assert!(server.ask("GET", "/readyz").body.contains("never read"));
     let made = Database::new(COORDINATION);
@@ -60,7 +61,8 @@ fn a_source_that_is_not_there_yet_is_waited_for() {
 #[test]
 fn a_password_is_in_no_label_and_no_answer() {
     let server = Server::start(&[], &[Path::new("postgres://ann:hunter2@127.0.0.1:1/app")]);
-    server.wait("a failed poll", |told| told.get("claimtop_polls_total", &[("result", "failed")]) > Some(0.0));
+    server
+        .wait("a failed poll", |told| told.get("claimtop_polls_total", &[("result", "failed")]) > Some(0.0));
     let all = server.ask("GET", "/metrics").body + &server.ask("GET", "/readyz").body + &server.errors();
     assert!(all.contains("postgres://ann:***@127.0.0.1:1/app") && !all.contains("hunter2"), "{all}");
 }
@@ -80,7 +82,8 @@ fn sighup_reads_the_config_again() {
     let server = Server::with_state(&["--config", &file], &[&database.path()], folder, &state);
     let expiring = [("board", "task"), ("set", "expiring")];
     assert_eq!(server.wait_until_read().get("claimtop_claims", &expiring), Some(0.0));
-    let text = format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
+    let text =
+        format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
     std::fs::write(&at, text).expect("written");
     server.signal("HUP");
     server.wait("the new threshold", |told| told.get("claimtop_claims", &expiring) == Some(1.0));

@@ -45,7 +45,8 @@ fn what_the_sweeper_inside_takes_is_counted() {
     assert_eq!(told.get("claimtop_act_seconds_count", &[]), Some(5.0));
     assert!(told.get("claimtop_sweeps_total", &[("result", "done")]) >= Some(2.0));
     assert_eq!(told.sum("claimtop_sweep_holds_total", &[]), Some(0.0));
-    let told = server.wait("the figures", |told| told.sum("claimtop_claims", &[("set", "stale")]) == Some(0.0));
+    let told =
+        server.wait("the figures", |told| told.sum("claimtop_claims", &[("set", "stale")]) == Some(0.0));
     assert!(told.label_values().iter().all(|value| !value.contains("secret")));
     assert_eq!(server.end().code(), Some(0));
 }
@@ -68,7 +69,8 @@ fn two_thousand_at_once_are_held_and_the_metric_says_so() {
 
     let lifted = sweeping(&["--max-share", "100%", "--max", "1500"], &database);
     lifted.wait("the cap", |told| told.get("claimtop_sweep_holds_total", &[("brake", "cap")]) >= Some(1.0));
-    let told = lifted.wait("all of them", |told| told.get("claimtop_act_seconds_count", &[]) == Some(2_000.0));
+    let told =
+        lifted.wait("all of them", |told| told.get("claimtop_act_seconds_count", &[]) == Some(2_000.0));
     assert_eq!(told.sum("claimtop_sweep_holds_total", &share), Some(0.0));
     assert_eq!(held(&database), 0);
     lifted.wait("no brake", |told| told.sum("claimtop_sweep_held", &[]) == Some(0.0));
