@@ -90,15 +90,13 @@ impl Server<'_> {
     fn run(mut self, setup: Setup) -> Result<Exit, String> {
         let metrics = Arc::new(Metrics::new(self.sources.iter().map(|word| setup.label(word))));
         let listener = self.listen()?;
-        let here = listener.local_addr().map_err(cannot_start)?;
-        start(listener, Arc::clone(&metrics)).map_err(cannot_start)?;
+        let here = started(listener.local_addr())?;
+        started(start(listener, Arc::clone(&metrics)))?;
         let setup = Arc::new(Mutex::new(setup));
         let watchers = self.watchers(&setup, &metrics)?;
         // Held until the end: the thread that reads the trail ends with it.
         let _trail = match Trail::default_folder() {
-            Some(folder) => {
-                Some(follow(&folder, self.arguments.every, Arc::clone(&metrics)).map_err(cannot_start)?)
-            }
+            Some(folder) => Some(started(follow(&folder, self.arguments.every, Arc::clone(&metrics)))?),
             None => None,
         };
         let now = current(&setup);
@@ -145,7 +143,7 @@ impl Server<'_> {
                 let slice = setup.config.census_slice;
                 setup.options(&word, Effort { rows: ROWS, slice, whole: slice })
             });
-            Watcher::start(number, open, self.arguments.every, Arc::clone(metrics)).map_err(cannot_start)
+            started(Watcher::start(number, open, self.arguments.every, Arc::clone(metrics)))
         };
         self.sources.iter().enumerate().map(watcher).collect()
     }
@@ -184,8 +182,8 @@ fn current(setup: &Mutex<Setup>) -> Setup {
     setup.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-fn cannot_start(error: io::Error) -> String {
-    format!("cannot start: {error}")
+fn started<T>(part: io::Result<T>) -> Result<T, String> {
+    part.map_err(|error| format!("cannot start: {error}"))
 }
 
 /// Says where it answers: the port may have been chosen by the system.

@@ -57,7 +57,7 @@ fn ready(metrics: &Metrics, now: Instant) -> Reply {
     let all = metrics.readiness(now);
     let status = if all.iter().all(Result::is_ok) { 200 } else { 503 };
     let sentences: Vec<String> =
-        all.into_iter().map(|one| one.map_or_else(|bad| format!("not ready: {bad}"), |good| good)).collect();
+        all.into_iter().map(|one| one.unwrap_or_else(|bad| format!("not ready: {bad}"))).collect();
     Reply::text(status, &sentences.join("\n"))
 }
 

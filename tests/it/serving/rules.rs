@@ -61,7 +61,7 @@ fn expressions(json: &Json, found: &mut Vec<String>) {
             for (key, value) in fields {
                 match value.as_str() {
                     Some(text) if ["expr", "query", "definition"].contains(&key.as_str()) => {
-                        found.push(text.into())
+                        found.push(text.into());
                     }
                     _ => expressions(value, found),
                 }
