@@ -27,6 +27,8 @@
 //!               target    which server, and how to prove who we are
 //!               tls       how far its certificate is checked
 //!               link      one connection: every wait has an end
+//! serve     HTTP for Prometheus, and the threads that find out what it is told
+//! metrics   figures of every source, counted acts; no ids
 //! sweep     automatic cleanup and its brakes
 //! doctor    a checklist: can it be read, judged, acted on
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
@@ -65,12 +67,14 @@ pub mod domain;
 pub mod events;
 pub mod exit;
 pub mod liveness;
+pub mod metrics;
 pub mod poller;
 pub mod profile;
 pub mod recovery;
 pub mod reference;
 pub mod report;
 pub mod runtime;
+pub mod serve;
 pub mod store;
 pub mod sweep;
 pub mod terminal;

@@ -29,7 +29,7 @@ mod shelf;
 mod sightings;
 mod summary;
 
-pub use brakes::Brakes;
+pub use brakes::{Brake, Brakes, Held};
 pub use calls::{Call, Calls};
 pub use ground::{Ground, Spared, Wanted, ground, patience};
 pub use orders::{Manner, Orders, SweepError};

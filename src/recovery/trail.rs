@@ -9,7 +9,8 @@
 //! batch         many acts in one line
 //! link          a line, and its hash            canonical     one text for one value
 //! journal       the file, its lock              tail          its end, found from behind
-//! scrap         what a crash left               anchor        how far the chain reached
+//! follower      what is new in it               scrap         what a crash left
+//! anchor        how far the chain reached
 //! verification  the chain, followed             finding       what can be wrong with it
 //! ```
 
@@ -18,6 +19,7 @@ mod batch;
 mod canonical;
 mod error;
 mod finding;
+mod follower;
 mod journal;
 mod link;
 mod record;
@@ -30,6 +32,7 @@ pub use anchor::{Anchor, BadAnchor};
 pub use batch::{Evidence, Line, Lines};
 pub use error::TrailError;
 pub use finding::Finding;
+pub use follower::Follower;
 pub use journal::Position;
 pub use record::{Entry, Record, Stage, new_action_id};
 pub use verification::Verification;

@@ -6,6 +6,7 @@
 mod act;
 mod actor;
 mod arms;
+mod attempts;
 mod audit_table;
 mod batch;
 mod cell;

@@ -2,6 +2,46 @@
 
 use crate::domain::snapshot::Snapshot;
 
+/// What can hold a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Brake {
+    /// Too many went stale at once.
+    Share,
+    /// More than one run takes.
+    Cap,
+    /// Tasks that came back too often.
+    Poison,
+    /// Tables that could be anybody's.
+    Profile,
+    /// The clocks did not run evenly, so everything is watched anew.
+    Clock,
+    /// What is behind its primary cannot tell who is late.
+    Replica,
+}
+
+impl Brake {
+    pub const ALL: [Brake; 6] =
+        [Brake::Share, Brake::Cap, Brake::Poison, Brake::Profile, Brake::Clock, Brake::Replica];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Brake::Share => "share",
+            Brake::Cap => "cap",
+            Brake::Poison => "poison",
+            Brake::Profile => "profile",
+            Brake::Clock => "clock",
+            Brake::Replica => "replica",
+        }
+    }
+}
+
+/// A brake that held, and what is said of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub brake: Brake,
+    pub sentence: String,
+}
+
 /// What a sweep may do at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Brakes {

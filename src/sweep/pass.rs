@@ -1,8 +1,9 @@
 //! One look at one source, and the acts that follow from it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
-use super::brakes::Brakes;
+use super::brakes::{Brake, Brakes};
 use super::event::taken;
 use super::ground::{Ground, Spared, ground, patience, shows_life};
 use super::orders::{Manner, Orders, SweepError};
@@ -33,7 +34,6 @@ pub struct Pass<'a> {
     desk: &'a mut Desk,
     orders: &'a Orders,
     summary: Summary,
-    tried: usize,
 }
 
 type Out<'a> = dyn FnMut(&Event) + 'a;
@@ -42,7 +42,7 @@ impl<'a> Pass<'a> {
     pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
         let dry_run = orders.manner == Manner::Rehearse;
         let summary = Summary { source: desk.source().into(), dry_run, ..Summary::default() };
-        Pass { desk, orders, summary, tried: 0 }
+        Pass { desk, orders, summary }
     }
 
     /// Looks, brakes, and acts. `sightings` are those of earlier looks, with the time since the
@@ -55,7 +55,7 @@ impl<'a> Pass<'a> {
     ) -> Result<Summary, SweepError> {
         let snapshots = self.look()?;
         if let Some(sentence) = Brakes::replica(&snapshots) {
-            self.summary.held.push(sentence);
+            self.summary.hold(Brake::Replica, sentence);
             return Ok(self.summary);
         }
         let candidates = self.candidates(&snapshots)?;
@@ -65,7 +65,7 @@ impl<'a> Pass<'a> {
         let all = self.total(&snapshots);
         let chosen = match self.orders.brakes.share(up, all) {
             Some(sentence) => {
-                self.summary.held.push(sentence);
+                self.summary.hold(Brake::Share, sentence);
                 Vec::new()
             }
             None => self.capped(ripe),
@@ -73,7 +73,7 @@ impl<'a> Pass<'a> {
         // What was done before a failure is told with it.
         let failure = self.act(chosen, out, go_on).err();
         self.summary.error = failure.map(|error| error.to_string());
-        self.summary.left = up - self.tried + self.summary.poison;
+        self.summary.left = up - self.summary.tried + self.summary.poison;
         Ok(self.summary)
     }
 
@@ -118,9 +118,10 @@ impl<'a> Pass<'a> {
         }
         for (profile, count) in unvouched {
             self.summary.refused += count;
-            self.summary.held.push(format!(
+            let sentence = format!(
                 "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
-            ));
+            );
+            self.summary.hold(Brake::Profile, sentence);
         }
         found.sort_by_key(|one| matches!(one.ground, Ground::Orphaned(_)));
         Ok(found)
@@ -155,7 +156,9 @@ impl<'a> Pass<'a> {
             });
         }
         self.summary.poison = poison.len();
-        self.summary.held.extend(self.orders.brakes.poison(poison.len()));
+        if let Some(sentence) = self.orders.brakes.poison(poison.len()) {
+            self.summary.hold(Brake::Poison, sentence);
+        }
         Ok(rest)
     }
 
@@ -188,7 +191,9 @@ impl<'a> Pass<'a> {
 
     fn capped(&mut self, mut ripe: Vec<Candidate>) -> Vec<Candidate> {
         let (most, said) = self.orders.brakes.cap(ripe.len());
-        self.summary.held.extend(said);
+        if let Some(sentence) = said {
+            self.summary.hold(Brake::Cap, sentence);
+        }
         ripe.truncate(most);
         ripe
     }
@@ -226,9 +231,11 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         let mut told = all.iter().map(|one| (one, self.about(one))).collect::<VecDeque<_>>();
-        let Pass { desk, orders, summary, tried } = self;
+        let Pass { desk, orders, summary } = self;
+        let started = Instant::now();
+        let mut paused = Duration::ZERO;
         let mut each = |report: Report| {
-            *tried += 1;
+            summary.tried += 1;
             summary.count(&report.outcome);
             if let (Some((one, about)), Outcome::Applied) = (told.pop_front(), &report.outcome) {
                 summary.take(one.ground);
@@ -241,7 +248,7 @@ impl<'a> Pass<'a> {
         match orders.manner {
             Manner::Act => {
                 let seen: Vec<Seen> = all.iter().map(|one| one.seen.clone()).collect();
-                desk.perform_all(&seen, Action::Reclaim, &word, &mut each)?;
+                paused = desk.perform_all(&seen, Action::Reclaim, &word, &mut each)?;
             }
             Manner::Rehearse => {
                 for one in all {
@@ -251,6 +258,7 @@ impl<'a> Pass<'a> {
                 }
             }
         }
+        summary.acting += started.elapsed().saturating_sub(paused);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 16] = [
+const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("app", &["app", "domain", "events"]),
     ("ui", &["app", "domain", "events", "ui"]),
     ("domain", &["domain"]),
@@ -16,6 +16,8 @@ const MAY_KNOW: [(&str, &[&str]); 16] = [
     ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "events", "recovery", "store", "sweep"]),
+    ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
+    ("serve", &["metrics", "recovery", "serve", "store"]),
     ("reference", &[]),
     ("worker", &["domain", "liveness", "reference", "store", "worker"]),
     ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),

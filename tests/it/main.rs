@@ -26,6 +26,7 @@ mod readonly;
 mod recovery;
 mod screen;
 mod servers;
+mod serving;
 mod support;
 mod sweeping;
 mod trail;

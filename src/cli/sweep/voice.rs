@@ -75,10 +75,10 @@ impl Voice {
         let events = std::mem::take(&mut self.pending);
         // What is only rehearsed is wanted in full.
         self.stream.write(&if summary.dry_run { events } else { batched(events) });
-        for sentence in summary.held.iter().chain(&summary.error) {
+        for sentence in summary.sentences().chain(summary.error.as_deref()) {
             // A sentence about a file begins with its name already.
             let named = sentence.starts_with(&format!("{}: ", summary.source));
-            complain(&if named { sentence.clone() } else { format!("{}: {sentence}", summary.source) });
+            complain(&if named { sentence.to_owned() } else { format!("{}: {sentence}", summary.source) });
         }
         if self.stdout == Stdout::Json {
             print(&(line(&summary.object()) + "\n"));

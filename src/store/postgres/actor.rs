@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use super::act::{Statements, statements};
 use super::audit_table;
-use super::cell::is_true;
 use super::error::PgError;
 use super::image;
 use super::link::{Backoff, Begin, Limits, Link, Purpose};
@@ -34,7 +33,6 @@ use crate::store::{StoreError, clock};
 pub struct Actor {
     pub(super) reader: Reader,
     pub(super) link: Option<Link>,
-    fingerprint: String,
 }
 
 /// What is known of a transaction that is under way.
@@ -53,20 +51,7 @@ pub(super) const SESSION_BEING_CHANGED: &str = "its session is being written rig
 
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
-        let mut reader = Reader::open(options)?;
-        let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
-                   current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
-        let rows = reader.aside("asking which database it is", |link| {
-            let rows = link.query(sql, &[])?;
-            let known = rows.first().is_some_and(|row| is_true(row, 2));
-            let system = "SELECT system_identifier::text FROM pg_control_system()";
-            let system = if known { link.query(system, &[])? } else { Vec::new() };
-            Ok((rows, system))
-        })?;
-        let text = |at: usize| rows.0.first().and_then(|row| row.get(at)).unwrap_or_default().to_owned();
-        let system = rows.1.first().and_then(|row| row.get(0)).unwrap_or("server");
-        let fingerprint = format!("postgres:{system}:{}:{}", text(0), text(1));
-        Ok(Actor { reader, link: None, fingerprint })
+        Ok(Actor { reader: Reader::open(options)?, link: None })
     }
 
     pub fn reader(&mut self) -> &mut Reader {
@@ -75,7 +60,7 @@ impl Actor {
 
     /// Tells this database from every other, whatever it is called.
     pub fn fingerprint(&self) -> String {
-        self.fingerprint.clone()
+        self.reader.fingerprint()
     }
 
     pub(super) fn schema(&self) -> &Schema {

@@ -58,6 +58,7 @@ pub struct Reader {
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
     fitted: Instant,
+    fingerprint: String,
     sky: Sky,
 }
 
@@ -106,6 +107,7 @@ impl Reader {
             watched: Vec::new(),
             schema: Schema::default(),
             fitted: Instant::now(),
+            fingerprint: String::new(),
             sky: Sky::default(),
         };
         reader.connect()?;
@@ -142,6 +144,11 @@ impl Reader {
             let watches = watched.iter().flat_map(|watched| &watched.boards);
             watches.map(|watch| watch.tally(link, now)).collect()
         })
+    }
+
+    /// Names the database as the trail does.
+    pub fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
     }
 
     /// Stops this reader's clock at an instant, or moves it to another.
@@ -207,10 +214,12 @@ impl Reader {
             all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
         }
         let veiled = veiled(link, &all).map_err(said)?;
+        let fingerprint = fingerprint(link).map_err(said)?;
         link.rollback().map_err(said)?;
         self.watched = all;
         self.schema = schema;
         self.sky.veiled = veiled;
+        self.fingerprint = fingerprint;
         self.fitted = Instant::now();
         Ok(())
     }
@@ -299,6 +308,19 @@ impl Sky {
         }
         notices
     }
+}
+
+/// Tells this database from every other, whatever it is called.
+fn fingerprint(link: &mut Link) -> Result<String, PgError> {
+    let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
+               current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
+    let rows = link.query(sql, &[])?;
+    let may_ask = rows.first().is_some_and(|row| is_true(row, 2));
+    let system = "SELECT system_identifier::text FROM pg_control_system()";
+    let system = if may_ask { link.query(system, &[])? } else { Vec::new() };
+    let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
+    let system = system.first().and_then(|row| row.get(0)).unwrap_or("server");
+    Ok(format!("postgres:{system}:{}:{}", text(0), text(1)))
 }
 
 /// A sentence for every table whose rows are hidden from us by its policies.

@@ -110,6 +110,11 @@ impl Reader {
         self.last.map(|(version, _)| version)
     }
 
+    /// Names the database as the trail does.
+    pub fn fingerprint(&self) -> String {
+        self.identity.fingerprint()
+    }
+
     /// Stops this reader's clock at an instant, or moves it to another.
     pub fn freeze(&mut self, at: Moment) {
         self.options.frozen_at = Some(at);
