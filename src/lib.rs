@@ -13,9 +13,11 @@
 //! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure
 //! config    the config file: sources by name, thresholds
 //! report    what goes out: tables, JSON, CSV; every string of a database made visible
-//! store     databases: a source and its profiles become snapshots
-//!   sqlite    a thread owns each connection
-//!               open      read-only, and why not       bind     a profile laid onto a schema
+//! store     databases: a source and its profiles become snapshots, an act becomes changed rows
+//!               reader, actor  whichever engine it is     seen, image    a claim and its rows before an act
+//!               bind, bound    a profile laid onto tables fit            which profiles do, and why not
+//!   sqlite    files; a thread owns each connection
+//!               open      read-only, and why not       functions what SQLite is taught
 //!               probe     a reason as a predicate      plan     from which side, by which index
 //!               watch     a board from poll to poll    census   what no index answers, in slices
 //!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
@@ -23,10 +25,11 @@
 //!               act       statements with their guard  batch    many in a short transaction
 //!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
-//!   postgres  the same on a server
-//!               target    which server, and how to prove who we are
-//!               tls       how far its certificate is checked
-//!               link      one connection: every wait has an end
+//!   postgres  servers; a background thread speaks with all of them
+//!               target    which server, who we are     tls      how far its certificate is checked
+//!               link      every wait has an end        words    a profile's values as parameters
+//!               arms      ways into trouble, as SQL    watch    a board from poll to poll
+//!               rows, look, actor, act, batch, session, undo, touched: as above, with row locks
 //! serve     HTTP for Prometheus, and the threads that find out what it is told
 //! metrics   figures of every source, counted acts; no ids
 //! sweep     automatic cleanup and its brakes
@@ -49,7 +52,8 @@
 //! # The data flows
 //!
 //! ```text
-//! a poll      database ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//! a poll      SQLite ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//!             PostgreSQL ──► arms (rows that may be in trouble) ──► judge each ──► counts, worst ──► Snapshot
 //! an act      Seen ──► BEGIN IMMEDIATE ──► compare, judge again ──► guarded statement ──► intent ──► COMMIT ──► outcome
 //! a verdict   row ──► rows::read (cell by cell) ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
 //! ```
