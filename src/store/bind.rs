@@ -26,8 +26,9 @@ pub struct Misfit {
 
 /// What a database engine knows of its own SQL.
 pub trait Dialect {
-    /// The types of the columns that a query has, if it compiles.
-    fn compile(&self, sql: &str) -> Result<Vec<String>, Problem>;
+    /// The type of an expression over some tables, as far as the engine knows one, if it compiles and
+    /// stands by itself.
+    fn compile(&self, expression: &str, from: &str) -> Result<String, Problem>;
 
     /// An expression, maybe a plain column, as a time of a unit.
     fn time(&self, sql: Sql, unit: TimeUnit) -> Result<TimeSql, String>;
@@ -191,10 +192,10 @@ impl Binder<'_> {
         let times =
             [&claimed_at, &beat_at, &deadline].into_iter().flatten().map(|time| time.cell.text.clone());
         let disowned = board.orphaned_when.as_ref().and_then(|sql| scope.predicate("orphaned_when", sql));
-        let looks_at_session = own.chain(times).chain(disowned.clone()).any(|sql| {
-            let statement = format!("SELECT {sql} FROM {} LIMIT 0", alone.trim_end());
-            self.dialect.compile(&statement).is_err()
-        });
+        let looks_at_session = own
+            .chain(times)
+            .chain(disowned.clone())
+            .any(|sql| self.dialect.compile(&sql, alone.trim_end()).is_err());
         let bound = BoundBoard {
             looks_at_session,
             disowned,
@@ -364,8 +365,7 @@ impl Scope<'_> {
     /// A bare name in an expression may be a column of the registry's as well.
     fn expect_unambiguous<'a>(&mut self, expressions: impl Iterator<Item = &'a str>) {
         for sql in expressions {
-            let statement = format!("SELECT {sql} FROM {} LIMIT 0", self.from);
-            if let Err(Problem::Missing(what)) = self.dialect.compile(&statement) {
+            if let Err(Problem::Missing(what)) = self.dialect.compile(sql, &self.from) {
                 let what = format!("{what}; write c. before the claim's own columns");
                 self.complain(sql, Problem::Missing(what));
             }
@@ -390,14 +390,11 @@ impl Scope<'_> {
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
             return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
         }
-        // The line break ends a comment; the second column is gone if one swallows the rest.
+        // The line break ends a comment.
         let text =
             if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value}\n)") };
-        let statement = format!("SELECT {text}, 0 FROM {} LIMIT 0", self.from);
-        match &mut self.dialect.compile(&statement)?[..] {
-            [declared, _] => Ok(Sql { text, column: None, declared: std::mem::take(declared) }),
-            _ => Err(Problem::Refused("it does not stand by itself".into())),
-        }
+        let declared = self.dialect.compile(&text, &self.from)?;
+        Ok(Sql { text, column: None, declared })
     }
 }
 

@@ -1,6 +1,6 @@
 //! PostgreSQL's own SQL, for laying profiles onto a database.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::error::PgError;
 use super::link::Link;
@@ -18,32 +18,37 @@ pub struct Postgres<'a> {
     pub zone: &'a str,
     /// Whatever ended the connection meanwhile.
     pub lost: RefCell<Option<PgError>>,
+    /// Whether there is a place to go back to after an error.
+    saved: Cell<bool>,
 }
 
 impl<'a> Postgres<'a> {
     pub fn new(link: &'a mut Link, zone: &'a str) -> Postgres<'a> {
-        Postgres { link: RefCell::new(link), zone, lost: RefCell::new(None) }
+        Postgres { link: RefCell::new(link), zone, lost: RefCell::new(None), saved: Cell::new(false) }
     }
 
-    fn describe(&self, sql: &str) -> Result<Vec<String>, PgError> {
+    /// The type of the one value that a statement selects. It has no rows, and the statement no name that a
+    /// pooler could lose.
+    fn type_of(&self, sql: &str) -> Result<String, PgError> {
         let mut link = self.link.borrow_mut();
-        link.batch("SAVEPOINT claimtop_compile")?;
-        let described = link.describe(sql);
-        if described.as_ref().is_err_and(PgError::ends_the_link) {
-            return described;
+        if !self.saved.replace(true) {
+            link.batch("SAVEPOINT claimtop_compile")?;
         }
-        link.batch("ROLLBACK TO claimtop_compile; RELEASE claimtop_compile")?;
-        described
+        let rows = link.query(&format!("SELECT pg_typeof(({sql}\n))::text"), &[]);
+        if rows.as_ref().is_err_and(|error| !error.ends_the_link()) {
+            link.batch("ROLLBACK TO claimtop_compile")?;
+        }
+        Ok(rows?.first().and_then(|row| row.get(0)).unwrap_or_default().to_owned())
     }
 }
 
 impl Dialect for Postgres<'_> {
-    fn compile(&self, sql: &str) -> Result<Vec<String>, Problem> {
+    fn compile(&self, expression: &str, from: &str) -> Result<String, Problem> {
         // Which type `:now` has is the board's business; NULL is of every type.
         let mut words = Words::default();
         words.add_sql("now", "NULL");
-        let described = self.describe(&words.put_into(sql).sql);
-        described.map_err(|error| match error {
+        let sql = words.put_into(&format!("SELECT {expression} FROM {from} LIMIT 0")).sql;
+        self.type_of(&sql).map_err(|error| match error {
             PgError::Server { code, message, .. } if code == "25006" || code == "42501" => {
                 Problem::Refused(message)
             }

@@ -159,16 +159,6 @@ impl Link {
         self.ask(|client| async move { client.execute_typed(&sql, &typed(&values)).await })
     }
 
-    /// The types of the columns that a query would have. Only inside a transaction: the statement has a name
-    /// until it is forgotten.
-    pub fn describe(&mut self, sql: &str) -> Result<Vec<String>, PgError> {
-        let sql = sql.to_owned();
-        self.ask(|client| async move {
-            let statement = client.prepare(&sql).await?;
-            Ok(statement.columns().iter().map(|column| column.type_().name().to_owned()).collect())
-        })
-    }
-
     /// Several statements without values in one round trip.
     pub fn batch(&mut self, sql: &str) -> Result<(), PgError> {
         let sql = sql.to_owned();

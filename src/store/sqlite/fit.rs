@@ -21,10 +21,12 @@ pub struct Sqlite<'a> {
 }
 
 impl Dialect for Sqlite<'_> {
-    fn compile(&self, sql: &str) -> Result<Vec<String>, Problem> {
+    fn compile(&self, expression: &str, from: &str) -> Result<String, Problem> {
         self.denied.take();
-        match self.connection.prepare(sql) {
-            Ok(statement) => Ok(vec![String::new(); statement.column_count()]),
+        // The second column is gone if the expression swallows the rest.
+        match self.connection.prepare(&format!("SELECT {expression}, 0 FROM {from} LIMIT 0")) {
+            Ok(statement) if statement.column_count() == 2 => Ok(String::new()),
+            Ok(_) => Err(Problem::Refused("it does not stand by itself".into())),
             Err(_) if self.denied.take() => Err(Problem::Refused("a profile may only read".into())),
             Err(rusqlite::Error::SqlInputError { msg, .. }) => Err(Problem::Missing(msg)),
             Err(error) => Err(Problem::Missing(error.to_string())),
