@@ -1,5 +1,6 @@
 //! What the tests share: databases in temporary folders and on servers, and the program itself.
 
+pub mod engine;
 // Complete before its first users: each of them needs another part.
 #[allow(dead_code)]
 pub mod postgres;

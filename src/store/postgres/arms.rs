@@ -30,6 +30,8 @@ struct Bound {
 #[derive(Debug, Clone, Copy)]
 enum At {
     Ahead(Span),
+    /// The first instant that can be read.
+    First,
     /// The last instant that can be read.
     Last,
 }
@@ -65,6 +67,7 @@ impl Bound {
     fn add_to(&self, words: &mut Words, zone: &str, now: Moment) {
         let moment = match self.at {
             At::Ahead(span) => now.plus(span),
+            At::First => Moment::EARLIEST,
             At::Last => Moment::LATEST,
         };
         match self.kind {
@@ -75,7 +78,10 @@ impl Bound {
             "timestamptz" => words.add(&self.name, "timestamptz", Some(stamp(moment))),
             kind => {
                 let scaled = i128::from(moment.micros()) * i128::from(self.per_second) / 1_000_000;
-                words.add(&self.name, kind, Some(scaled.to_string()));
+                // Nanoseconds of 64 bits end long before our calendar does.
+                let held =
+                    if kind == "bigint" { scaled.clamp(i64::MIN.into(), i64::MAX.into()) } else { scaled };
+                words.add(&self.name, kind, Some(held.to_string()));
             }
         }
     }
@@ -180,15 +186,16 @@ impl Arms {
         Some(())
     }
 
-    /// Times of the claim's own that are missing, ahead of the clock, or silent.
+    /// Times of the claim's own that are missing, ahead of the clock, before all time, or silent.
     fn own_times(&mut self, board: &BoundBoard) -> Option<()> {
         for (time, must_be) in [(&board.claimed_at, true), (&board.beat_at, board.claimed_at.is_none())] {
             let Some(time) = time else { continue };
             let mut bounds = Vec::new();
             let ahead = At::Ahead(board.rules.clock_noise.minus(SLACK));
             let edge = self.bound(time, ahead, &mut bounds)?;
+            let first = self.bound(time, At::First, &mut bounds)?;
             let t = &time.comparable;
-            self.push(format!("{t} > {edge}"), bounds, board);
+            self.push(format!("({t} > {edge} OR {t} < {first})"), bounds, board);
             if must_be {
                 self.push(format!("{t} IS NULL"), Vec::new(), board);
             }
@@ -215,7 +222,8 @@ impl Arms {
         let b = &beat.comparable;
         let mut ways = vec![format!("({}) IS NULL", registry.id.text), format!("{b} IS NULL")];
         let ahead = self.bound(beat, At::Ahead(board.rules.clock_noise.minus(SLACK)), &mut bounds)?;
-        ways.push(format!("{b} > {ahead}"));
+        let first = self.bound(beat, At::First, &mut bounds)?;
+        ways.push(format!("{b} > {ahead} OR {b} < {first}"));
         match &registry.stale_at {
             Some(stale_at) => {
                 let s = &stale_at.comparable;

@@ -50,6 +50,15 @@ impl Watch {
         Ok(rows.iter().map(|row| self.reader.read(row, &self.board, now)).collect())
     }
 
+    /// What pages are sorted by, and the types: the key, or the rows' places where it is not enough.
+    fn order(&self) -> (Vec<String>, Vec<&str>) {
+        if self.reader.is_ambiguous() {
+            return (vec!["(c.tableoid::text || c.ctid::text)".into()], vec!["text"]);
+        }
+        let ids = self.board.id.iter().map(|id| format!("({id})"));
+        (ids.collect(), self.board.id_types.iter().map(String::as_str).collect())
+    }
+
     /// A page of claims in the order of their keys, one row longer than asked for if there are more.
     fn page_of(
         &self,
@@ -60,7 +69,6 @@ impl Watch {
         mut words: Words,
         rows: usize,
     ) -> Result<Vec<Judged>, PgError> {
-        let ids: Vec<String> = self.board.id.iter().map(|id| format!("({id})")).collect();
         let (operator, mark, order) = match from {
             Cursor::First => ("", None, "ASC"),
             Cursor::From(mark) => (">=", Some(mark), "ASC"),
@@ -68,9 +76,12 @@ impl Watch {
             Cursor::Before(mark) => ("<", Some(mark), "DESC"),
             Cursor::Last => ("", None, "DESC"),
         };
+        let (ids, kinds) = self.order();
         let mut edge = String::new();
         if let Some(Mark::Key(Key(values))) = mark {
-            let places = values.iter().zip(&self.board.id_types).enumerate().map(|(at, (value, kind))| {
+            // The row's place, where there is one, comes last.
+            let values = &values[values.len().saturating_sub(ids.len())..];
+            let places = values.iter().zip(kinds).enumerate().map(|(at, (value, kind))| {
                 words.add(&format!("edge{at}"), kind, sent(value));
                 format!(":edge{at}")
             });
@@ -118,7 +129,7 @@ impl Reader {
         })?;
         let mut shown: HashSet<String> = HashSet::new();
         for judged in troubled {
-            shown.insert(judged.claim.key.address());
+            shown.insert(name_of(&judged));
             if !take(&self.watched[profile], judged, now) {
                 return Ok(false);
             }
@@ -135,9 +146,9 @@ impl Reader {
             })?;
             let more = page.len() > PAGE;
             page.truncate(PAGE);
-            let next = page.last().map(|last| Cursor::After(Mark::Key(last.claim.key.clone())));
+            let next = page.last().and_then(|last| Some(Cursor::After(last.mark.clone()?)));
             for judged in page {
-                let is_new = !shown.contains(&judged.claim.key.address());
+                let is_new = !shown.contains(&name_of(&judged));
                 if is_new && !take(&self.watched[profile], judged, now) {
                     return Ok(false);
                 }
@@ -337,6 +348,14 @@ impl Watch {
         let named = table.columns.iter().enumerate();
         let all = named.map(|(at, column)| (column.name.clone(), cell(row, at, &column.declared)));
         Ok(all.collect())
+    }
+}
+
+/// Tells claims apart even where their keys do not.
+fn name_of(judged: &Judged) -> String {
+    match &judged.mark {
+        Some(Mark::Key(key)) => key.address(),
+        _ => judged.claim.key.address(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::domain::claim::{Claim, Lease, Registry, Session, Timeout, Worker};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
-use crate::domain::value::Key;
+use crate::domain::value::{Key, Value};
 use crate::domain::verdict::{Reason, judge};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
@@ -25,6 +25,8 @@ pub struct RowReader {
     from: String,
     held: String,
     keys: usize,
+    /// Two claims may have the same key, or none.
+    ambiguous: bool,
     prober: Option<Prober>,
 }
 
@@ -80,6 +82,7 @@ impl RowReader {
             from: board.joined(),
             held: board.is_held().into(),
             keys: board.id.len(),
+            ambiguous: board.has_rowid && !is_told_apart(board, table),
             prober,
         }
     }
@@ -101,6 +104,11 @@ impl RowReader {
     /// How many columns come before those of [`Self::select_with`].
     pub fn width(&self) -> usize {
         1 + self.keys + FIELDS + STATES
+    }
+
+    /// Whether a mark needs the row's place besides its key.
+    pub fn is_ambiguous(&self) -> bool {
+        self.ambiguous
     }
 
     /// Where the row was while the transaction lasts.
@@ -148,8 +156,11 @@ impl RowReader {
             || verdict.reasons.contains(Reason::SessionMissing);
         let has_state = row.len() >= at(FIELDS) + STATES;
         let seen = has_state.then(|| self.token(row, board, rests_on_session));
-        let mark = board.has_rowid.then(|| Mark::Key(claim.key.clone()));
-        Judged { claim, verdict, seen, mark }
+        let mut mark = claim.key.clone();
+        if let (true, Some(place)) = (self.ambiguous, self.place(row)) {
+            mark.0.push(Value::Text(place.into()));
+        }
+        Judged { claim, verdict, seen, mark: Some(Mark::Key(mark)) }
     }
 
     /// The version of the row, if it was selected with its state.
@@ -175,6 +186,12 @@ impl RowReader {
             _ => format!("c{}", digest(first)),
         }
     }
+}
+
+/// Whether the key of the table is among the columns of a claim's id.
+fn is_told_apart(board: &BoundBoard, table: &Table) -> bool {
+    let is_named = |column: &String| board.id.contains(&format!("c.{}", quoted(column)));
+    !table.key.is_empty() && table.key.iter().all(is_named)
 }
 
 /// A row's columns as one text, and its version.

@@ -112,17 +112,28 @@ fn count_sessions(
         let (stale, alive): (Vec<Moment>, Vec<Moment>) = readable.partition(|at| *at < cut);
         return Ok(Sessions { registry: table, total, alive: alive.len() as u64, stale: stale.len() as u64 });
     }
+    let (first, last) = (Moment::EARLIEST, Moment::LATEST);
     let mut words = Words::default();
-    match since.bound_type {
-        Some("timestamp" | "timestamptz") => words.add("cut", "timestamptz", Some(stamp(cut))),
-        _ => {
-            let scaled = i128::from(cut.micros()) * i128::from(since.unit.per_second()) / 1_000_000;
-            words.add("cut", "numeric", Some(scaled.to_string()));
+    for (name, at) in [("cut", cut), ("first", first), ("last", last)] {
+        match since.bound_type {
+            Some("timestamp" | "timestamptz") => words.add(name, "timestamptz", Some(stamp(at))),
+            _ => {
+                let scaled = i128::from(at.micros()) * i128::from(since.unit.per_second()) / 1_000_000;
+                words.add(name, "numeric", Some(scaled.to_string()));
+            }
         }
     }
     let t = &since.selected;
+    // What lies outside the calendar is no time; both ends of PostgreSQL's are.
+    let readable = match since.bound_type {
+        Some("timestamp" | "timestamptz") => {
+            format!("({t} BETWEEN :first AND :last OR {t} IN ('infinity', '-infinity'))")
+        }
+        _ => format!("({t} BETWEEN :first AND :last)"),
+    };
     let sql = format!(
-        "SELECT count(*)::text, (count(*) FILTER (WHERE {t} < :cut))::text, (count({t}))::text FROM {}",
+        "SELECT count(*)::text, (count(*) FILTER (WHERE {t} < :cut AND {readable}))::text, \
+         (count(*) FILTER (WHERE {readable}))::text FROM {}",
         registry.from
     );
     let rows = query(link, &words, &sql)?;
