@@ -20,6 +20,11 @@ pub enum Msg {
         source: usize,
         poll: Result<Poll, String>,
     },
+    /// A source has been asked, and its answer is overdue.
+    Silent {
+        source: usize,
+        since: Moment,
+    },
     Key(KeyEvent),
     Paste(String),
     Clicked(Spot),

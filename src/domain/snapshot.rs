@@ -23,6 +23,10 @@ pub struct Snapshot {
     pub poll_cost: Span,
     pub boards: Vec<BoardSnapshot>,
     pub notices: Vec<String>,
+    /// How far behind its primary it is, if it is a replica.
+    pub replica: Option<Span>,
+    /// Why rows may be hidden from us.
+    pub veiled: Option<String>,
 }
 
 /// One board of a [`Snapshot`].

@@ -5,10 +5,10 @@ use super::super::message::{Effect, Probed};
 use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
-use super::super::source::{Link, Poll};
+use super::super::source::{Link, Poll, SourceView};
 use crate::domain::claim::{Claim, Process};
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
-use crate::domain::time::Span;
+use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Set, judge};
 use crate::domain::visible::safe;
 
@@ -26,7 +26,7 @@ impl Model {
             Err(why) => {
                 let now = self.now;
                 let view = &mut self.sources[source];
-                let news = !matches!(view.link, Link::Down { .. });
+                let news = view.link.lost_since().is_none();
                 view.fail(now, safe(&why));
                 if news {
                     self.log(source, What::Link, ("", ""), format!("lost: {}", safe(&why)));
@@ -36,9 +36,19 @@ impl Model {
         }
     }
 
+    /// A source owes an answer since then.
+    pub(super) fn silent(&mut self, source: usize, since: Moment) -> Vec<Effect> {
+        let is_news = |view: &SourceView| view.link.lost_since().is_none();
+        if self.pace == Pace::Live && self.sources.get(source).is_some_and(is_news) {
+            self.sources[source].link = Link::Silent { since };
+            self.log(source, What::Link, ("", ""), "no answer; still waiting for it".into());
+        }
+        Vec::new()
+    }
+
     fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
         let first = self.sources[source].polled_at.is_none();
-        if matches!(self.sources[source].link, Link::Down { .. }) {
+        if self.sources[source].link.lost_since().is_some() {
             self.log(source, What::Link, ("", ""), "back again".into());
         }
         let before = std::mem::take(&mut self.sources[source].rows);
@@ -307,7 +317,7 @@ impl Model {
     }
 }
 
-fn apply(row: &mut Row, probe: Option<&Probed>, now: crate::domain::time::Moment) {
+fn apply(row: &mut Row, probe: Option<&Probed>, now: Moment) {
     if let Some(probe) = probe {
         row.judged.claim.worker.process = probe.process;
         row.judged.claim.worker.evidence = Some(probe.evidence.clone());

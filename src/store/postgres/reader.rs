@@ -131,6 +131,8 @@ impl Reader {
             poll_cost,
             boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
             notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
+            replica: self.sky.lag,
+            veiled: (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; ")),
         };
         Ok(self.watched.iter().map(snapshot).collect())
     }

@@ -131,6 +131,8 @@ impl Reader {
                 poll_cost,
                 boards,
                 notices: watched.notices.clone(),
+                replica: None,
+                veiled: None,
             })
             .collect()
     }
