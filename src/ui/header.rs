@@ -53,7 +53,11 @@ fn sources(model: &Model) -> String {
     let mut all: Vec<String> = Vec::new();
     for (number, source) in model.shown_sources() {
         let number = if model.sources.len() > 1 { format!("{}·", number + 1) } else { String::new() };
-        let mut parts = vec![format!("{number}{}", safe(&source.label)), source.engine.to_owned()];
+        let mut parts = vec![format!("{number}{}", safe(&source.label))];
+        // A URL says it already.
+        if !source.label.starts_with(source.engine) {
+            parts.push(source.engine.to_owned());
+        }
         parts.extend(source.place.as_deref().map(safe));
         let profiles: Vec<&str> = source.snapshots.iter().map(|snapshot| snapshot.profile.as_str()).collect();
         if !profiles.is_empty() {
@@ -75,7 +79,7 @@ fn mode(model: &Model, theme: &Theme, width: u16) -> Vec<Piece<'static>> {
         if source.polled_at.is_some() {
             let clock = text::clock(model.now_of(number));
             let offset = source.clock_offset();
-            let offset = if offset == Span::ZERO { String::new() } else { format!(" ({offset} off ours)") };
+            let offset = if offset.abs() < NOISE { String::new() } else { format!(" ({offset} off ours)") };
             pieces.push(Piece::styled(format!("{clock}{offset}  "), theme.dim));
         }
     }
@@ -103,6 +107,9 @@ fn mode(model: &Model, theme: &Theme, width: u16) -> Vec<Piece<'static>> {
     pieces.push(Piece::raw(" "));
     pieces
 }
+
+/// Clocks that differ by less than this agree: so long may an answer be under way.
+const NOISE: Span = Span::millis(100);
 
 /// The sets with their counts and their recent past.
 fn counts(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
@@ -184,7 +191,7 @@ pub fn lost(source: &SourceView) -> Option<String> {
             // Which one it is stands above; what is wrong must not be pushed off the screen.
             let names = [Some(&source.label), source.place.as_ref()].into_iter().flatten();
             let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(why);
-            let why = rest.trim_start_matches([':', ' ']);
+            let why = rest.trim_start_matches([':', ' ']).trim_start_matches("cannot be reached: ");
             Some(format!("no link since {}, trying again: {why}", text::clock(*since)))
         }
         // The sentence usually begins with the file's name.

@@ -17,9 +17,10 @@ use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
 
 pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let ahead = horizon::height(area);
+    let waiting = model.shown_sources().all(|(_, source)| source.polled_at.is_none());
+    let ahead = if waiting { 0 } else { horizon::height(area) };
     let [sets, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(ahead)]).areas(area);
-    if model.shown_sources().all(|(_, source)| source.polled_at.is_none()) {
+    if waiting {
         draw_waiting(model, theme, sets, buffer);
     } else if model.is_calm() {
         draw_calm(model, theme, sets, buffer);

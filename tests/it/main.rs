@@ -23,6 +23,7 @@ mod queues;
 mod readonly;
 mod recovery;
 mod screen;
+mod server_verbs;
 mod servers;
 mod support;
 mod sweeping;
