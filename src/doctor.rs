@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! file         how the file keeps its changes       file_system  on what kind of disk
+//! server       the server and its load              rights       what our role may do there
 //! fitness      which profiles fit, and nearly fit   claims       what a poll reveals
 //! holders      where their processes run            permits      may we act, is there a trail
 //! ```
@@ -15,12 +16,12 @@ mod file_system;
 mod fitness;
 mod holders;
 mod permits;
+mod rights;
+mod server;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;
-use crate::store::Reader;
-use crate::store::StoreError;
-use crate::store::sqlite::Options;
+use crate::store::{Options, Reader, StoreError};
 
 /// How one check went; the worst decides about the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,18 +113,21 @@ impl Diagnosis {
 /// Goes through the whole list.
 pub fn examine(patient: &Patient) -> Diagnosis {
     let mut checks = Vec::new();
-    let unreachable = match file::look(&patient.options, &mut checks) {
-        Ok(()) => {
+    let looked = match &patient.options {
+        Options::Sqlite(options) => file::look(options, &mut checks).map(|()| {
             look_inside(patient, &mut checks);
-            checks.push(permits::act(&patient.options.path, patient.session));
-            checks.push(permits::audit_table(&patient.options));
-            None
-        }
-        Err(error) => {
-            checks.push(Check::error("reachable", &error));
-            Some(error.to_string())
-        }
+            checks.push(permits::act(&options.path, patient.session));
+            checks.push(permits::audit_table(options));
+        }),
+        Options::Postgres(options) => server::look(options, &mut checks).map(|mut server| {
+            look_inside(patient, &mut checks);
+            checks.extend(server.tables(patient));
+        }),
     };
+    let unreachable = looked.err().map(|error| {
+        checks.push(Check::error("reachable", &error));
+        error.to_string()
+    });
     checks.extend(permits::trail());
     Diagnosis { checks, unreachable }
 }

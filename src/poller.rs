@@ -17,6 +17,7 @@ use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
 use crate::events::{Again, Event, Look, Onlooker, Sight};
 use crate::store::StoreError;
+use crate::store::postgres::Backoff;
 use crate::store::{Options, Prober, Reader, clock};
 
 /// How to open a source, as often as it takes.
@@ -58,6 +59,8 @@ pub struct Poller {
     /// Counts the polls; the latest of them lies in `latest` until somebody takes it.
     pub polls: watch::Receiver<u64>,
     pub latest: Slot,
+    /// Odd while the thread waits for the database.
+    pub turns: watch::Receiver<u64>,
 }
 
 /// Boards of at most this many claims are read whole.
@@ -68,6 +71,8 @@ const UNTAKEN: usize = 10_000;
 pub const MINUTES: usize = 30;
 /// How often it is looked at anew, when something was written and when nothing was.
 const HORIZON: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(15));
+/// A server that does not let us in is asked again after this long: it may count the attempts.
+const DENIED: Duration = Duration::from_secs(10);
 
 impl Poller {
     pub fn start(
@@ -79,6 +84,7 @@ impl Poller {
     ) -> std::io::Result<Poller> {
         let (questions, inbox) = channel();
         let (polled, polls) = watch::channel(0);
+        let (turn, turns) = watch::channel(0);
         let latest = Slot::default();
         let work = Work {
             source,
@@ -92,12 +98,15 @@ impl Poller {
             whole: None,
             small: Vec::new(),
             onlooker: Onlooker::new(label),
+            out_of_reach: None,
+            backoff: Backoff::new(),
+            turn,
             polled,
             latest: Arc::clone(&latest),
             answers,
         };
         thread::Builder::new().name(format!("poller {source}")).spawn(move || work.run(&inbox))?;
-        Ok(Poller { questions, polls, latest })
+        Ok(Poller { questions, polls, latest, turns })
     }
 }
 
@@ -117,6 +126,10 @@ struct Work {
     /// What was read of them.
     small: Vec<Whole>,
     onlooker: Onlooker,
+    /// The server and why it cannot be reached, if the last poll found that out.
+    out_of_reach: Option<(String, String)>,
+    backoff: Backoff,
+    turn: watch::Sender<u64>,
     polled: watch::Sender<u64>,
     latest: Slot,
     answers: mpsc::Sender<Msg>,
@@ -136,13 +149,10 @@ impl Work {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     let started = Instant::now();
+                    self.take_turn();
                     let polled = self.poll();
-                    next = match &polled {
-                        // Waiting costs the database nothing, and it may be free again any moment.
-                        Err(StoreError::Locked { .. }) => Instant::now() + self.interval,
-                        // One that is slow to answer is asked less often.
-                        _ => started + self.interval.max(started.elapsed() * 4),
-                    };
+                    self.take_turn();
+                    next = self.next_poll(started, &polled);
                     self.hand_out(polled.map_err(|error| error.to_string()));
                     self.polled.send_modify(|polls| *polls += 1);
                     if self.polled.is_closed() {
@@ -155,7 +165,10 @@ impl Work {
                     next = next.min(Instant::now() + interval);
                 }
                 Ok(question) => {
-                    if let Some(msg) = self.answer(question)
+                    self.take_turn();
+                    let msg = self.answer(question);
+                    self.take_turn();
+                    if let Some(msg) = msg
                         && self.answers.blocking_send(msg).is_err()
                     {
                         return;
@@ -187,6 +200,41 @@ impl Work {
             Some(reader) => read_again(reader, sight),
             None => Again::Unknown,
         })
+    }
+
+    /// Begins or ends a wait for the database.
+    fn take_turn(&self) {
+        self.turn.send_modify(|turns| *turns += 1);
+    }
+
+    /// When to look again.
+    fn next_poll(&mut self, started: Instant, polled: &Result<Poll, StoreError>) -> Instant {
+        let now = Instant::now();
+        self.out_of_reach = None;
+        match polled {
+            Err(StoreError::Unreachable { source_name, why }) => {
+                self.out_of_reach = Some((source_name.clone(), why.clone()));
+                now + self.backoff.next()
+            }
+            Err(StoreError::Denied { .. }) => now + self.interval.max(DENIED),
+            // Waiting costs the database nothing, and it may be free again any moment.
+            Err(StoreError::Locked { .. }) => now + self.interval,
+            // One that is slow to answer is asked less often.
+            _ => {
+                self.backoff.reset();
+                started + self.interval.max(started.elapsed() * 4)
+            }
+        }
+    }
+
+    /// For a question: while polls knock at a server that cannot be reached, nobody else does.
+    fn reachable(&mut self) -> Result<&mut Reader, StoreError> {
+        match &self.out_of_reach {
+            Some((source_name, why)) if !self.paused => {
+                Err(StoreError::Unreachable { source_name: source_name.clone(), why: why.clone() })
+            }
+            _ => self.reader(),
+        }
     }
 
     fn reader(&mut self) -> Result<&mut Reader, StoreError> {
@@ -239,7 +287,7 @@ impl Work {
         Some(match question {
             Question::Pace { .. } | Question::Now => return None,
             Question::Page(request) => {
-                let page = self.reader().and_then(|reader| reader.page(&request));
+                let page = self.reachable().and_then(|reader| reader.page(&request));
                 Msg::Paged { source, request, page: page.map_err(|error| error.to_string()) }
             }
             Question::Dead(grave) => {
@@ -247,12 +295,12 @@ impl Work {
                 Msg::Dead { grave, found }
             }
             Question::Holders => {
-                let holders = self.reader().and_then(|reader| reader.holders(None));
+                let holders = self.reachable().and_then(|reader| reader.holders(None));
                 let holders = holders.map(|holders| self.probe_all(holders));
                 Msg::Holders { source, holders: holders.map_err(|error| error.to_string()) }
             }
             Question::Kinds => {
-                let kinds = self.reader().and_then(Reader::kinds);
+                let kinds = self.reachable().and_then(Reader::kinds);
                 Msg::Kinds { source, kinds: kinds.map_err(|error| error.to_string()) }
             }
             Question::Examine(target) => {
@@ -264,7 +312,8 @@ impl Work {
     }
 
     /// The dead of a kind, read through a door of their own.
-    fn dead(&self, grave: &Grave) -> Result<Vec<Row>, StoreError> {
+    fn dead(&mut self, grave: &Grave) -> Result<Vec<Row>, StoreError> {
+        self.reachable()?;
         let mut reader = Reader::open((self.dead)()?)?;
         let request = PageRequest {
             profile: grave.profile.clone(),
@@ -291,7 +340,7 @@ impl Work {
     ) -> Result<Option<Box<crate::domain::close_up::Examined>>, StoreError> {
         let Some(mark) = &target.mark else { return Ok(None) };
         let address = target.claim.key.address();
-        let found = self.reader()?.examine(&target.profile, &target.board, mark, &address)?;
+        let found = self.reachable()?.examine(&target.profile, &target.board, mark, &address)?;
         Ok(found.map(Box::new))
     }
 

@@ -106,6 +106,7 @@ impl Dashboard {
                 sender.clone(),
             )?;
             forward(source, &poller, sender.clone());
+            notice_silence(source, &poller, sender.clone());
             pollers.push(poller);
             clerks.push(Clerk::start(source, labels.clone(), doors, feed.probers, sender.clone())?);
         }
@@ -338,6 +339,26 @@ async fn received(signal: &mut Option<Signal>) {
         None => std::future::pending().await,
     }
 }
+
+/// Says that a source is silent: the thread that waits for it cannot.
+fn notice_silence(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
+    let mut turns = poller.turns.clone();
+    tokio::spawn(async move {
+        while let Ok(turn) = turns.wait_for(|turn| turn % 2 == 1).await.map(|turn| *turn) {
+            let since = clock();
+            let silent = tokio::time::timeout(SILENCE, turns.wait_for(|now| *now != turn)).await.is_err();
+            if silent && messages.send(Msg::Silent { source, since }).await.is_err() {
+                return;
+            }
+            if turns.wait_for(|now| *now != turn).await.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// A source that owes an answer for longer is called silent.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Of several polls that nobody has looked at yet only the latest counts.
 fn forward(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {

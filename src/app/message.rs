@@ -23,6 +23,11 @@ pub enum Msg {
         /// What this poll, and those that nobody took in, revealed.
         events: Vec<Event>,
     },
+    /// A source has been asked, and its answer is overdue.
+    Silent {
+        source: usize,
+        since: Moment,
+    },
     Key(KeyEvent),
     Paste(String),
     Clicked(Spot),

@@ -248,8 +248,9 @@ impl Model {
 
     /// Now, by the clock of a source.
     pub fn now_of(&self, source: usize) -> Moment {
-        let offset = self.sources.get(source).map_or(Span::ZERO, SourceView::clock_offset);
-        self.now.plus(offset)
+        let Some(view) = self.sources.get(source) else { return self.now };
+        // What a replica has not heard of yet cannot be held against anybody.
+        self.now.plus(view.clock_offset()).minus(view.replica().unwrap_or(Span::ZERO))
     }
 
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
@@ -258,7 +259,8 @@ impl Model {
 
     /// The screen as it is at an instant: what changes with time alone is drawn anew.
     pub fn has_countdown(&self) -> bool {
-        self.shown_sources().any(|(_, source)| source.polled_at.is_some())
+        let runs = |source: &SourceView| source.polled_at.is_some() || source.link.lost_since().is_some();
+        self.shown_sources().any(|(_, source)| runs(source))
     }
 
     /// Takes note of what a frame showed.

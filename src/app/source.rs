@@ -14,11 +14,25 @@ pub enum Link {
     /// The first answer is still to come.
     Connecting,
     Live,
+    /// A question is out since then, and nobody knows yet what will come of it.
+    Silent {
+        since: Moment,
+    },
     /// Since when, and why.
     Down {
         since: Moment,
         why: String,
     },
+}
+
+impl Link {
+    /// Since when what is shown is old, if it is.
+    pub fn lost_since(&self) -> Option<Moment> {
+        match self {
+            Link::Connecting | Link::Live => None,
+            Link::Silent { since } | Link::Down { since, .. } => Some(*since),
+        }
+    }
 }
 
 /// What may be done to a source in this session.
@@ -42,7 +56,9 @@ pub struct Poll {
 pub struct SourceView {
     pub label: String,
     pub engine: &'static str,
-    pub access: Access,
+    /// Server, database and user, where the label names none of them.
+    pub place: Option<String>,
+    granted: Access,
     pub link: Link,
     pub snapshots: Vec<Snapshot>,
     pub rows: Vec<Row>,
@@ -59,11 +75,12 @@ pub struct SourceView {
 const PAST: usize = 300;
 
 impl SourceView {
-    pub fn new(label: String, engine: &'static str, access: Access) -> SourceView {
+    pub fn new(label: String, engine: &'static str, granted: Access) -> SourceView {
         SourceView {
             label,
             engine,
-            access,
+            place: None,
+            granted,
             link: Link::Connecting,
             snapshots: Vec::new(),
             rows: Vec::new(),
@@ -108,11 +125,28 @@ impl SourceView {
     }
 
     pub fn fail(&mut self, now: Moment, why: String) {
-        let since = match &self.link {
-            Link::Down { since, .. } => *since,
-            Link::Connecting | Link::Live => now,
-        };
+        let since = self.link.lost_since().unwrap_or(now);
         self.link = Link::Down { since, why };
+    }
+
+    /// What may be done here, as far as is known.
+    pub fn access(&self) -> Access {
+        match (&self.granted, self.replica()) {
+            (Access::Write, Some(_)) => {
+                Access::ReadOnly("this is a standby, which cannot be changed; act on its primary".into())
+            }
+            (granted, _) => granted.clone(),
+        }
+    }
+
+    /// How far behind its primary it is, if it is a replica.
+    pub fn replica(&self) -> Option<Span> {
+        self.snapshots.iter().filter_map(|snapshot| snapshot.replica).max()
+    }
+
+    /// Why rows may be hidden from us, if they may.
+    pub fn veiled(&self) -> Option<&str> {
+        self.snapshots.iter().find_map(|snapshot| snapshot.veiled.as_deref())
     }
 
     pub fn counts(&self) -> Counts {

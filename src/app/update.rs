@@ -26,6 +26,7 @@ impl Model {
             Msg::Scrolled(lines) => self.step(lines),
             Msg::Tick => self.tick(),
             Msg::Polled { source, poll, events } => self.polled(source, poll, events),
+            Msg::Silent { source, since } => self.silent(source, since),
             Msg::Acted(done) => self.acted(done),
             Msg::BulkReady { question, ready } => self.bulk_ready(question, ready),
             Msg::BulkProgress { done } => self.bulk_progress(done),

@@ -79,6 +79,10 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
         ));
     }
     let label = setup.label(word);
+    let server = match &options {
+        Options::Sqlite(_) => None,
+        Options::Postgres(options) => Some(options.target.label().to_owned()),
+    };
     let reach = if setup.is_read_only(word) {
         Access::ReadOnly("asked for with --read-only or in the config".into())
     } else if file.is_some_and(|path| access(path, Mode::WRITE_OK).is_err()) {
@@ -93,5 +97,9 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
     let dead: Opener = Arc::new(move || own.options(&name, effort));
     let (own, name) = (setup.clone(), word.to_owned());
     let probers: ProberMaker = Arc::new(move || own.prober(own.config.named(&name)));
-    Ok((SourceView::new(label.clone(), engine, reach), Feed { label, open, dead, probers }))
+    let is_named = setup.config.named(word).is_some();
+    let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
+    let mut view = SourceView::new(shown, engine, reach);
+    view.place = server.filter(|_| is_named);
+    Ok((view, Feed { label, open, dead, probers }))
 }

@@ -8,8 +8,8 @@ use crate::profile::format::Profile;
 use crate::profile::library::Entry;
 use crate::report::doctor::{line, page};
 use crate::report::paint::Paint;
+use crate::store::Profiles;
 use crate::store::StoreError;
-use crate::store::{Options, Profiles};
 
 pub fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut setup = setup.clone();
@@ -49,13 +49,10 @@ fn exit_of(diagnosis: &Diagnosis) -> Exit {
 }
 
 fn patient(setup: &Setup, word: &str) -> Result<Patient, StoreError> {
-    let options = match setup.options(word, setup.effort())? {
-        Options::Sqlite(options) => options,
-        Options::Postgres(_) => return Err(StoreError::NoPostgres { source_name: setup.label(word) }),
-    };
+    let options = setup.options(word, setup.effort())?;
     let name = setup.config.named(word);
     Ok(Patient {
-        profiles: profiles(setup, &options.profiles)?,
+        profiles: profiles(setup, options.profiles())?,
         vouched: setup.named_profiles(word),
         session: if setup.is_read_only(word) { Session::ReadOnly } else { Session::MayAct },
         holders_on: name.and_then(|name| setup.config.source.get(name)?.holders_on),

@@ -1,10 +1,11 @@
 //! What all verbs share: the config, the profiles, and how to open a source.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::Common;
+use super::output::complain;
 use crate::config::{self, Config};
 use crate::domain::claim::Process;
 use crate::domain::time::{Moment, Span};
@@ -28,6 +29,8 @@ pub struct Setup {
     named: Vec<Profile>,
     /// Whether it is about what is claimed, or about what is dead.
     rows: Rows,
+    /// The words whose warnings were given: once is enough, and later the screen is taken.
+    warned: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// Which rows of the systems are looked at.
@@ -55,6 +58,7 @@ impl Setup {
             read_only: common.read_only,
             named,
             rows: Rows::Claims,
+            warned: Arc::default(),
         })
     }
 
@@ -148,7 +152,14 @@ impl Setup {
         let configured = self.config.named(word).and_then(|name| self.config.source.get(name));
         let command = configured.and_then(|source| source.password_command.as_ref());
         let text = configured.map_or(word, |source| &source.at.0);
-        Target::parse(text, command.map(|command| command.0.as_str()))
+        let target = Target::parse(text, command.map(|command| command.0.as_str()))?;
+        let is_new = self.warned.lock().is_ok_and(|mut warned| warned.insert(word.to_owned()));
+        if is_new {
+            for warning in target.warnings() {
+                complain(warning);
+            }
+        }
+        Ok(target)
     }
 
     /// Asks this machine's kernel, and trusts an answer for a few seconds: within one look the same

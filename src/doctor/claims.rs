@@ -4,8 +4,7 @@ use super::{Check, Patient, count};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
-use crate::store::sqlite::Options;
-use crate::store::{Effort, Listed, Reader};
+use crate::store::{Effort, Listed, Options, Reader};
 use crate::store::{Filter, StoreError};
 
 /// Twelve of the usual intervals of a sweep: whoever cleans up has been there by then.
@@ -44,7 +43,7 @@ fn boards(snapshots: &[Snapshot]) -> impl Iterator<Item = (&Snapshot, &BoardSnap
 /// The indexes that will be missed once the tables grow: a poll that may not read any row without one
 /// names them, however small the tables are now.
 fn indexes(options: &Options) -> Vec<Check> {
-    let thrifty = Options { effort: Effort { rows: 0, slice: 0, whole: 0 }, ..options.clone() };
+    let thrifty = options.with_effort(Effort { rows: 0, slice: 0, whole: 0 });
     let snapshots = match Reader::open(thrifty).and_then(|mut reader| reader.poll()) {
         Ok(snapshots) => snapshots,
         Err(error) => return vec![Check::error("indexes", &error)],

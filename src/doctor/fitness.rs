@@ -2,8 +2,7 @@
 
 use super::{Check, Patient, State};
 use crate::profile::format::Profile;
-use crate::store::sqlite::fits;
-use crate::store::{Fit, Profiles};
+use crate::store::{Fit, Profiles, fits};
 
 pub fn look(patient: &Patient) -> Vec<Check> {
     let found = match fits(&patient.options, patient.profiles.clone()) {
@@ -42,7 +41,7 @@ fn fitting(fit: &Fit) -> String {
 
 /// A profile that fits nowhere matters only if it was named, or if a table of its is there.
 fn misfit(fit: &Fit, patient: &Patient) -> Option<Check> {
-    let named = matches!(patient.options.profiles, Profiles::Named(_));
+    let named = matches!(patient.options.profiles(), Profiles::Named(_));
     let near = fit.missing.iter().any(|what| what.starts_with("board ") || what.starts_with("the SQL of"));
     (named || near).then(|| {
         Check::failed(
@@ -58,7 +57,7 @@ fn misfit(fit: &Fit, patient: &Patient) -> Option<Check> {
 
 /// Beside a profile that fits, one that was only tried may be of another system.
 fn bearable(check: Check, patient: &Patient) -> Check {
-    match patient.options.profiles {
+    match patient.options.profiles() {
         Profiles::Named(_) => check,
         Profiles::Detect(_) | Profiles::Dead(_) => Check { state: State::Warning, ..check },
     }

@@ -21,10 +21,12 @@ pub struct Snapshot {
     /// The database's clock minus ours.
     pub clock_offset: Span,
     pub poll_cost: Span,
-    /// How far this copy of the database is behind; nothing, if it is the database itself.
-    pub replica: Option<Span>,
     pub boards: Vec<BoardSnapshot>,
     pub notices: Vec<String>,
+    /// How far behind its primary it is, if it is a replica.
+    pub replica: Option<Span>,
+    /// Why rows may be hidden from us.
+    pub veiled: Option<String>,
 }
 
 /// One board of a [`Snapshot`].

@@ -29,6 +29,16 @@ impl Options {
         }
     }
 
+    /// The same with another effort.
+    pub fn with_effort(&self, effort: Effort) -> Options {
+        let mut other = self.clone();
+        match &mut other {
+            Options::Sqlite(options) => options.effort = effort,
+            Options::Postgres(options) => options.effort = effort,
+        }
+        other
+    }
+
     pub fn profiles(&self) -> &Profiles {
         match self {
             Options::Sqlite(options) => &options.profiles,

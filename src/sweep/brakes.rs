@@ -132,6 +132,7 @@ mod tests {
             clock_offset: Span::ZERO,
             poll_cost: Span::ZERO,
             replica,
+            veiled: None,
             boards: Vec::new(),
             notices: Vec::new(),
         };

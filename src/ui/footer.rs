@@ -75,8 +75,8 @@ pub fn draw_filter(
 }
 
 pub fn draw_keys(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let read_only =
-        !model.sources.is_empty() && model.shown_sources().all(|(_, source)| source.access != Access::Write);
+    let read_only = !model.sources.is_empty()
+        && model.shown_sources().all(|(_, source)| source.access() != Access::Write);
     let mut pieces = vec![Piece::raw(" ")];
     let mut used = 1;
     // Quitting and help stay, whatever has to go.

@@ -10,7 +10,7 @@ use super::theme::{Theme, mark};
 use super::view::View;
 use crate::app::message::Spot;
 use crate::app::model::{Model, Pace, Pane};
-use crate::app::source::{Access, Link};
+use crate::app::source::{Access, Link, SourceView};
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
@@ -53,7 +53,12 @@ fn sources(model: &Model) -> String {
     let mut all: Vec<String> = Vec::new();
     for (number, source) in model.shown_sources() {
         let number = if model.sources.len() > 1 { format!("{}·", number + 1) } else { String::new() };
-        let mut parts = vec![format!("{number}{}", safe(&source.label)), source.engine.to_owned()];
+        let mut parts = vec![format!("{number}{}", safe(&source.label))];
+        // A URL says it already.
+        if !source.label.starts_with(source.engine) {
+            parts.push(source.engine.to_owned());
+        }
+        parts.extend(source.place.as_deref().map(safe));
         let profiles: Vec<&str> = source.snapshots.iter().map(|snapshot| snapshot.profile.as_str()).collect();
         if !profiles.is_empty() {
             parts.push(profiles.join(", "));
@@ -72,21 +77,22 @@ fn mode(model: &Model, theme: &Theme, width: u16) -> Vec<Piece<'static>> {
             pieces.push(Piece::styled(format!("poll {millis:.1} ms  "), theme.dim));
         }
         if source.polled_at.is_some() {
-            let clock = model.now_of(number).rfc3339();
-            let clock = clock.get(11..19).unwrap_or_default().to_owned();
+            let clock = text::clock(model.now_of(number));
             let offset = source.clock_offset();
-            let offset = if offset == Span::ZERO { String::new() } else { format!(" ({offset} off ours)") };
-            pieces.push(Piece::styled(format!("{clock}Z{offset}  "), theme.dim));
+            let offset = if offset.abs() < NOISE { String::new() } else { format!(" ({offset} off ours)") };
+            pieces.push(Piece::styled(format!("{clock}{offset}  "), theme.dim));
         }
     }
-    let read_only = model.shown_sources().any(|(_, source)| source.access != Access::Write);
-    if read_only {
-        pieces.push(Piece::styled("READ-ONLY ", theme.set(Set::Expiring)));
+    let warning = |said: String| Piece::styled(said, theme.set(Set::Expiring));
+    if model.shown_sources().any(|(_, source)| source.veiled().is_some()) {
+        pieces.push(warning("RLS ACTIVE ".into()));
     }
-    let down = model.shown_sources().find_map(|(_, source)| match &source.link {
-        Link::Down { since, .. } => Some(*since),
-        Link::Connecting | Link::Live => None,
-    });
+    if let Some(lag) = model.shown_sources().filter_map(|(_, source)| source.replica()).max() {
+        pieces.push(warning(format!("STANDBY {} behind ", text::whole(lag))));
+    } else if model.shown_sources().any(|(_, source)| source.access() != Access::Write) {
+        pieces.push(warning("READ-ONLY ".into()));
+    }
+    let down = model.shown_sources().filter_map(|(_, source)| source.link.lost_since()).min();
     let connecting = model.shown_sources().any(|(_, source)| source.link == Link::Connecting);
     let (word, style) = match (down, model.pace) {
         (Some(since), _) => {
@@ -101,6 +107,9 @@ fn mode(model: &Model, theme: &Theme, width: u16) -> Vec<Piece<'static>> {
     pieces.push(Piece::raw(" "));
     pieces
 }
+
+/// Clocks that differ by less than this agree: so long may an answer be under way.
+const NOISE: Span = Span::millis(100);
 
 /// The sets with their counts and their recent past.
 fn counts(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
@@ -149,13 +158,11 @@ fn past(model: &Model, set: Set) -> Vec<u64> {
 /// Why the screen is not to be believed, or one sentence for each reason.
 fn sentences(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
     let room = usize::from(width.saturating_sub(2));
-    for (_, source) in model.shown_sources() {
-        if let Link::Down { why, .. } = &source.link {
-            // The sentence usually begins with the file's name.
-            let named = why.starts_with(&safe(&source.label));
-            let said = if named { format!(" {why}") } else { format!(" {}: {why}", visible(&source.label)) };
-            return Line::styled(text::clip(&said, room), theme.set(Set::Stale));
-        }
+    if let Some(said) = model.shown_sources().find_map(|(_, source)| lost(source)) {
+        return Line::styled(text::clip(&format!(" {said}"), room), theme.set(Set::Stale));
+    }
+    if let Some(why) = model.shown_sources().find_map(|(_, source)| source.veiled()) {
+        return Line::styled(format!(" {}", text::clip(&safe(why), room)), theme.set(Set::Expiring));
     }
     let mut all: Vec<String> = Vec::new();
     let mut reasons = std::collections::BTreeMap::new();
@@ -170,6 +177,27 @@ fn sentences(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
         all.insert(0, format!("{} snoozed", model.snoozed.len()));
     }
     Line::styled(format!(" {}", text::clip(&all.join(" · "), room)), theme.dim)
+}
+
+/// Why there is no answer from a source, if so, and since when.
+pub fn lost(source: &SourceView) -> Option<String> {
+    let label = safe(&source.label);
+    match &source.link {
+        Link::Connecting | Link::Live => None,
+        Link::Silent { since } => {
+            Some(format!("{label}: no answer since {}; still waiting for it", text::clock(*since)))
+        }
+        Link::Down { since, why } if source.engine == "postgres" => {
+            // Which one it is stands above; what is wrong must not be pushed off the screen.
+            let names = [Some(&source.label), source.place.as_ref()].into_iter().flatten();
+            let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(why);
+            let why = rest.trim_start_matches([':', ' ']).trim_start_matches("cannot be reached: ");
+            Some(format!("no link since {}, trying again: {why}", text::clock(*since)))
+        }
+        // The sentence usually begins with the file's name.
+        Link::Down { why, .. } if why.starts_with(&label) => Some(why.clone()),
+        Link::Down { why, .. } => Some(format!("{}: {why}", visible(&source.label))),
+    }
 }
 
 pub fn draw_tabs(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {

@@ -7,18 +7,20 @@ use ratatui::widgets::{Block, BorderType, Paragraph, Widget};
 
 use super::theme::{Theme, mark};
 use super::view::View;
-use super::{fuse, horizon, text};
+use super::{fuse, header, horizon, text};
 use crate::app::item::Item;
 use crate::app::message::Spot;
 use crate::app::model::{ListId, Model};
 use crate::app::row::Row;
 use crate::app::source::Link;
 use crate::domain::verdict::Set;
+use crate::domain::visible::safe;
 
 pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let ahead = horizon::height(area);
+    let waiting = model.shown_sources().all(|(_, source)| source.polled_at.is_none());
+    let ahead = if waiting { 0 } else { horizon::height(area) };
     let [sets, below] = Layout::vertical([Constraint::Min(1), Constraint::Length(ahead)]).areas(area);
-    if model.shown_sources().all(|(_, source)| source.polled_at.is_none()) {
+    if waiting {
         draw_waiting(model, theme, sets, buffer);
     } else if model.is_calm() {
         draw_calm(model, theme, sets, buffer);
@@ -179,8 +181,8 @@ fn nothing(set: Set) -> &'static str {
 
 fn draw_waiting(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let down = model.shown_sources().find_map(|(_, source)| match &source.link {
-        Link::Down { why, .. } => Some(why.clone()),
-        Link::Connecting | Link::Live => None,
+        Link::Down { why, .. } if source.engine != "postgres" => Some(why.clone()),
+        _ => header::lost(source),
     });
     let (said, style) = match down {
         Some(why) => (why, theme.set(Set::Stale)),
@@ -206,7 +208,15 @@ fn draw_calm(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
             0 => "the next deadline is less than a minute away".into(),
             minute => format!("the next deadline is {minute} to {} minutes away", minute + 1),
         });
-    let mut lines = vec![("✓ all calm".to_owned(), theme.set(Set::Healthy)), (claims, theme.text)];
+    let mut lines = match model.shown_sources().find_map(|(_, source)| source.veiled()) {
+        None => vec![("✓ all calm".to_owned(), theme.set(Set::Healthy)), (claims, theme.text)],
+        // What cannot be seen may be anything but calm.
+        Some(why) => vec![
+            ("? nothing is wrong with what we may see".to_owned(), theme.set(Set::Expiring)),
+            (safe(why), theme.set(Set::Expiring)),
+            (claims, theme.text),
+        ],
+    };
     lines.extend(next.map(|said| (said, theme.dim)));
     middle(&lines, area, buffer);
 }

@@ -1,6 +1,6 @@
 //! Text that fits: cut in the middle, padded, counted in columns of the terminal.
 
-use crate::domain::time::Span;
+use crate::domain::time::{Moment, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub fn width(text: &str) -> usize {
@@ -110,6 +110,11 @@ pub fn whole(span: Span) -> String {
         return format!("{}y", seconds / (365 * 86_400));
     }
     Span::seconds(seconds).to_string()
+}
+
+/// The time of day.
+pub fn clock(at: Moment) -> String {
+    at.rfc3339().get(11..19).map(|time| format!("{time}Z")).unwrap_or_default()
 }
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

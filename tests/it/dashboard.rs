@@ -9,6 +9,8 @@ mod endings;
 mod looking;
 mod looking_start;
 pub mod pty;
+mod servers;
+mod servers_lost;
 mod sizes;
 mod stream;
 

@@ -5,6 +5,7 @@ mod files;
 mod fitness;
 mod output;
 mod permits;
+mod servers;
 
 use crate::support::{COORDINATION, Database, MINUTE, command};
 use serde_json::Value as Json;

@@ -25,6 +25,7 @@ mod queues;
 mod readonly;
 mod recovery;
 mod screen;
+mod server_verbs;
 mod servers;
 mod serving;
 mod support;

@@ -39,13 +39,13 @@ impl Model {
     /// Why nothing can be done to a source now, if so.
     pub(super) fn refusal(&self, source: usize) -> Option<String> {
         let view = self.sources.get(source)?;
-        if let Access::ReadOnly(why) = &view.access {
+        if let Access::ReadOnly(why) = view.access() {
             return Some(format!("this session is read-only: {why}"));
         }
         match &view.link {
             Link::Live => None,
             Link::Connecting => Some("nothing is known of this source yet".into()),
-            Link::Down { since, .. } => Some(format!(
+            Link::Silent { since } | Link::Down { since, .. } => Some(format!(
                 "{} has not answered for {}: what you see is old, and nothing is done to it",
                 view.label,
                 self.now.since(*since)

@@ -5,10 +5,10 @@ use super::super::message::{Effect, Probed};
 use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
-use super::super::source::Poll;
+use super::super::source::{Link, Poll, SourceView};
 use crate::domain::claim::Process;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
-use crate::domain::time::Span;
+use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
 use crate::events::{Event, What, batched};
@@ -41,6 +41,15 @@ impl Model {
                 Vec::new()
             }
         }
+    }
+
+    /// A source owes an answer since then.
+    pub(super) fn silent(&mut self, source: usize, since: Moment) -> Vec<Effect> {
+        let is_news = |view: &SourceView| view.link.lost_since().is_none();
+        if self.pace == Pace::Live && self.sources.get(source).is_some_and(is_news) {
+            self.sources[source].link = Link::Silent { since };
+        }
+        Vec::new()
     }
 
     fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
@@ -293,7 +302,7 @@ fn tells_of_an_end(event: &Event) -> bool {
     matches!(event.what(), What::ChangedHands | What::Renewed | What::Finished | What::Left)
 }
 
-fn apply(row: &mut Row, probe: Option<&Probed>, now: crate::domain::time::Moment) {
+fn apply(row: &mut Row, probe: Option<&Probed>, now: Moment) {
     if let Some(probe) = probe {
         row.judged.claim.worker.process = probe.process;
         row.judged.claim.worker.evidence = Some(probe.evidence.clone());

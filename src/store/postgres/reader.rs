@@ -131,9 +131,10 @@ impl Reader {
             now,
             clock_offset: self.sky.clock_offset,
             poll_cost,
-            replica: self.sky.lag,
             boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
             notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
+            replica: self.sky.lag,
+            veiled: (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; ")),
         };
         Ok(self.watched.iter().map(snapshot).collect())
     }

@@ -134,9 +134,10 @@ impl Reader {
                 // SQLite has no clock of its own: it is this host's.
                 clock_offset: Span::ZERO,
                 poll_cost,
-                replica: None,
                 boards,
                 notices: watched.notices.clone(),
+                replica: None,
+                veiled: None,
             })
             .collect()
     }

@@ -12,6 +12,7 @@ mod lists;
 mod notices;
 mod overview;
 mod readers;
+mod servers;
 mod sizes;
 mod themes;
 

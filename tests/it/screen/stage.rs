@@ -221,7 +221,8 @@ impl World {
             Some(why) => Access::ReadOnly(why.clone()),
             None => Access::Write,
         };
-        let view = SourceView::new(self.label.clone(), "SQLite 3.53.2", access);
+        let mut view = SourceView::new(self.label.clone(), self.engine, access);
+        view.place = self.place.clone();
         assert_eq!(view.link, Link::Connecting);
         view
     }

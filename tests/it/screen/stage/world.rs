@@ -26,6 +26,10 @@ pub struct World {
     horizon: Horizon,
     read_whole: bool,
     notices: Vec<String>,
+    pub engine: &'static str,
+    pub place: Option<String>,
+    replica: Option<Span>,
+    veiled: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -172,6 +176,9 @@ impl World {
             horizon: Horizon::default(),
             read_whole: false,
             notices: Vec::new(),
+            engine: "SQLite 3.53.2",
+            place: None,
+            veiled: None,
         }
     }
 
@@ -214,8 +221,25 @@ impl World {
         self
     }
 
+    /// On a server, by its name in the config.
+    pub fn on_server(mut self, name: &str, place: &str) -> World {
+        (self.label, self.place, self.engine) = (name.into(), Some(place.into()), "postgres");
+        self
+    }
+
+    /// It follows another one, so far behind.
+    pub fn behind_by(mut self, lag: &str) -> World {
+        self.replica = Some(span(lag));
+        self
+    }
+
+    pub fn veiled_by(mut self, why: &str) -> World {
+        self.veiled = Some(why.into());
+        self
+    }
+
     pub fn poll(&self, now: Moment) -> Poll {
-        let now = now.plus(self.clock_offset);
+        let now = now.plus(self.clock_offset).minus(self.replica.unwrap_or(Span::ZERO));
         let whole = |board: &Board| Whole {
             profile: self.profile.clone(),
             board: board.name.clone(),
@@ -232,6 +256,8 @@ impl World {
             replica: None,
             boards: self.boards.iter().map(|board| board.snapshot(now)).collect(),
             notices: self.notices.clone(),
+            replica: self.replica,
+            veiled: self.veiled.clone(),
         };
         Poll {
             snapshots: vec![snapshot],

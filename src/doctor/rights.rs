@@ -1,0 +1,141 @@
+//! What our role may do on a server: see every row, act, and no more than that.
+
+use super::server::{Server, Table};
+use super::{Check, Session};
+use crate::store::postgres::PgError;
+
+const ROLES: &str = "assets/schema/postgres/roles.sql makes a role that may do just that";
+
+/// Tables whose policies may hide rows from us.
+pub fn hidden(server: &mut Server, tables: &[Table]) -> Result<Vec<Check>, PgError> {
+    let mut checks = Vec::new();
+    for table in tables {
+        let sql = "SELECT row_security_active(($1::text)::regclass)::text";
+        if server.value(sql, &[Some(&table.sql)])?.as_deref() == Some("true") {
+            checks.push(Check::failed(
+                "row security",
+                format!("it is active on {} for this role: rows may be hidden", plain(table)),
+                "use a role with BYPASSRLS, or a policy that lets this one see all",
+            ));
+        }
+    }
+    if checks.is_empty() {
+        checks.push(Check::ok("row security", "it hides no row from this role"));
+    }
+    Ok(checks)
+}
+
+/// Whether every column that acts set may be set, and what else could be.
+pub fn acting(server: &mut Server, tables: &[Table], session: Session) -> Result<Vec<Check>, PgError> {
+    let (mut lacking, mut beyond) = (Vec::new(), Vec::new());
+    for table in tables {
+        lacking.extend(lacks(server, table)?);
+        beyond.extend(exceeds(server, table)?);
+    }
+    let role = server.value("SELECT quote_ident(current_user)", &[])?.unwrap_or_default();
+    let mut checks = Vec::new();
+    if session == Session::ReadOnly {
+        checks.push(Check::warning(
+            "acting",
+            "this session is read-only: every act is refused",
+            "if acts are wanted, drop --read-only, or read_only = true of this source in the config",
+        ));
+    } else if lacking.is_empty() {
+        checks.push(Check::ok("acting", "this role may set all that acts set"));
+    } else {
+        let grants: Vec<String> = lacking.iter().map(|grant| format!("GRANT {grant} TO {role};")).collect();
+        checks.push(Check::failed(
+            "acting",
+            format!("this role may not {}: acts are refused", lacking.join(", nor ").replace('"', "")),
+            format!("{} {ROLES}", grants.join(" ")),
+        ));
+    }
+    let superuser = "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user";
+    if server.value(superuser, &[])?.as_deref() == Some("true") {
+        beyond.insert(0, "it is a superuser".into());
+        beyond.truncate(1);
+    }
+    checks.push(if beyond.is_empty() {
+        Check::ok("least rights", "this role can write no more than acts do")
+    } else {
+        Check::warning(
+            "least rights",
+            format!("this role could write more than acts need: {}", beyond.join("; ")),
+            format!("log in as another: {ROLES}"),
+        )
+    });
+    Ok(checks)
+}
+
+/// The rights that acts on a table need and we have not, as GRANT names them.
+fn lacks(server: &mut Server, table: &Table) -> Result<Vec<String>, PgError> {
+    let mut lacking = Vec::new();
+    if table.has_claims && !table.sets.is_empty() {
+        let sql = "SELECT string_agg(quote_ident(attname), ', ' ORDER BY attname) FROM pg_attribute
+             WHERE attrelid = ($1::text)::regclass AND attnum > 0 AND NOT attisdropped
+               AND attname = ANY (string_to_array($2::text, chr(31)))
+               AND NOT has_column_privilege(attrelid, attnum, 'UPDATE')";
+        let wanted = table.sets.join("\u{1f}");
+        if let Some(columns) = server.value(sql, &[Some(&table.sql), Some(&wanted)])? {
+            lacking.push(format!("UPDATE ({columns}) ON {}", table.sql));
+        }
+    }
+    if table.deletes && !may(server, table, "DELETE")? {
+        lacking.push(format!("DELETE ON {}", table.sql));
+    }
+    Ok(lacking)
+}
+
+/// The rights on a table that no act needs.
+fn exceeds(server: &mut Server, table: &Table) -> Result<Vec<String>, PgError> {
+    let mut more: Vec<String> = Vec::new();
+    for right in ["INSERT", "TRUNCATE", "DELETE"] {
+        let is_needed = right == "DELETE" && table.deletes;
+        if !is_needed && may(server, table, right)? {
+            more.push(right.into());
+        }
+    }
+    // A registry's rows are locked during an act, for which one column must be ours to update.
+    if table.has_claims {
+        let sql = "SELECT string_agg(attname, ', ' ORDER BY attname) FROM pg_attribute
+             WHERE attrelid = ($1::text)::regclass AND attnum > 0 AND NOT attisdropped
+               AND attname <> ALL (string_to_array($2::text, chr(31)))
+               AND has_column_privilege(attrelid, attnum, 'UPDATE')";
+        let needed = table.sets.join("\u{1f}");
+        more.extend(
+            server
+                .value(sql, &[Some(&table.sql), Some(&needed)])?
+                .map(|columns| format!("UPDATE of {columns}")),
+        );
+    }
+    let said = format!("{} on {}", more.join(", "), plain(table));
+    Ok(if more.is_empty() { Vec::new() } else { vec![said] })
+}
+
+fn may(server: &mut Server, table: &Table, right: &str) -> Result<bool, PgError> {
+    let sql = "SELECT has_table_privilege(($1::text)::regclass, $2::text)::text";
+    Ok(server.value(sql, &[Some(&table.sql), Some(right)])?.as_deref() == Some("true"))
+}
+
+pub fn audit_table(server: &mut Server) -> Result<Vec<Check>, PgError> {
+    const NAME: &str = "audit table";
+    let sql = "SELECT has_any_column_privilege(to_regclass('claimtop_audit'), 'INSERT')::text";
+    Ok(vec![match server.value(sql, &[])?.as_deref() {
+        None => Check::ok(
+            NAME,
+            "there is no table claimtop_audit: the trail alone keeps the records (`claimtop audit init` makes one)",
+        ),
+        Some("true") => {
+            Check::ok(NAME, "claimtop_audit is there: a record is part of its act's own transaction")
+        }
+        Some(_) => Check::failed(
+            NAME,
+            "claimtop_audit is there, but this role may not add to it: every act is refused",
+            format!("GRANT INSERT, SELECT ON claimtop_audit; {ROLES}"),
+        ),
+    }])
+}
+
+fn plain(table: &Table) -> String {
+    table.sql.replace('"', "")
+}

@@ -1,0 +1,169 @@
+//! The dashboard on PostgreSQL: every pane, and what it says of rights, standbys and secrets.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+
+use super::pty::{ENTER, ESC, Pty, Start};
+use crate::support::postgres::PgDatabase;
+use crate::support::server::Server;
+
+const JOBS: &str = include_str!("../../../assets/schema/postgres/executor-jobs.sql");
+
+/// Two jobs whose holders fell silent, one with little time left, 400 that are fine, one that died.
+pub const FLEET: &str = "
+    INSERT INTO executor_jobs (id, type, status, locked_by, locked_at, heartbeat_at)
+      SELECT format('00000000-0000-4000-8000-%s', lpad(n::text, 12, '0'))::uuid, 'run_tsa', 'running',
+             'worker-fine', now(), now() FROM generate_series(1, 400) n;
+    INSERT INTO executor_jobs (id, type, status, locked_by, locked_at, heartbeat_at) VALUES
+      ('a0000000-0000-4000-8000-000000000001', 'run_tsa', 'running', 'worker-old',
+       now() - interval '3 hours', now() - interval '2 hours'),
+      ('a0000000-0000-4000-8000-000000000002', 'build_artifact', 'running', 'worker-late',
+       now() - interval '2 hours', now() - interval '1 hour'),
+      ('a0000000-0000-4000-8000-000000000003', 'run_tsa', 'running', 'worker-soon',
+       now() - interval '28 minutes', now() - interval '28 minutes');
+    INSERT INTO executor_jobs (type, status, attempts, last_error)
+      VALUES ('build_artifact', 'dead', 10, 'the printer burns');";
+
+/// The tables and their fleet.
+pub fn jobs() -> String {
+    format!("BEGIN; {JOBS} {FLEET} COMMIT;")
+}
+
+/// A dashboard on an address, with a folder of its own for everything it keeps.
+pub fn open(folder: &TempDir, url: &str) -> Pty {
+    start(folder, url).run()
+}
+
+fn start(folder: &TempDir, url: &str) -> Start {
+    Start::claimtop(&folder.path().join("state")).folder(folder.path()).with(url)
+}
+
+#[test]
+fn every_pane_shows_what_a_server_holds() {
+    let database = PgDatabase::new(&jobs());
+    let folder = tempfile::tempdir().unwrap();
+    let mut pty = open(&folder, &database.url());
+    let shown = pty.wait("worker-old");
+    pty.wait("LIVE 1");
+    for part in ["executor-jobs", "postgres://", database.name(), "worker-late", "worker-soon", "of 403"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+
+    pty.press("2", "000000000001");
+    pty.press("G", "worker-old");
+    pty.press("g", "000000000002");
+    pty.press("/holder:worker-late\r", "/holder:worker-late");
+    pty.press("1", "worker-late");
+    pty.wait_without("worker-late", "worker-old");
+    pty.press(ENTER, "Every column");
+    pty.press(ESC, "Horizon");
+    pty.keys("/");
+    pty.keys(ESC);
+    pty.wait("worker-old");
+
+    pty.press("4", "WAITS SINCE");
+    pty.wait("build_artifact");
+    pty.press("7", "OUTCOME");
+    pty.quit();
+}
+
+#[test]
+fn rows_that_a_policy_may_hide_are_never_called_calm() {
+    let database = PgDatabase::new(&jobs());
+    let role = format!("{}_clerk", database.name());
+    database.run(&format!(
+        "CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA public TO {role}; GRANT SELECT ON executor_jobs TO {role};
+         ALTER TABLE executor_jobs ENABLE ROW LEVEL SECURITY;"
+    ));
+    let folder = tempfile::tempdir().unwrap();
+    let pty = open(&folder, &database.url_as(&role));
+    let shown = pty.wait("nothing is wrong with what we may see");
+    assert!(shown.contains("row-level security is active") && shown.contains("RLS ACTIVE"), "{shown}");
+    assert!(!shown.contains("all calm"), "{shown}");
+    pty.quit();
+    database.run(&format!("DROP OWNED BY {role}; DROP ROLE {role};"));
+}
+
+#[test]
+fn a_standby_says_how_far_behind_it_is_and_refuses_every_act() {
+    let primary = Server::start();
+    primary.create_database("jobs", &jobs());
+    let standby = primary.standby();
+    standby.catch_up_with(&primary);
+    let folder = tempfile::tempdir().unwrap();
+    let mut pty = open(&folder, &standby.url("jobs"));
+    let shown = pty.wait("worker-old");
+    assert!(shown.contains("STANDBY") && shown.contains("behind"), "{shown}");
+    pty.press("r", "this is a standby");
+    pty.keys("R");
+    pty.wait("this is a standby");
+    pty.quit();
+}
+
+#[test]
+fn a_database_that_is_not_there_is_said_clearly() {
+    let database = PgDatabase::new("");
+    let folder = tempfile::tempdir().unwrap();
+    let url = database.url().replace(database.name(), "no_such_jobs");
+    let pty = open(&folder, &url);
+    let shown = pty.wait("no link since");
+    let plain = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(plain.contains("database \"no_such_jobs\" does not exist"), "{shown}");
+    pty.quit();
+}
+
+#[test]
+fn a_password_is_neither_on_the_screen_nor_in_its_pictures() {
+    const CANARY: &str = "hunter2canary";
+    let database = PgDatabase::new(&jobs());
+    let folder = tempfile::tempdir().unwrap();
+    let passfile = folder.path().join("pgpass");
+    fs::write(&passfile, format!("*:*:*:*:{CANARY}\n")).unwrap();
+    fs::set_permissions(&passfile, fs::Permissions::from_mode(0o600)).unwrap();
+    let missing = database.url().replace(database.name(), "no_such_jobs");
+    let by_variable = start(&folder, &database.url()).env("PGPASSWORD", CANARY);
+    let by_file = start(&folder, &missing).env("PGPASSFILE", &passfile);
+    for (started, text) in [(by_variable, "worker-old"), (by_file, "no link since")] {
+        let mut pty = started.run();
+        pty.wait(text);
+        pty.press("S", "saved as");
+        for pane in ["2", "4", "6", "7"] {
+            pty.keys(pane);
+        }
+        pty.wait("OUTCOME");
+        let ended = pty.quit();
+        assert!(!String::from_utf8_lossy(&ended.bytes).contains(CANARY));
+    }
+    let kept = kept(folder.path());
+    assert!(kept.iter().any(|(name, _)| name.contains("claimtop-")), "no picture was saved");
+    for (name, bytes) in kept.iter().filter(|(name, _)| !name.ends_with("pgpass")) {
+        assert!(!String::from_utf8_lossy(bytes).contains(CANARY), "{name}");
+    }
+}
+
+/// Every file below a folder.
+fn kept(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(kept(&path));
+        } else {
+            all.push((path.display().to_string(), fs::read(path).unwrap()));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_warning_of_the_address_is_given_once_before_the_screen_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let pty = open(&folder, "postgres://ann@192.0.2.1/app?sslmode=prefer&connect_timeout=1");
+    pty.wait("no link since");
+    let ended = pty.quit();
+    let bytes = String::from_utf8_lossy(&ended.bytes).into_owned();
+    let (before, after) = bytes.split_once("\x1b[?1049h").expect("the screen was taken");
+    assert!(before.contains("are taken as require"), "{before}");
+    assert!(!after.contains("are taken as require"), "{after}");
+}

@@ -1,0 +1,132 @@
+//! The doctor on PostgreSQL: the server, its load, and what our role may do there.
+
+use super::Practice;
+use crate::support::postgres::PgDatabase;
+use std::path::Path;
+
+const JOBS: &str = include_str!("../../../assets/schema/postgres/executor-jobs.sql");
+const AUDIT: &str = include_str!("../../../assets/schema/postgres/audit.sql");
+const ROLES: &str = include_str!("../../../assets/schema/postgres/roles.sql");
+
+const HEALTHY: &str = "INSERT INTO executor_jobs (type, status, locked_by, locked_at, heartbeat_at)
+    VALUES ('run_tsa', 'running', 'worker-1', now(), now());";
+
+/// Jobs, and a login that is given these parts of the script of roles, or a grant.
+struct Clinic {
+    database: PgDatabase,
+    login: String,
+    practice: Practice,
+}
+
+impl Clinic {
+    fn new(grants: &str) -> Clinic {
+        let database = PgDatabase::new(&format!("BEGIN; {JOBS} {AUDIT} {ROLES} {HEALTHY} COMMIT;"));
+        let login = format!("{}_login", database.name());
+        database.run(&format!("CREATE ROLE {login} LOGIN; {}", grants.replace("LOGIN", &login)));
+        Clinic { database, login, practice: Practice::new() }
+    }
+
+    fn examine(&self, options: &[&str]) -> super::Findings {
+        self.at(&self.database.url_as(&self.login), options)
+    }
+
+    fn at(&self, url: &str, options: &[&str]) -> super::Findings {
+        let mut command = self.practice.command(&["doctor", "--json"]);
+        let output = command.args(options).arg(Path::new(url)).output().expect("claimtop runs");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        let object = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)));
+        super::Findings { object, code: output.status.code().expect("an exit code") }
+    }
+}
+
+impl Drop for Clinic {
+    fn drop(&mut self) {
+        let _ = self.database.connect().attempt(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
+    }
+}
+
+#[test]
+fn an_operator_on_the_reference_tables_gets_only_ticks() {
+    let clinic = Clinic::new("GRANT claimtop_operator TO LOGIN;");
+    let findings = clinic.examine(&[]);
+    assert!(findings.checks().iter().all(|check| check["state"] == "ok"), "{:#}", findings.object);
+    assert_eq!((findings.code, findings.object["engine"].as_str()), (0, Some("postgres")));
+    for name in [
+        "reachable",
+        "postgres",
+        "server clock",
+        "zone",
+        "profile",
+        "queries",
+        "indexes",
+        "counts",
+        "times",
+        "clock",
+        "sweeping",
+        "row security",
+        "vacuum",
+        "transactions",
+        "audit table",
+        "acting",
+        "least rights",
+        "trail",
+    ] {
+        findings.expect(name, "ok", "", "");
+    }
+}
+
+#[test]
+fn a_watcher_cannot_act_and_is_told_which_grant_is_missing() {
+    let clinic = Clinic::new("GRANT claimtop_watcher TO LOGIN;");
+    let findings = clinic.examine(&[]);
+    findings.expect("acting", "failed", "UPDATE", "GRANT UPDATE (");
+    findings.expect("audit table", "failed", "may not add", "GRANT INSERT");
+    assert_eq!(findings.code, 2);
+    let findings = clinic.examine(&["--read-only"]);
+    findings.expect("acting", "warning", "read-only", "--read-only");
+}
+
+#[test]
+fn a_role_that_could_write_more_than_acts_need_is_named() {
+    let clinic = Clinic::new(
+        "GRANT ALL ON executor_jobs, claimtop_audit TO LOGIN; GRANT USAGE ON SCHEMA public TO LOGIN;",
+    );
+    let findings = clinic.examine(&[]);
+    findings.expect("least rights", "warning", "TRUNCATE", "roles.sql");
+    findings.expect("least rights", "warning", "UPDATE of", "roles.sql");
+    let findings = clinic.at(&clinic.database.url(), &[]);
+    findings.expect("least rights", "warning", "superuser", "roles.sql");
+    assert_eq!(findings.code, 1);
+}
+
+#[test]
+fn hidden_rows_a_missing_index_idle_vacuum_and_a_cron_job_that_is_off_are_found() {
+    let clinic = Clinic::new("GRANT claimtop_operator TO LOGIN;");
+    clinic.database.run(
+        "ALTER TABLE executor_jobs ENABLE ROW LEVEL SECURITY;
+         DROP INDEX executor_jobs_reclaim_idx; DROP INDEX executor_jobs_status_idx;
+         ALTER TABLE executor_jobs SET (autovacuum_enabled = false);
+         CREATE SCHEMA cron; GRANT USAGE ON SCHEMA cron TO PUBLIC;
+         CREATE TABLE cron.job (jobid int, schedule text, command text, active bool); GRANT SELECT ON cron.job TO PUBLIC;
+         INSERT INTO cron.job VALUES (1, '30 seconds', 'SELECT reclaim_stale_jobs()', false);",
+    );
+    let findings = clinic.examine(&[]);
+    findings.expect("row security", "failed", "executor_jobs", "BYPASSRLS");
+    findings.expect("indexes", "warning", "executor_jobs", "CREATE INDEX");
+    findings.expect("vacuum", "warning", "autovacuum is off", "RESET");
+    findings.expect("cron", "warning", "switched off", "alter_job");
+    assert_eq!(findings.code, 2);
+    clinic.database.run("UPDATE cron.job SET active = true");
+    clinic.examine(&[]).expect("cron", "ok", "30 seconds", "");
+    clinic.database.run("DELETE FROM cron.job");
+    clinic.examine(&[]).expect("cron", "warning", "no job of it looks like a cleanup", "sweep");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_exit_code_3() {
+    let clinic = Clinic::new("");
+    let findings = clinic.at("postgres://ann@127.0.0.1:1/app", &[]);
+    findings.expect("reachable", "failed", "cannot be reached", "");
+    assert_eq!(findings.code, 3);
+}
