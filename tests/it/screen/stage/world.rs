@@ -178,6 +178,7 @@ impl World {
             notices: Vec::new(),
             engine: "SQLite 3.53.2",
             place: None,
+            replica: None,
             veiled: None,
         }
     }
@@ -253,7 +254,6 @@ impl World {
             now,
             clock_offset: self.clock_offset,
             poll_cost: Span::micros(2_300),
-            replica: None,
             boards: self.boards.iter().map(|board| board.snapshot(now)).collect(),
             notices: self.notices.clone(),
             replica: self.replica,
