@@ -5,6 +5,7 @@ mod figures;
 mod http;
 mod openmetrics;
 mod rules;
+mod servers;
 mod sources;
 mod sweeps;
 

@@ -50,7 +50,7 @@ fn jobs() -> Database {
 
 /// Compares one profile's entry of `check --json`.
 #[track_caller]
-fn agrees(told: &Exposition, check: &Json) {
+pub(super) fn agrees(told: &Exposition, check: &Json) {
     let profile = check["profile"].as_str().expect("a profile");
     let figure = |name: &str, key: &str, label: &str| {
         let labels: &[(&str, &str)] = if key.is_empty() { &[] } else { &[(key, label)] };
