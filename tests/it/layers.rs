@@ -15,7 +15,7 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
     ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "recovery", "store", "sweep"]),
-    ("reference", &[]),
+    ("reference", &["domain", "store"]),
     ("worker", &["domain", "liveness", "reference", "store", "worker"]),
     ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),
     ("doctor", &["doctor", "domain", "profile", "recovery", "store"]),

@@ -14,6 +14,7 @@ mod documents;
 mod failures;
 mod hostile;
 mod init;
+mod init_postgres;
 mod invented;
 mod layers;
 mod liveness;
