@@ -1,4 +1,4 @@
-//! A live fleet on an embedded database: real processes that claim, beat, finish, hang and die.
+//! A live fleet on an embedded database, or on a server: real processes that claim, beat, finish, hang and die.
 //!
 //! ```text
 //! the program ──► fleet (a thread) ──► workers   a trade each, done with a temperament
@@ -18,9 +18,12 @@ mod error;
 mod feeder;
 mod fleet;
 mod folder;
+mod ground;
 mod janitor;
 mod leash;
 mod life;
+mod look;
+mod schema;
 mod tally;
 mod temperament;
 mod thresholds;
@@ -29,7 +32,8 @@ mod trade;
 pub use crew::Post;
 pub use error::DemoError;
 pub use fleet::{Fleet, Toll};
-pub use folder::{Folder, Place};
+pub use folder::{Folder, Place, Server};
+pub use ground::Ground;
 pub use leash::Leash;
 pub use life::Character;
 pub use tally::Tally;
@@ -46,13 +50,13 @@ pub const CHILD: &str = "demo-child";
 /// Works in a worker's place until its parent is gone.
 pub fn work(folder: &Path, parent: u32, character: Character) -> Result<(), DemoError> {
     let leash = Leash::hold(parent)?;
-    trade::practise(&folder::database(folder), leash, character)
+    trade::practise(&Ground::of(folder)?, leash, character)
 }
 
 /// Brings work until its parent is gone.
 pub fn feed(folder: &Path, parent: u32, seed: u64) -> Result<(), DemoError> {
     let leash = Leash::hold(parent)?;
-    feeder::run(&folder::database(folder), &leash, seed)
+    feeder::run(&Ground::of(folder)?, &leash, seed)
 }
 
 /// Waits for the program's end and cleans up after it.

@@ -41,7 +41,7 @@
 //! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
 //! worker    the worker's side of the five systems: claim, heartbeat, extend, release
 //! reference the tables of the five systems, as `init` makes them
-//! demo      a fleet of real worker processes on an embedded database
+//! demo      a fleet of real worker processes on an embedded database, or on a server
 //! exit      exit codes
 //! ```
 //!

@@ -4,6 +4,7 @@
 //! never over tables that are there already and differ.
 
 mod comparison;
+pub mod postgres;
 
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
@@ -47,6 +48,16 @@ impl System {
             System::MergeQueue => include_str!("../assets/schema/sqlite/merge-queue.sql"),
             System::Finalization => include_str!("../assets/schema/sqlite/finalization.sql"),
             System::TaskQueue => include_str!("../assets/schema/sqlite/task-queue.sql"),
+        }
+    }
+
+    /// Its tables, indexes, functions and views on PostgreSQL, if it is there.
+    pub fn postgres(self) -> Option<&'static str> {
+        match self {
+            System::ExecutorJobs => Some(include_str!("../assets/schema/postgres/executor-jobs.sql")),
+            System::Finalization => Some(include_str!("../assets/schema/postgres/finalization.sql")),
+            System::TaskQueue => Some(include_str!("../assets/schema/postgres/task-queue.sql")),
+            System::Coordination | System::MergeQueue => None,
         }
     }
 }

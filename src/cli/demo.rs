@@ -10,7 +10,7 @@ use super::dashboard;
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::config::Config;
-use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Post, Tally, Temperament};
+use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Post, Server, Tally, Temperament};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::reference::System;
@@ -29,6 +29,9 @@ pub struct DemoArgs {
     /// Leave the database in this folder, with a config for it
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Work on this server, in a schema of its own that is gone at the end [default: an embedded database]
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
     /// The same number, the same characters
     #[arg(long, value_name = "N", hide = true)]
     seed: Option<u64>,
@@ -114,24 +117,45 @@ pub fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
             "the dashboard needs a terminal, and this is none; `claimtop demo --headless` runs without one",
         );
     }
+    let server = match arguments.postgres.as_deref().map(|word| server(setup, word)).transpose() {
+        Ok(server) => server,
+        Err(sentence) => return complain(&sentence),
+    };
     let done = match arguments.headless {
-        true => headless(arguments),
-        false => on_screen(setup, arguments),
+        true => headless(arguments, server),
+        false => on_screen(setup, arguments, server),
     };
     done.unwrap_or_else(|error| complain(&error.to_string()))
 }
 
-fn start(arguments: &DemoArgs) -> Result<Fleet, DemoError> {
+/// The server that a word means: a URL, or the name of a source in the config.
+fn server(setup: &Setup, word: &str) -> Result<Server, String> {
+    if setup.is_read_only(word) {
+        return Err(format!("{} is open read-only in this session", setup.label(word)));
+    }
+    if setup.source(word).engine() != "postgres" {
+        return Err(format!("--postgres takes the URL of a server, and {word} is none"));
+    }
+    setup.target(word).map_err(|error| error.to_string())?;
+    let configured = setup.config.named(word).and_then(|name| setup.config.source.get(name));
+    Ok(Server {
+        at: configured.map_or_else(|| word.to_owned(), |source| source.at.0.clone()),
+        password_command: configured.and_then(|source| Some(source.password_command.as_ref()?.0.clone())),
+    })
+}
+
+fn start(arguments: &DemoArgs, server: Option<Server>) -> Result<Fleet, DemoError> {
     let folder = match &arguments.keep {
         Some(path) => Folder::kept(path)?,
         None => Folder::temporary()?,
     };
+    let folder = folder.on(server);
     let seed = arguments.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     Fleet::start(folder, usize::from(arguments.workers), seed)
 }
 
-fn on_screen(setup: &Setup, arguments: &DemoArgs) -> Result<Exit, DemoError> {
-    let mut fleet = start(arguments)?;
+fn on_screen(setup: &Setup, arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoError> {
+    let mut fleet = start(arguments, server)?;
     let mut setup = setup.clone();
     // The user's keys and colours, the demo's source.
     match Config::load(Some(&fleet.folder().config())) {
@@ -139,12 +163,12 @@ fn on_screen(setup: &Setup, arguments: &DemoArgs) -> Result<Exit, DemoError> {
         Err(error) => return Ok(complain(&error.to_string())),
     }
     let exit = dashboard::run(&setup, &[demo::SOURCE.into()]);
-    fleet.halt();
     say_what_is_kept(&fleet);
+    fleet.leave()?;
     Ok(exit)
 }
 
-fn headless(arguments: &DemoArgs) -> Result<Exit, DemoError> {
+fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(DemoError::Process)?;
     let started = Instant::now();
@@ -154,12 +178,11 @@ fn headless(arguments: &DemoArgs) -> Result<Exit, DemoError> {
         for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
             signals.push(signal(kind).map_err(DemoError::Process)?);
         }
-        let mut fleet = start(arguments)?;
-        let (database, config) = (fleet.folder().database(), fleet.folder().config());
+        let mut fleet = start(arguments, server)?;
+        let (ground, config) = (fleet.folder().ground()?, fleet.folder().config());
         print(&format!(
-            "{} workers on {}; look with `claimtop list fleet --config {}`\n",
+            "{} workers on {ground}; look with `claimtop list fleet --config {}`\n",
             arguments.workers,
-            database.display(),
             config.display()
         ));
         let [terminate, hangup, interrupt] = &mut signals[..] else { return Ok((fleet.halt(), fleet)) };
@@ -171,9 +194,11 @@ fn headless(arguments: &DemoArgs) -> Result<Exit, DemoError> {
         }
         Ok::<_, DemoError>((fleet.halt(), fleet))
     })?;
-    let tally = Tally::of(&fleet.folder().database())?;
+    let mut fleet = fleet;
+    let tally = Tally::of(&fleet.folder().ground()?)?;
     print(&format!("{:.0} s: {tally}; {toll}\n", started.elapsed().as_secs_f64()));
     say_what_is_kept(&fleet);
+    fleet.leave()?;
     Ok(Exit::Fine)
 }
 

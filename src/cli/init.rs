@@ -1,5 +1,7 @@
 //! `claimtop init`: the reference tables of a system, laid into a database.
 
+mod postgres;
+
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,10 +36,14 @@ pub fn wanted(text: &str) -> Result<Wanted, String> {
 }
 
 pub fn run(setup: &Setup, word: &str, wanted: &[Wanted]) -> Exit {
-    match lay(setup, word, &systems(wanted)) {
+    let source = setup.source(word);
+    match lay(setup, word, &source, wanted) {
         Ok(laid) => {
-            let source = setup.label(word);
-            print(&if setup.json { object(&source, &laid) } else { sentences(&source, &laid) });
+            let label = setup.label(word);
+            print(&if setup.json { object(&label, &laid) } else { sentences(&label, &laid) });
+            if let (Source::Postgres(_), false) = (&source, setup.json) {
+                print(&postgres::what_else(&laid));
+            }
             Exit::Fine
         }
         Err(Refusal::Refused(why) | Refusal::Moved(why)) => {
@@ -48,31 +54,35 @@ pub fn run(setup: &Setup, word: &str, wanted: &[Wanted]) -> Exit {
     }
 }
 
-/// In the order of the documents, each once, however they were named.
-fn systems(wanted: &[Wanted]) -> Vec<System> {
-    let named = |system: &System| wanted.iter().any(|it| *it == Wanted::All || *it == Wanted::One(*system));
+/// In the order of the documents, each once, however they were named; `all` are those of the engine.
+fn systems(wanted: &[Wanted], source: &Source) -> Vec<System> {
+    let is_there = |system: &System| match source {
+        Source::Sqlite(_) => true,
+        Source::Postgres(_) => system.postgres().is_some(),
+    };
+    let named = |system: &System| {
+        wanted.contains(&Wanted::One(*system)) || wanted.contains(&Wanted::All) && is_there(system)
+    };
     System::ALL.into_iter().filter(named).collect()
 }
 
-fn lay(setup: &Setup, word: &str, systems: &[System]) -> Result<Vec<Laid>, Refusal> {
-    let path = match setup.source(word) {
-        Source::Sqlite(path) => path,
-        Source::Postgres(url) => {
-            setup.target(word)?;
-            return Err(StoreError::NoPostgres { source_name: url }.into());
-        }
-    };
+fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<Vec<Laid>, Refusal> {
+    let systems = systems(wanted, source);
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
     }
     if setup.is_read_only(word) {
         return Err(Refusal::Refused(format!("{} is open read-only in this session", setup.label(word))));
     }
-    admit(&path)?;
     let patience = Duration::from_micros(setup.config.busy_timeout.as_micros().unsigned_abs());
+    let path = match source {
+        Source::Sqlite(path) => path.clone(),
+        Source::Postgres(_) => return postgres::lay(&setup.target(word)?, &systems, patience),
+    };
+    admit(&path)?;
     let told = |error: rusqlite::Error| Refusal::from(explain(&path, &error, patience));
     let mut connection = open(&path, patience).map_err(told)?;
-    install(&mut connection, systems).map_err(|error| match error {
+    install(&mut connection, &systems).map_err(|error| match error {
         InstallError::Sql(error) => told(error),
         InstallError::Differs { .. } => Refusal::Error(format!("{}: {error}", path.display())),
     })

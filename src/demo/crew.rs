@@ -36,9 +36,10 @@ const ROSTER: [Post; 12] = {
     ]
 };
 
-/// The posts of a fleet of this size.
-pub fn posts(workers: usize) -> Vec<Post> {
-    ROSTER.into_iter().cycle().take(workers).collect()
+/// The posts of a fleet of this size, for the systems that are there.
+pub fn posts(workers: usize, systems: &[System]) -> Vec<Post> {
+    let posts: Vec<Post> = ROSTER.into_iter().filter(|post| systems.contains(&post.system)).collect();
+    posts.into_iter().cycle().take(workers).collect()
 }
 
 /// How long a worker lives before its fate; the first of a post soon, so that there is something to
@@ -52,5 +53,5 @@ pub fn lifetime(generation: u32, dice: &mut Dice) -> Duration {
 
 /// How many of them serve a system.
 pub fn serving(system: System, workers: usize) -> usize {
-    posts(workers).into_iter().filter(|post| post.system == system).count()
+    posts(workers, &System::ALL).into_iter().filter(|post| post.system == system).count()
 }

@@ -4,7 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+use crate::config::ConfigError;
 use crate::reference::InstallError;
+use crate::reference::postgres::PostgresError;
+use crate::store::StoreError;
+use crate::store::postgres::PgError;
 use crate::worker::WorkerError;
 
 #[derive(Debug, Error)]
@@ -20,6 +24,21 @@ pub enum DemoError {
     /// Said in the log of the demo only.
     #[error("the demo that started this process is gone")]
     NoParent,
+    #[error(
+        "{0}: the schema claimtop_demo is of a demo that still runs, was kept, or was killed; if nobody needs it \
+         any more, DROP SCHEMA claimtop_demo CASCADE and start again"
+    )]
+    LeftBehind(String),
+    #[error("{0}: there is a schema claimtop_demo that no demo made; rename it, or name another database")]
+    ForeignSchema(String),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the server: {0}")]
+    Server(#[from] PgError),
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
     #[error(transparent)]
     Install(#[from] InstallError),
     #[error(transparent)]

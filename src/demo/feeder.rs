@@ -1,21 +1,20 @@
 //! Where the work comes from, and what the systems do for themselves in the long run.
 
-use rusqlite::Connection;
 use serde_json::json;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::dice::Dice;
 use super::error::DemoError;
+use super::ground::Ground;
 use super::leash::{Leash, Rest};
+use super::look::Look;
 use super::thresholds::{JOB_KINDS, MERGE};
-use super::trade::look;
 use crate::domain::time::{Moment, Span};
 use crate::worker::coordination::{Coordination, Settings};
-use crate::worker::executor_jobs::{ExecutorJobs, NewJob};
-use crate::worker::finalization::{Finalization, StepEnd};
+use crate::worker::executor_jobs::{self, NewJob};
+use crate::worker::finalization::{self, StepEnd};
 use crate::worker::merge_queue::{MergeQueue, NewEntry};
-use crate::worker::task_queue::{NewTask, TaskQueue};
+use crate::worker::task_queue::{self, NewTask};
 use crate::worker::{Clock, Database, WorkerError};
 
 /// How much waits in each queue.
@@ -29,18 +28,23 @@ const TASK_TYPES: [&str; 4] = ["send_invoice", "render_report", "resize_image", 
 
 /// Brings work as it is used up.
 pub struct Feeder {
-    look: Connection,
-    coordination: Coordination,
-    jobs: ExecutorJobs,
-    merges: MergeQueue,
-    finalization: Finalization,
-    tasks: TaskQueue,
+    look: Look,
+    jobs: Box<dyn executor_jobs::Operations>,
+    finalization: Box<dyn finalization::Operations>,
+    tasks: Box<dyn task_queue::Operations>,
+    on_files: Option<OnFiles>,
     dice: Dice,
 }
 
+/// The systems that are on files only.
+struct OnFiles {
+    coordination: Coordination,
+    merges: MergeQueue,
+}
+
 /// Feeds until the parent is gone.
-pub fn run(database: &Path, leash: &Leash, seed: u64) -> Result<(), DemoError> {
-    let mut feeder = Feeder::open(database, seed)?;
+pub fn run(ground: &Ground, leash: &Leash, seed: u64) -> Result<(), DemoError> {
+    let mut feeder = Feeder::open(ground, seed)?;
     let mut recovered_at = Instant::now();
     while leash.rest(PACE) == Rest::Over {
         let recovers = recovered_at.elapsed() >= RECOVERY;
@@ -57,19 +61,25 @@ pub fn run(database: &Path, leash: &Leash, seed: u64) -> Result<(), DemoError> {
 }
 
 impl Feeder {
-    pub fn open(database: &Path, seed: u64) -> Result<Feeder, DemoError> {
-        let open = || Database::open(database);
-        let patient = Settings { stale_session_threshold: GIVEN_UP, ..Settings::default() };
-        let jobs =
-            JOB_KINDS.iter().fold(ExecutorJobs::new(open()?), |jobs, kind| jobs.with_ttl(kind, GIVEN_UP));
-        let seconds = i64::try_from(MERGE.as_secs()).unwrap_or(i64::MAX);
+    pub fn open(ground: &Ground, seed: u64) -> Result<Feeder, DemoError> {
+        let ttls = JOB_KINDS.map(|kind| (kind, GIVEN_UP));
+        let on_files = match ground {
+            Ground::Server(_) => None,
+            Ground::File(path) => {
+                let patient = Settings { stale_session_threshold: GIVEN_UP, ..Settings::default() };
+                let seconds = i64::try_from(MERGE.as_secs()).unwrap_or(i64::MAX);
+                Some(OnFiles {
+                    coordination: Coordination::with_settings(Database::open(path)?, patient),
+                    merges: MergeQueue::new(Database::open(path)?).with_lock_timeout(seconds)?,
+                })
+            }
+        };
         Ok(Feeder {
-            look: look(database)?,
-            coordination: Coordination::with_settings(open()?, patient),
-            jobs,
-            merges: MergeQueue::new(open()?).with_lock_timeout(seconds)?,
-            finalization: Finalization::new(open()?),
-            tasks: TaskQueue::new(open()?),
+            look: ground.look()?,
+            jobs: ground.jobs(&ttls)?,
+            finalization: ground.finalization()?,
+            tasks: ground.tasks()?,
+            on_files,
             dice: Dice::new(seed),
         })
     }
@@ -100,7 +110,9 @@ impl Feeder {
         {
             self.add_order()?;
         }
-        if self.count("SELECT count(*) FROM merge_queue WHERE status = 'pending'")? < WAITING {
+        if self.on_files.is_some()
+            && self.count("SELECT count(*) FROM merge_queue WHERE status = 'pending'")? < WAITING
+        {
             self.add_merge()?;
         }
         Ok(())
@@ -122,7 +134,11 @@ impl Feeder {
 
     fn add_order(&mut self) -> Result<(), WorkerError> {
         let number = 4_127 + self.count("SELECT count(*) FROM tasker_tasks")?;
-        let (order, step) = (format!("order-{number}"), format!("order-{number}-payment"));
+        let (order, step) = match self.look {
+            Look::File(_) => (format!("order-{number}"), format!("order-{number}-payment")),
+            // There they have no names.
+            Look::Server { .. } => (uuid::Uuid::now_v7().to_string(), uuid::Uuid::now_v7().to_string()),
+        };
         self.finalization.add_task(&order, 0)?;
         self.finalization.add_step(&order, &step)?;
         let end = if self.dice.one_in(8) { StepEnd::Failed } else { StepEnd::Completed };
@@ -134,35 +150,36 @@ impl Feeder {
         let number = 142 + self.count("SELECT count(*) FROM merge_queue")?;
         let topic = self.dice.pick(&TOPICS).copied().unwrap_or("billing");
         let entry = NewEntry::of(&format!("feature/{topic}-{number}")).for_bead(&format!("bd-{number}"));
-        self.merges.enqueue(&entry).map(drop)
+        self.on_files.as_mut().map_or(Ok(()), |systems| systems.merges.enqueue(&entry).map(drop))
     }
 
     /// What each system would do by itself, later than usual.
     fn recover(&mut self) -> Result<(), WorkerError> {
-        self.coordination.cleanup_stale_sessions()?;
         self.jobs.reclaim_stale_jobs()?;
         self.tasks.check_stale_workers(GIVEN_UP)?;
+        let (Some(systems), Look::File(look)) = (&mut self.on_files, &self.look) else { return Ok(()) };
+        systems.coordination.cleanup_stale_sessions()?;
         let now = Clock::system().now();
         let failed = "SELECT id FROM merge_queue WHERE status = 'failed_retryable' AND state_changed_at < ?1";
-        for entry in self.numbers(failed, now)? {
-            self.merges.retry_entry(entry)?;
+        for entry in numbers(look, failed, now)? {
+            systems.merges.retry_entry(entry)?;
         }
         // This system has no way back from the later states; their authors give up in the end.
         let stuck = "SELECT id FROM merge_queue WHERE status IN ('rebasing', 'testing', 'ready_to_merge')
                      AND state_changed_at < ?1";
-        for entry in self.numbers(stuck, now.minus(GIVEN_UP))? {
-            self.merges.cancel_entry(entry)?;
+        for entry in numbers(look, stuck, now.minus(GIVEN_UP))? {
+            systems.merges.cancel_entry(entry)?;
         }
         Ok(())
     }
 
-    fn count(&self, sql: &str) -> Result<i64, WorkerError> {
-        Ok(self.look.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    fn count(&mut self, sql: &str) -> Result<i64, WorkerError> {
+        self.look.count(sql)
     }
+}
 
-    fn numbers(&self, sql: &str, before: Moment) -> Result<Vec<i64>, WorkerError> {
-        let mut statement = self.look.prepare_cached(sql)?;
-        let found = statement.query_map([before.micros() / 1_000_000], |row| row.get(0))?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
-    }
+fn numbers(look: &rusqlite::Connection, sql: &str, before: Moment) -> Result<Vec<i64>, WorkerError> {
+    let mut statement = look.prepare_cached(sql)?;
+    let found = statement.query_map([before.micros() / 1_000_000], |row| row.get(0))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
 }

@@ -53,12 +53,13 @@ impl Fleet {
         // First: whatever fails from here on, the folder is looked after.
         fleet.janitor = Some(fleet.start_janitor(&reader)?);
         fleet.folder.furnish()?;
-        Feeder::open(&fleet.folder.database(), seed)?.stock()?;
+        let ground = fleet.folder.ground()?;
+        Feeder::open(&ground, seed)?.stock()?;
         let log = fleet.folder.log();
         let log = OpenOptions::new().create(true).append(true).open(&log).map_err(DemoError::file(&log))?;
         let hatchery = Hatchery { folder: fleet.folder.clone(), leash: reader, log };
         let (stop, stopped) = channel();
-        let keeper = Keeper::new(hatchery, posts(workers), seed);
+        let keeper = Keeper::new(hatchery, posts(workers, &ground.systems()), seed);
         let thread = std::thread::Builder::new().name("fleet".into()).spawn(move || keeper.run(&stopped));
         fleet.keeper = Some(thread.map_err(DemoError::Process)?);
         fleet.stop = Some(stop);
@@ -73,6 +74,12 @@ impl Fleet {
     pub fn halt(&mut self) -> Toll {
         drop(self.stop.take());
         self.keeper.take().and_then(|keeper| keeper.join().ok()).unwrap_or_default()
+    }
+
+    /// Removes what was not to be kept, and says if something stays.
+    pub fn leave(&mut self) -> Result<(), DemoError> {
+        self.halt();
+        self.folder.leave()
     }
 
     fn start_janitor(&self, leash: &PipeReader) -> Result<Child, DemoError> {

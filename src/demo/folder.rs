@@ -3,12 +3,13 @@
 use rusqlite::Connection;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::DemoError;
+use super::ground::Ground;
+use super::schema;
 use super::thresholds;
-use crate::reference::{System, install};
 
 /// Whether the folder stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +18,25 @@ pub enum Place {
     Kept,
 }
 
+/// A server that the fleet works on instead of a file.
+#[derive(Clone)]
+pub struct Server {
+    /// As the config has it: it may hold a password.
+    pub at: String,
+    pub password_command: Option<String>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a server")
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Folder {
     path: PathBuf,
     pub place: Place,
+    server: Option<Server>,
 }
 
 impl Folder {
@@ -29,18 +45,27 @@ impl Folder {
         let path = std::env::temp_dir().join(format!("claimtop-demo-{}", uuid::Uuid::now_v7()));
         DirBuilder::new().mode(0o700).create(&path).map_err(DemoError::file(&path))?;
         let path = fs::canonicalize(&path).map_err(DemoError::file(&path))?;
-        Ok(Folder { path, place: Place::Temporary })
+        Ok(Folder { path, place: Place::Temporary, server: None })
     }
 
     /// The user's folder; what is in there stays as it is.
     pub fn kept(path: &Path) -> Result<Folder, DemoError> {
         fs::create_dir_all(path).map_err(DemoError::file(path))?;
         let path = fs::canonicalize(path).map_err(DemoError::file(path))?;
-        let folder = Folder { path, place: Place::Kept };
+        let folder = Folder { path, place: Place::Kept, server: None };
         match [folder.database(), folder.config()].into_iter().find(|file| file.exists()) {
             Some(file) => Err(DemoError::Taken(file)),
             None => Ok(folder),
         }
+    }
+
+    /// With the database on a server.
+    pub fn on(self, server: Option<Server>) -> Folder {
+        Folder { server, ..self }
+    }
+
+    pub fn ground(&self) -> Result<Ground, DemoError> {
+        Ground::of(&self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -52,7 +77,7 @@ impl Folder {
     }
 
     pub fn config(&self) -> PathBuf {
-        self.path.join("config.toml")
+        config(&self.path)
     }
 
     /// Where the fleet's processes say what went wrong.
@@ -67,17 +92,22 @@ impl Folder {
         for (name, text) in thresholds::profiles() {
             write_new(&profiles.join(name), &text)?;
         }
-        write_new(&self.config(), &thresholds::config(&self.path)?)?;
-        let mut connection = Connection::open(self.database())?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        install(&mut connection, &System::ALL)?;
-        Ok(())
+        let inside =
+            self.server.as_ref().map(|server| Server { at: schema::inside(&server.at), ..server.clone() });
+        write_new(&self.config(), &thresholds::config(&self.path, inside.as_ref())?)?;
+        self.ground()?.furnish(&self.path)
     }
 
     /// What is to be gone at the end is gone, and what stays is whole: the database in one file.
     pub fn leave(&self) -> Result<(), DemoError> {
         match self.place {
+            // A folder without a config was never furnished.
+            Place::Temporary if self.server.is_some() && self.config().exists() => {
+                self.ground()?.clear(&self.path)?;
+                remove(&self.path).map_err(DemoError::file(&self.path))
+            }
             Place::Temporary => remove(&self.path).map_err(DemoError::file(&self.path)),
+            Place::Kept if self.server.is_some() => Ok(()),
             Place::Kept => {
                 let connection = Connection::open(self.database())?;
                 Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
@@ -88,6 +118,10 @@ impl Folder {
 
 pub fn database(folder: &Path) -> PathBuf {
     folder.join("demo.db")
+}
+
+pub fn config(folder: &Path) -> PathBuf {
+    folder.join("config.toml")
 }
 
 /// Removes a folder that the janitor may be removing too.
@@ -101,7 +135,7 @@ pub fn remove(folder: &Path) -> io::Result<()> {
 }
 
 fn write_new(path: &Path, text: &str) -> Result<(), DemoError> {
-    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match opened.and_then(|mut file| file.write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(DemoError::Taken(path.into())),
         other => other.map_err(DemoError::file(path)),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::CHILD;
 use super::error::DemoError;
 use super::folder::{self, Place};
+use super::ground::Ground;
 
 /// Looks for what is left, with a pause in between: whoever was being started when the program died
 /// has to arrive first.
@@ -26,6 +27,11 @@ pub fn run(folder: &Path, place: Place) -> Result<(), DemoError> {
         }
     }
     match place {
+        // What is on a server is removed first: the folder knows where it is.
+        Place::Temporary if folder.exists() => {
+            let cleared = Ground::of(folder).and_then(|ground| ground.clear(folder));
+            folder::remove(folder).map_err(DemoError::file(folder)).and(cleared)
+        }
         Place::Temporary => folder::remove(folder).map_err(DemoError::file(folder)),
         Place::Kept => Ok(()),
     }

@@ -1,10 +1,9 @@
 //! What a fleet has done, as its database tells.
 
 use std::fmt;
-use std::path::Path;
 
 use super::error::DemoError;
-use super::trade::look;
+use super::ground::Ground;
 
 /// Work by what became of it, over all systems that keep what is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,34 +15,58 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn of(database: &Path) -> Result<Tally, DemoError> {
-        let sql = "
-          SELECT sum(status = 'succeeded'), sum(status = 'dead'), sum(status = 'running'),
-                 sum(status IN ('queued', 'retry_scheduled')) FROM executor_jobs
-          UNION ALL SELECT sum(status = 'completed'), sum(status = 'failed'), sum(status = 'claimed'),
-                 sum(status = 'pending') FROM tasks
-          UNION ALL SELECT sum(complete), 0, sum(claimed_by IS NOT NULL AND NOT complete),
-                 sum(claimed_by IS NULL AND NOT complete) FROM tasker_tasks
-          UNION ALL SELECT sum(status = 'merged'), sum(status IN ('failed_terminal', 'cancelled')),
-                 sum(agent_id IS NOT NULL), sum(status IN ('pending', 'failed_retryable')) FROM merge_queue
-          UNION ALL SELECT 0, 0, count(*), 0 FROM task_claims
-          UNION ALL SELECT 0, 0, count(*), 0 FROM locks";
-        let sql = format!(
-            "WITH work (done, dead, held, waiting) AS ({sql})
-          SELECT sum(done), sum(dead), sum(held), sum(waiting) FROM work"
-        );
-        let number =
-            |row: &rusqlite::Row<'_>, at| row.get::<_, Option<i64>>(at).map(Option::unwrap_or_default);
-        Ok(look(database)?.query_row(&sql, [], |row| {
-            Ok(Tally {
-                done: number(row, 0)?,
-                dead: number(row, 1)?,
-                held: number(row, 2)?,
-                waiting: number(row, 3)?,
-            })
-        })?)
+    pub fn of(ground: &Ground) -> Result<Tally, DemoError> {
+        let mut look = ground.look()?;
+        let mut tally = Tally::default();
+        for (table, kinds) in
+            ON_BOTH.iter().chain(if matches!(ground, Ground::File(_)) { ON_FILES } else { &[] })
+        {
+            let count = |sql: &str| format!("SELECT count(*) FROM {table} WHERE {sql}");
+            let [done, dead, held, waiting] = kinds;
+            tally.done += look.count(&count(done))?;
+            tally.dead += look.count(&count(dead))?;
+            tally.held += look.count(&count(held))?;
+            tally.waiting += look.count(&count(waiting))?;
+        }
+        Ok(tally)
     }
 }
+
+/// Per table what is done, given up, held and waiting.
+type Kinds = (&'static str, [&'static str; 4]);
+
+const NONE: &str = "1 = 0";
+
+const ON_BOTH: &[Kinds] = &[
+    (
+        "executor_jobs",
+        [
+            "status = 'succeeded'",
+            "status = 'dead'",
+            "status = 'running'",
+            "status IN ('queued', 'retry_scheduled')",
+        ],
+    ),
+    ("tasks", ["status = 'completed'", "status = 'failed'", "status = 'claimed'", "status = 'pending'"]),
+    (
+        "tasker_tasks",
+        ["complete", NONE, "claimed_by IS NOT NULL AND NOT complete", "claimed_by IS NULL AND NOT complete"],
+    ),
+];
+
+const ON_FILES: &[Kinds] = &[
+    (
+        "merge_queue",
+        [
+            "status = 'merged'",
+            "status IN ('failed_terminal', 'cancelled')",
+            "agent_id IS NOT NULL",
+            "status IN ('pending', 'failed_retryable')",
+        ],
+    ),
+    ("task_claims", [NONE, NONE, "1 = 1", NONE]),
+    ("locks", [NONE, NONE, "1 = 1", NONE]),
+];
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

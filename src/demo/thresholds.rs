@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::DemoError;
+use super::folder::Server;
 
 /// How long the systems let somebody hold something.
 pub const CLAIM: Duration = Duration::from_secs(6);
@@ -24,30 +25,43 @@ warn_before  = "3500ms"
 silent_after = "6s"
 orphan_after = "5s"
 
-# Merges, in whatever state.
+"#;
+
+const MERGES: &str = r#"# Merges, in whatever state.
 [source.fleet.board.entry]
 ttl = "8s"
 
 [source.fleet.board.entry.kind.claimed]
 ttl = "8s"
 
-# Jobs by type.
 "#;
 
-/// The config for a demo in this folder.
-pub fn config(folder: &Path) -> Result<String, DemoError> {
+/// The config for a demo in this folder, with its database there or on a server.
+pub fn config(folder: &Path, server: Option<&Server>) -> Result<String, DemoError> {
     let quoted = |path: &Path| match path.to_str() {
         Some(text) => Ok(toml::Value::from(text).to_string()),
         None => Err(DemoError::NotText(path.into())),
     };
     let profile = |name: &str| quoted(&folder.join("profiles").join(name));
-    let mut text = format!(
-        "# The thresholds of a claimtop demo: its workers live in seconds.\n\n[source.fleet]\nat = {}\n\
-         profiles = [\"coordination\", \"executor-jobs\", {}, \"finalization\", {}]\n{LIMITS}",
-        quoted(&folder.join("demo.db"))?,
-        profile(MERGE_PROFILE)?,
-        profile(TASK_PROFILE)?,
-    );
+    let mut text =
+        "# The thresholds of a claimtop demo: its workers live in seconds.\n\n[source.fleet]\n".to_owned();
+    let tasks = profile(TASK_PROFILE)?;
+    match server {
+        None => text.push_str(&format!(
+            "at = {}\nprofiles = [\"coordination\", \"executor-jobs\", {}, \"finalization\", {tasks}]\n\
+             {LIMITS}{MERGES}",
+            quoted(&folder.join("demo.db"))?,
+            profile(MERGE_PROFILE)?,
+        )),
+        Some(server) => {
+            text.push_str(&format!("at = {}\n", toml::Value::from(server.at.as_str())));
+            if let Some(command) = &server.password_command {
+                text.push_str(&format!("password_command = {}\n", toml::Value::from(command.as_str())));
+            }
+            text.push_str(&format!("profiles = [\"executor-jobs\", \"finalization\", {tasks}]\n{LIMITS}"));
+        }
+    }
+    text.push_str("# Jobs by type.\n");
     for kind in JOB_KINDS {
         text.push_str(&format!("[source.fleet.board.job.kind.\"{kind}\"]\nttl = \"{}s\"\n\n", JOB.as_secs()));
     }
@@ -78,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_config_is_one_and_quotes_its_folder() {
-        let text = config(Path::new("/tmp/a \"b\"\\c")).unwrap();
+        let text = config(Path::new("/tmp/a \"b\"\\c"), None).unwrap();
         let config = Config::parse(&text).unwrap();
         assert_eq!(config.source["fleet"].at.0, "/tmp/a \"b\"\\c/demo.db");
         assert_eq!(config.source["fleet"].board["job"].kind.len(), JOB_KINDS.len());

@@ -6,14 +6,14 @@ mod finalization;
 mod merge_queue;
 mod task_queue;
 
-use rusqlite::{Connection, OpenFlags};
-use std::path::Path;
 use std::time::Duration;
 
 use super::dice::Dice;
 use super::error::DemoError;
+use super::ground::Ground;
 use super::leash::Leash;
 use super::life::{Character, Life};
+use super::look;
 use crate::domain::time::Span;
 use crate::reference::System;
 use crate::worker::{Database, WorkerError};
@@ -58,23 +58,23 @@ pub enum Ending {
 const LEFT_ALONE: Span = Span::seconds(25);
 
 /// Practises the trade of the character's system until the parent is gone.
-pub fn practise(database: &Path, leash: Leash, character: Character) -> Result<(), DemoError> {
-    let open = || Database::open(database);
+pub fn practise(ground: &Ground, leash: Leash, character: Character) -> Result<(), DemoError> {
     let life = Life::new(leash, &character);
-    match character.post.system {
-        System::Coordination => life.live(coordination::Agent::new(open()?, look(database)?, &character)),
-        System::ExecutorJobs => life.live(executor_jobs::Executor::new(open()?, &character)),
-        System::MergeQueue => life.live(merge_queue::Merger::new(open()?)?),
-        System::Finalization => life.live(finalization::Processor::new(open()?, look(database)?, &character)),
-        System::TaskQueue => life.live(task_queue::Hand::new(open()?, &character)?),
+    match (character.post.system, ground) {
+        (System::ExecutorJobs, _) => life.live(executor_jobs::Executor::new(ground.jobs(&[])?, &character)),
+        (System::Finalization, _) => {
+            life.live(finalization::Processor::new(ground.finalization()?, ground.look()?, &character))
+        }
+        (System::TaskQueue, _) => life.live(task_queue::Hand::new(ground.tasks()?, &character)?),
+        (System::Coordination, Ground::File(path)) => {
+            life.live(coordination::Agent::new(Database::open(path)?, look::file(path)?, &character))
+        }
+        (System::MergeQueue, Ground::File(path)) => {
+            life.live(merge_queue::Merger::new(Database::open(path)?)?)
+        }
+        // These are on files only, and so is the crew that serves them.
+        (System::Coordination | System::MergeQueue, Ground::Server(_)) => Ok(()),
     }
-}
-
-/// A connection for looking at what there is to do.
-pub fn look(database: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
-    Ok(connection)
 }
 
 fn span(time: Duration) -> Span {

@@ -1,4 +1,4 @@
-//! Where a worker takes its time from: the system, or a test's hand.
+//! Where a worker takes its time from: the system (on PostgreSQL the database's), or a test's hand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -26,6 +26,11 @@ impl Clock {
             None => clock(),
             Some(set) => Moment::from_micros(set.load(Ordering::SeqCst)).unwrap_or(Moment::LATEST),
         }
+    }
+
+    /// The time of a standing clock; the system's has none of its own.
+    pub(super) fn set_to(&self) -> Option<Moment> {
+        self.0.as_ref().map(|_| self.now())
     }
 
     /// Moves a standing clock; the system's goes its own way.

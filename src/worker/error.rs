@@ -6,6 +6,9 @@
 use std::path::PathBuf;
 use thiserror::Error;
 
+use crate::store::StoreError;
+use crate::store::postgres::PgError;
+
 #[derive(Debug, Error)]
 pub enum WorkerError {
     #[error("{path}: {source}", path = path.display())]
@@ -14,6 +17,12 @@ pub enum WorkerError {
     Busy { waited_ms: u128 },
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Connect(#[from] StoreError),
+    #[error("{0}")]
+    Server(#[from] PgError),
+    #[error("{0}; whether it was done is not known, look again before it is repeated")]
+    Unknown(PgError),
     /// An argument that the system does not accept, with what it accepts.
     #[error("{0}")]
     Invalid(String),

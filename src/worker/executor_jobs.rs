@@ -19,14 +19,16 @@
 
 mod backoff;
 mod job;
+mod operations;
 mod reclaim;
 mod runs;
-mod settle;
+pub(super) mod settle;
 mod stamp;
 mod ttl;
 
 pub use backoff::backoff;
 pub use job::{Enqueued, Job, NewJob};
+pub use operations::Operations;
 pub use reclaim::{Reclaimed, ReclaimedJob};
 pub use settle::{Failed, Settled};
 pub use ttl::Ttls;
@@ -70,11 +72,7 @@ impl ExecutorJobs {
             let Some(id) = due(transaction, now, &types)? else { return Ok(None) };
             let job = take(transaction, now, &id, worker)?;
             runs::start(transaction, now, &job, worker)?;
-            events.push(Event::ClaimAcquired {
-                task_id: id,
-                session_id: worker.into(),
-                expires_at: ttls.of(&job.kind).map(|ttl| millis(now.plus(ttl))),
-            });
+            events.push(acquired(&job, worker, ttls));
             Ok(Some(job))
         })
     }
@@ -91,11 +89,7 @@ impl ExecutorJobs {
                 .query_row(params![id, worker, now.rfc3339()], |row| row.get(0))
                 .optional()?;
             let Some(kind) = kind else { return Ok(Settled::NotOwner) };
-            events.push(Event::ClaimExtended {
-                task_id: id.into(),
-                session_id: worker.into(),
-                expires_at: ttls.of(&kind).map(|ttl| millis(now.plus(ttl))),
-            });
+            events.push(extended(id, &kind, worker, ttls, now));
             Ok(Settled::Done)
         })
     }
@@ -150,14 +144,30 @@ fn take(transaction: &Transaction<'_>, now: Moment, id: &str, worker: &str) -> R
     Ok(row)
 }
 
+pub(super) fn acquired(job: &Job, worker: &str, ttls: &Ttls) -> Event {
+    Event::ClaimAcquired {
+        task_id: job.id.clone(),
+        session_id: worker.into(),
+        expires_at: ttls.of(&job.kind).map(|ttl| millis(job.claimed_at.plus(ttl))),
+    }
+}
+
+pub(super) fn extended(id: &str, kind: &str, worker: &str, ttls: &Ttls, now: Moment) -> Event {
+    Event::ClaimExtended {
+        task_id: id.into(),
+        session_id: worker.into(),
+        expires_at: ttls.of(kind).map(|ttl| millis(now.plus(ttl))),
+    }
+}
+
 /// A claim whose holder nobody can name could never be kept, nor taken away for a reason.
-fn named(worker: &str) -> Result<(), WorkerError> {
+pub(super) fn named(worker: &str) -> Result<(), WorkerError> {
     if worker.trim().is_empty() {
         return Err(WorkerError::Invalid("a worker needs a name".into()));
     }
     Ok(())
 }
 
-fn millis(moment: Moment) -> i64 {
+pub(super) fn millis(moment: Moment) -> i64 {
     moment.micros().div_euclid(1_000)
 }

@@ -15,18 +15,22 @@
 //!   leaves a claim that its owner does not know of. Here extend either extends or changes nothing.
 //! - Its extend counts as an attempt to claim as well; here each has its own counters.
 
+pub(super) mod attempt;
 mod metrics;
+mod operations;
 mod outcome;
-mod row;
+pub(super) mod row;
 mod tasks;
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Transaction, params};
 use std::time::Instant;
 
 pub use metrics::{Counter, Histogram, Metrics, Reason};
+pub use operations::Operations;
 pub use outcome::{Completion, Outcome};
 pub use tasks::StepEnd;
 
+use self::attempt::Attempt;
 use self::row::{Row, text};
 use super::{Database, Event, WorkerError};
 use crate::domain::time::{Moment, Span};
@@ -65,9 +69,9 @@ impl Finalization {
         let started = Instant::now();
         let outcome = self.database.change(|transaction, now, events| {
             let row = Row::find(transaction, task)?;
-            let outcome = decide(transaction, row.as_ref(), task, processor, seconds, now)?;
+            let outcome = decide(row.as_ref(), processor, seconds, now);
             apply(transaction, row.as_ref(), &outcome, &Claimant { task, processor, seconds, now }, events)?;
-            record(transaction, task, processor, &outcome, row.as_ref(), now)?;
+            insert(transaction, &Attempt::to_claim(&outcome, row.as_ref(), processor), task, processor, now)?;
             Ok(outcome)
         })?;
         self.metrics.claimed(&outcome, started.elapsed());
@@ -85,14 +89,7 @@ impl Finalization {
             if let Some(until) = until {
                 extend_row(transaction, task, processor, until, now, events)?;
             }
-            let message = if until.is_some() { outcome::EXTENDED } else { "Failed to extend claim" };
-            let attempt = Attempt {
-                claimed: until.is_some(),
-                holder: row.as_ref().and_then(|row| row.claimed_by.as_deref()),
-                state: row.as_ref().and_then(|row| row.state.as_deref()),
-                message,
-            };
-            attempt.insert(transaction, task, processor, now)?;
+            insert(transaction, &Attempt::to_extend(until, row.as_ref()), task, processor, now)?;
             Ok(until.is_some())
         })?;
         self.metrics.extended(extended, started.elapsed());
@@ -138,7 +135,7 @@ impl Finalization {
     }
 }
 
-fn named(processor: &str) -> Result<(), WorkerError> {
+pub(super) fn named(processor: &str) -> Result<(), WorkerError> {
     match processor {
         "" => Err(WorkerError::Invalid("a processor needs a name".into())),
         _ => Ok(()),
@@ -146,7 +143,7 @@ fn named(processor: &str) -> Result<(), WorkerError> {
 }
 
 /// The row counts whole seconds; a timeout it cannot hold is refused, not rounded.
-fn whole_seconds(timeout: Span) -> Result<i64, WorkerError> {
+pub(super) fn whole_seconds(timeout: Span) -> Result<i64, WorkerError> {
     let seconds = timeout.as_millis() / 1_000;
     if seconds < 1 || Span::seconds(seconds) != timeout || i32::try_from(seconds).is_err() {
         let message = format!("a claim's timeout is a whole number of seconds from 1 on, not {timeout}");
@@ -156,29 +153,22 @@ fn whole_seconds(timeout: Span) -> Result<i64, WorkerError> {
 }
 
 /// The document's questions in the document's order.
-fn decide(
-    connection: &Connection,
-    row: Option<&Row>,
-    task: &str,
-    processor: &str,
-    seconds: i64,
-    now: Moment,
-) -> Result<Outcome, WorkerError> {
-    let Some(row) = row else { return Ok(Outcome::NotFound) };
+pub(super) fn decide(row: Option<&Row>, processor: &str, seconds: i64, now: Moment) -> Outcome {
+    let Some(row) = row else { return Outcome::NotFound };
     if row.complete {
-        return Ok(Outcome::AlreadyComplete);
+        return Outcome::AlreadyComplete;
     }
-    if !tasks::has_ended_step(connection, task)? {
-        return Ok(Outcome::NotReady);
+    if !row.has_ended_step {
+        return Outcome::NotReady;
     }
     if let Some(until) = row.extended(processor, now) {
-        return Ok(Outcome::Extended { until });
+        return Outcome::Extended { until };
     }
     match &row.claimed_by {
         Some(by) if by != processor && !row.is_over(now) => {
-            Ok(Outcome::AlreadyClaimed { by: by.clone(), until: row.until() })
+            Outcome::AlreadyClaimed { by: by.clone(), until: row.until() }
         }
-        Some(_) | None => Ok(Outcome::Claimed { until: now.plus(Span::seconds(seconds)) }),
+        Some(_) | None => Outcome::Claimed { until: now.plus(Span::seconds(seconds)) },
     }
 }
 
@@ -203,11 +193,7 @@ fn apply(
                        updated_at = ?3 WHERE task_uuid = ?1";
             transaction.prepare_cached(sql)?.execute(params![task, processor, text(now), seconds])?;
             events.extend(row.and_then(|row| row.expired(task, now)));
-            events.push(Event::ClaimAcquired {
-                task_id: task.into(),
-                session_id: processor.into(),
-                expires_at: Some(until.micros().div_euclid(1_000)),
-            });
+            events.push(acquired(task, processor, *until));
             Ok(())
         }
         Outcome::Extended { until } => extend_row(transaction, task, processor, *until, now, events),
@@ -228,58 +214,40 @@ fn extend_row(
     let sql = "UPDATE tasker_tasks SET claimed_at = ?3, updated_at = ?3
                WHERE task_uuid = ?1 AND claimed_by = ?2";
     transaction.prepare_cached(sql)?.execute(params![task, processor, text(now)])?;
-    events.push(Event::ClaimExtended {
-        task_id: task.into(),
-        session_id: processor.into(),
-        expires_at: Some(until.micros().div_euclid(1_000)),
-    });
+    events.push(extended(task, processor, until));
     Ok(())
 }
 
-fn record(
+pub(super) fn acquired(task: &str, processor: &str, until: Moment) -> Event {
+    let expires_at = Some(until.micros().div_euclid(1_000));
+    Event::ClaimAcquired { task_id: task.into(), session_id: processor.into(), expires_at }
+}
+
+pub(super) fn extended(task: &str, processor: &str, until: Moment) -> Event {
+    let expires_at = Some(until.micros().div_euclid(1_000));
+    Event::ClaimExtended { task_id: task.into(), session_id: processor.into(), expires_at }
+}
+
+/// Adds a row to `tasker_finalization_attempts`.
+fn insert(
     transaction: &Transaction<'_>,
+    attempt: &Attempt<'_>,
     task: &str,
     processor: &str,
-    outcome: &Outcome,
-    row: Option<&Row>,
     now: Moment,
 ) -> Result<(), WorkerError> {
-    let holder = match outcome {
-        // The document names the claimant itself as the holder once it has the claim.
-        Outcome::Claimed { .. } | Outcome::Extended { .. } => Some(processor),
-        Outcome::AlreadyClaimed { by, .. } => Some(by.as_str()),
-        Outcome::AlreadyComplete | Outcome::NotReady | Outcome::NotFound => None,
-    };
-    let state = match outcome {
-        Outcome::NotFound => Some("not_found"),
-        Outcome::AlreadyComplete => Some("complete"),
-        _ => row.and_then(|row| row.state.as_deref()),
-    };
-    let attempt = Attempt { claimed: outcome.is_claimed(), holder, state, message: outcome.message() };
-    attempt.insert(transaction, task, processor, now)
-}
-
-/// A row of `tasker_finalization_attempts`.
-struct Attempt<'a> {
-    claimed: bool,
-    holder: Option<&'a str>,
-    state: Option<&'a str>,
-    message: &'a str,
-}
-
-impl Attempt<'_> {
-    fn insert(
-        &self,
-        transaction: &Transaction<'_>,
-        task: &str,
-        processor: &str,
-        now: Moment,
-    ) -> Result<(), WorkerError> {
-        let sql = "INSERT INTO tasker_finalization_attempts (task_uuid, processor_id, claimed,
-                     already_claimed_by, task_state, message, attempted_at)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let values = params![task, processor, self.claimed, self.holder, self.state, self.message, text(now)];
-        transaction.prepare_cached(sql)?.execute(values)?;
-        Ok(())
-    }
+    let sql = "INSERT INTO tasker_finalization_attempts (task_uuid, processor_id, claimed,
+                 already_claimed_by, task_state, message, attempted_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let Attempt { claimed, holder, state, message } = attempt;
+    transaction.prepare_cached(sql)?.execute(params![
+        task,
+        processor,
+        claimed,
+        holder,
+        state,
+        message,
+        text(now)
+    ])?;
+    Ok(())
 }

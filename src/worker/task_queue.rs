@@ -23,18 +23,20 @@
 //! - Its targets call for an index and its claim without a type filter cannot use the one it names;
 //!   here the claim asks the index once per type.
 
-mod add;
-mod claim;
-mod log;
-mod settle;
-mod task;
+pub(super) mod add;
+pub(super) mod claim;
+pub(super) mod log;
+mod operations;
+pub(super) mod settle;
+pub(super) mod task;
 mod worker_id;
-mod workers;
+pub(super) mod workers;
 
 use super::Database;
 
 pub use add::{Enqueued, NewTask};
 pub use claim::{Claim, Order, Wanted};
+pub use operations::Operations;
 pub use settle::{Completion, Failure, Refusal, Retry};
 pub use task::{Status, Task};
 pub use worker_id::WorkerId;

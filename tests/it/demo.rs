@@ -4,6 +4,7 @@
 
 mod endings;
 mod keeping;
+mod on_postgres;
 mod screen;
 mod trouble;
 

@@ -244,14 +244,6 @@ fn what_cannot_be_a_database_is_said() {
 }
 
 #[test]
-fn postgres_is_honestly_not_there_yet() {
-    let output = init(Path::new("postgres://ann:s3cret@db.example/app"), &[]);
-    assert_eq!(output.status.code(), Some(3));
-    let said = stderr(&output);
-    assert!(said.contains("not supported by this version") && !said.contains("s3cret"), "{said}");
-}
-
-#[test]
 fn an_unknown_system_is_answered_with_the_five() {
     let (_folder, path) = folder();
     let output = claimtop(&["init", "--system", "cordination"], &path);

@@ -18,7 +18,7 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("sweep", &["domain", "events", "recovery", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
     ("serve", &["metrics", "recovery", "serve", "store"]),
-    ("reference", &[]),
+    ("reference", &["domain", "store"]),
     ("worker", &["domain", "liveness", "reference", "store", "worker"]),
     ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),
     ("doctor", &["doctor", "domain", "profile", "recovery", "store"]),

@@ -15,6 +15,7 @@ mod events;
 mod failures;
 mod hostile;
 mod init;
+mod init_postgres;
 mod invented;
 mod layers;
 mod liveness;

@@ -3,6 +3,8 @@
 mod coordination;
 mod executor_jobs;
 mod finalization;
+mod fleet_on_postgres;
+mod ground;
 mod killed;
 mod merge_queue;
 mod processes;

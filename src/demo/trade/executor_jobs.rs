@@ -6,18 +6,18 @@ use super::{Ending, Renewed, Trade};
 use crate::demo::dice::Dice;
 use crate::demo::life::Character;
 use crate::demo::thresholds::JOB;
-use crate::worker::executor_jobs::{ExecutorJobs, Job, Settled};
-use crate::worker::{Database, WorkerError};
+use crate::worker::WorkerError;
+use crate::worker::executor_jobs::{Job, Operations, Settled};
 
 pub struct Executor {
-    jobs: ExecutorJobs,
+    jobs: Box<dyn Operations>,
     name: String,
 }
 
 impl Executor {
-    pub fn new(database: Database, character: &Character) -> Executor {
+    pub fn new(jobs: Box<dyn Operations>, character: &Character) -> Executor {
         let name = format!("executor-{}-{}", character.number, std::process::id());
-        Executor { jobs: ExecutorJobs::new(database), name }
+        Executor { jobs, name }
     }
 }
 

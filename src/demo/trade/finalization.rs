@@ -1,35 +1,42 @@
 //! A processor that finalizes orders whose steps have ended.
 
-use rusqlite::{Connection, OptionalExtension, params};
 use std::time::Duration;
 
 use super::{Ending, LEFT_ALONE, Renewed, Trade, span};
 use crate::demo::dice::Dice;
 use crate::demo::life::Character;
+use crate::demo::look::Look;
 use crate::demo::thresholds::CLAIM;
-use crate::worker::finalization::Finalization;
-use crate::worker::{Database, WorkerError};
+use crate::worker::WorkerError;
+use crate::worker::finalization::Operations;
 
 pub struct Processor {
-    finalization: Finalization,
-    look: Connection,
+    finalization: Box<dyn Operations>,
+    look: Look,
     name: String,
 }
 
 impl Processor {
-    pub fn new(database: Database, look: Connection, character: &Character) -> Processor {
+    pub fn new(finalization: Box<dyn Operations>, look: Look, character: &Character) -> Processor {
         let name = format!("processor-{}-{}", character.number, std::process::id());
-        Processor { finalization: Finalization::new(database), look, name }
+        Processor { finalization, look, name }
     }
 
     /// The oldest that nobody holds, or somebody who let it expire long ago.
-    fn waiting(&self) -> Result<Option<String>, WorkerError> {
-        let sql = "SELECT task_uuid FROM tasker_tasks WHERE NOT complete AND (claimed_by IS NULL
-                     OR unixepoch(claimed_at) + claim_timeout_seconds + ?1 < unixepoch('now'))
-                   ORDER BY created_at LIMIT 1";
+    fn waiting(&mut self) -> Result<Option<String>, WorkerError> {
         let patience = LEFT_ALONE.as_millis() / 1_000;
-        let mut statement = self.look.prepare_cached(sql)?;
-        Ok(statement.query_row(params![patience], |row| row.get(0)).optional()?)
+        let oldest = |uuid: &str, over: &str| {
+            format!(
+                "SELECT {uuid} FROM tasker_tasks WHERE NOT complete AND (claimed_by IS NULL OR {over})
+                 ORDER BY created_at LIMIT 1"
+            )
+        };
+        let on_sqlite =
+            format!("unixepoch(claimed_at) + claim_timeout_seconds + {patience} < unixepoch('now')");
+        let on_postgres = format!(
+            "claimed_at + make_interval(secs => claim_timeout_seconds + {patience}) < now() AT TIME ZONE 'utc'"
+        );
+        self.look.first(&oldest("task_uuid", &on_sqlite), &oldest("task_uuid::text", &on_postgres))
     }
 }
 

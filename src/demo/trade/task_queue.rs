@@ -7,19 +7,19 @@ use super::{Ending, Renewed, Trade};
 use crate::demo::dice::Dice;
 use crate::demo::life::Character;
 use crate::demo::thresholds::CLAIM;
-use crate::worker::task_queue::{Order, Retry, Task, TaskQueue, Vitals, Wanted, WorkerId};
-use crate::worker::{Database, WorkerError};
+use crate::worker::WorkerError;
+use crate::worker::task_queue::{Operations, Order, Retry, Task, Vitals, Wanted, WorkerId};
 
 pub struct Hand {
-    queue: TaskQueue,
+    queue: Box<dyn Operations>,
     id: WorkerId,
     processed: u64,
 }
 
 impl Hand {
-    pub fn new(database: Database, character: &Character) -> Result<Hand, WorkerError> {
+    pub fn new(queue: Box<dyn Operations>, character: &Character) -> Result<Hand, WorkerError> {
         let id = WorkerId::new(&format!("worker-{}-{}", character.number, std::process::id()))?;
-        Ok(Hand { queue: TaskQueue::new(database), id, processed: 0 })
+        Ok(Hand { queue, id, processed: 0 })
     }
 }
 

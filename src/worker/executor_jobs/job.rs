@@ -36,7 +36,7 @@ impl NewJob {
         NewJob { max_attempts, ..self }
     }
 
-    pub(super) fn validate(&self) -> Result<(), WorkerError> {
+    pub(in crate::worker) fn validate(&self) -> Result<(), WorkerError> {
         if self.kind.trim().is_empty() {
             return Err(WorkerError::Invalid("a job needs a type".into()));
         }

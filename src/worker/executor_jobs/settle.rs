@@ -36,6 +36,13 @@ pub struct Held {
     pub locked_at: Option<Moment>,
 }
 
+impl Held {
+    /// When it is due again if it fails now, as it can be read back: SQLite's column keeps milliseconds.
+    pub fn retried_at(&self, now: Moment) -> Moment {
+        now.plus(backoff(&self.kind, self.attempts)).floor(Span::millis(1))
+    }
+}
+
 pub fn succeed(
     transaction: &Transaction<'_>,
     now: Moment,
@@ -67,8 +74,7 @@ pub fn fail(
         events.push(released(&held, worker, "dead", now));
         return Ok(Failed::Dead);
     }
-    // As it can be read back: the column keeps milliseconds.
-    let run_at = now.plus(backoff(&held.kind, held.attempts)).floor(Span::millis(1));
+    let run_at = held.retried_at(now);
     let sql = "UPDATE executor_jobs SET status = 'retry_scheduled', run_at = ?2, last_error = ?3,
                  locked_at = NULL, locked_by = NULL, updated_at = ?4 WHERE id = ?1";
     transaction.prepare_cached(sql)?.execute(params![id, run_at.rfc3339(), error, now.rfc3339()])?;
@@ -120,7 +126,7 @@ fn held(transaction: &Transaction<'_>, id: &str, worker: &str) -> Result<Option<
     Ok(held.optional()?)
 }
 
-fn released(held: &Held, worker: &str, reason: &str, now: Moment) -> Event {
+pub fn released(held: &Held, worker: &str, reason: &str, now: Moment) -> Event {
     let since = held.locked_at.unwrap_or(now);
     Event::ClaimReleased {
         task_id: held.id.clone(),

@@ -99,7 +99,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn claimed(&mut self, outcome: &Outcome, elapsed: Duration) {
+    pub(in crate::worker) fn claimed(&mut self, outcome: &Outcome, elapsed: Duration) {
         self.claim_duration.observe(elapsed);
         match outcome.reason() {
             None => self.claim_success += 1,
@@ -107,7 +107,7 @@ impl Metrics {
         }
     }
 
-    pub(super) fn released(&mut self, released: bool, elapsed: Duration) {
+    pub(in crate::worker) fn released(&mut self, released: bool, elapsed: Duration) {
         self.release_duration.observe(elapsed);
         match released {
             true => self.release_success += 1,
@@ -115,7 +115,7 @@ impl Metrics {
         }
     }
 
-    pub(super) fn extended(&mut self, extended: bool, elapsed: Duration) {
+    pub(in crate::worker) fn extended(&mut self, extended: bool, elapsed: Duration) {
         self.extend_duration.observe(elapsed);
         match extended {
             true => self.extend_success += 1,

@@ -7,21 +7,25 @@ use rusqlite::{Connection, OptionalExtension};
 use super::super::{Event, WorkerError};
 use crate::domain::time::{Moment, Span};
 
-pub(super) struct Row {
-    pub(super) complete: bool,
-    pub(super) claimed_by: Option<String>,
+pub(in crate::worker) struct Row {
+    pub(in crate::worker) complete: bool,
+    pub(in crate::worker) claimed_by: Option<String>,
     /// Absent also where the row holds no time that can be read.
-    claimed_at: Option<Moment>,
-    timeout: Option<Span>,
+    pub(in crate::worker) claimed_at: Option<Moment>,
+    pub(in crate::worker) timeout: Option<Span>,
     /// The newest transition's state.
-    pub(super) state: Option<String>,
+    pub(in crate::worker) state: Option<String>,
+    /// Whether a step has completed or failed.
+    pub(in crate::worker) has_ended_step: bool,
 }
 
 impl Row {
-    pub(super) fn find(connection: &Connection, task: &str) -> Result<Option<Row>, WorkerError> {
+    pub(in crate::worker) fn find(connection: &Connection, task: &str) -> Result<Option<Row>, WorkerError> {
         let sql = "SELECT t.complete, t.claimed_by, t.claimed_at, t.claim_timeout_seconds,
                      (SELECT n.to_state FROM tasker_task_transitions n
-                      WHERE n.task_uuid = t.task_uuid AND n.most_recent = 1)
+                      WHERE n.task_uuid = t.task_uuid AND n.most_recent = 1),
+                     EXISTS (SELECT 1 FROM tasker_workflow_steps s
+                             WHERE s.task_uuid = t.task_uuid AND s.state IN ('completed', 'failed'))
                    FROM tasker_tasks t WHERE t.task_uuid = ?1";
         let mut statement = connection.prepare_cached(sql)?;
         let row = statement.query_row([task], |row| {
@@ -31,31 +35,32 @@ impl Row {
                 claimed_at: moment(&row.get(2)?),
                 timeout: seconds(&row.get(3)?),
                 state: row.get(4)?,
+                has_ended_step: row.get(5)?,
             })
         });
         Ok(row.optional()?)
     }
 
-    pub(super) fn until(&self) -> Option<Moment> {
+    pub(in crate::worker) fn until(&self) -> Option<Moment> {
         Some(self.claimed_at?.plus(self.timeout?))
     }
 
     /// Whether the claim's time is over: strictly, at its very end it still holds. What cannot be read
     /// is never over, or a typing error would hand a task to two.
-    pub(super) fn is_over(&self, now: Moment) -> bool {
+    pub(in crate::worker) fn is_over(&self, now: Moment) -> bool {
         self.until().is_some_and(|until| until < now)
     }
 
     /// Until when the claim would hold if `processor` extended it now; `None` if it is not its own or
     /// is over.
-    pub(super) fn extended(&self, processor: &str, now: Moment) -> Option<Moment> {
+    pub(in crate::worker) fn extended(&self, processor: &str, now: Moment) -> Option<Moment> {
         let own = self.claimed_by.as_deref() == Some(processor) && self.until().is_some();
         let timeout = self.timeout.filter(|_| own && !self.is_over(now))?;
         Some(now.plus(timeout))
     }
 
     /// The word that the claim in this row ran out, for whoever takes it over.
-    pub(super) fn expired(&self, task: &str, now: Moment) -> Option<Event> {
+    pub(in crate::worker) fn expired(&self, task: &str, now: Moment) -> Option<Event> {
         let until = self.until()?;
         Some(Event::ClaimExpired {
             task_id: task.into(),
@@ -65,7 +70,13 @@ impl Row {
         })
     }
 
-    pub(super) fn released(&self, task: &str, processor: &str, reason: &str, now: Moment) -> Event {
+    pub(in crate::worker) fn released(
+        &self,
+        task: &str,
+        processor: &str,
+        reason: &str,
+        now: Moment,
+    ) -> Event {
         Event::ClaimReleased {
             task_id: task.into(),
             session_id: processor.into(),
@@ -91,7 +102,7 @@ fn seconds(value: &SqlValue) -> Option<Span> {
 
 /// A time as these tables write it: like PostgreSQL's `timestamp`, with all its microseconds, so that
 /// nothing is lost between two claims of the same second.
-pub(super) fn text(moment: Moment) -> String {
+pub(in crate::worker) fn text(moment: Moment) -> String {
     let time = DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
     time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }

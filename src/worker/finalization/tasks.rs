@@ -1,6 +1,6 @@
 //! The tasks and steps that come before finalization: as little of them as a claim needs.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::super::WorkerError;
 use super::Finalization;
@@ -12,6 +12,15 @@ use crate::domain::time::Moment;
 pub enum StepEnd {
     Completed,
     Failed,
+}
+
+impl StepEnd {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepEnd::Completed => "completed",
+            StepEnd::Failed => "failed",
+        }
+    }
 }
 
 impl Finalization {
@@ -40,22 +49,13 @@ impl Finalization {
 
     /// Ends a step; `false` if it is unknown or has ended before.
     pub fn end_step(&mut self, step: &str, end: StepEnd) -> Result<bool, WorkerError> {
-        let state = match end {
-            StepEnd::Completed => "completed",
-            StepEnd::Failed => "failed",
-        };
+        let state = end.as_str();
         self.database.change(|transaction, now, _| {
             let sql = "UPDATE tasker_workflow_steps SET state = ?2, updated_at = ?3
                        WHERE workflow_step_uuid = ?1 AND state IN ('pending', 'in_progress')";
             Ok(transaction.prepare_cached(sql)?.execute(params![step, state, text(now)])? > 0)
         })
     }
-}
-
-pub(super) fn has_ended_step(connection: &Connection, task: &str) -> Result<bool, WorkerError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM tasker_workflow_steps
-               WHERE task_uuid = ?1 AND state IN ('completed', 'failed'))";
-    Ok(connection.prepare_cached(sql)?.query_row([task], |row| row.get(0))?)
 }
 
 /// Records the task's next state as the newest.

@@ -22,7 +22,11 @@ pub fn is_worth_it(error: &WorkerError) -> bool {
             error.sqlite_error_code(),
             Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
         ),
-        WorkerError::Open { .. } | WorkerError::Invalid(_) => false,
+        WorkerError::Open { .. }
+        | WorkerError::Invalid(_)
+        | WorkerError::Connect(_)
+        | WorkerError::Server(_)
+        | WorkerError::Unknown(_) => false,
     }
 }
 

@@ -29,6 +29,26 @@ impl<'a> NewTask<'a> {
     }
 }
 
+impl NewTask<'_> {
+    pub(in crate::worker) fn validate(&self) -> Result<(), WorkerError> {
+        if self.dedupe_key.is_some_and(|key| key.len() > LONGEST_KEY) {
+            return Err(WorkerError::Invalid(format!("a dedupe key has at most {LONGEST_KEY} bytes")));
+        }
+        if self.max_attempts < 1 {
+            return Err(WorkerError::Invalid("a task has at least one attempt".into()));
+        }
+        Ok(())
+    }
+}
+
+/// A type that nobody can name is nobody's.
+pub(in crate::worker) fn named(name: &str) -> Result<(), WorkerError> {
+    match name {
+        "" => Err(WorkerError::Invalid("a type needs a name".into())),
+        _ => Ok(()),
+    }
+}
+
 /// What became of a new task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
@@ -50,9 +70,7 @@ impl TaskQueue {
         version: &str,
         param_schema: Option<&Json>,
     ) -> Result<i64, WorkerError> {
-        if name.is_empty() {
-            return Err(WorkerError::Invalid("a type needs a name".into()));
-        }
+        named(name)?;
         let schema = param_schema.map(Json::to_string);
         self.database.change(|transaction, now, _| {
             let sql = "INSERT INTO task_types (name, version, param_schema, created_at, updated_at)
@@ -67,12 +85,7 @@ impl TaskQueue {
 
     /// Adds a task, once per dedupe key.
     pub fn enqueue(&mut self, task: &NewTask<'_>) -> Result<Enqueued, WorkerError> {
-        if task.dedupe_key.is_some_and(|key| key.len() > LONGEST_KEY) {
-            return Err(WorkerError::Invalid(format!("a dedupe key has at most {LONGEST_KEY} bytes")));
-        }
-        if task.max_attempts < 1 {
-            return Err(WorkerError::Invalid("a task has at least one attempt".into()));
-        }
+        task.validate()?;
         self.database.change(|transaction, now, _| add(transaction, task, now))
     }
 }

@@ -146,10 +146,11 @@ fn claimed(
     events: &mut Vec<Event>,
 ) -> Result<Claim, WorkerError> {
     write(transaction, task.id, What::Claimed, Some(worker.as_str()), "Task claimed by worker", now)?;
-    events.push(Event::ClaimAcquired {
-        task_id: task.id.to_string(),
-        session_id: worker.to_string(),
-        expires_at: None,
-    });
+    events.push(acquired(worker, &task));
     Ok(Claim::Task(Box::new(task)))
+}
+
+/// The word that a worker has a task, for as long as it reports in.
+pub(in crate::worker) fn acquired(worker: &WorkerId, task: &Task) -> Event {
+    Event::ClaimAcquired { task_id: task.id.to_string(), session_id: worker.to_string(), expires_at: None }
 }

@@ -7,7 +7,7 @@ use super::task::text;
 use crate::domain::time::Moment;
 
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(in crate::worker) enum What {
     Created,
     Claimed,
     Completed,
@@ -17,7 +17,7 @@ pub(super) enum What {
 }
 
 impl What {
-    fn as_str(self) -> &'static str {
+    pub(in crate::worker) fn as_str(self) -> &'static str {
         match self {
             What::Created => "created",
             What::Claimed => "claimed",

@@ -123,14 +123,14 @@ impl TaskQueue {
 }
 
 /// A task that the worker has.
-struct Held {
-    attempts: i64,
-    max_attempts: i64,
-    claimed_at: Option<Moment>,
+pub(in crate::worker) struct Held {
+    pub attempts: i64,
+    pub max_attempts: i64,
+    pub claimed_at: Option<Moment>,
 }
 
 impl Held {
-    fn released(&self, worker: &WorkerId, task: i64, reason: &str, now: Moment) -> Event {
+    pub fn released(&self, worker: &WorkerId, task: i64, reason: &str, now: Moment) -> Event {
         Event::ClaimReleased {
             task_id: task.to_string(),
             session_id: worker.to_string(),
@@ -154,9 +154,21 @@ fn held(
     });
     Ok(match found.optional()? {
         None => Err(Refusal::NotFound),
-        // Whose it is comes first: that a stranger's task is also over helps nobody.
-        Some((_, Some(by), _)) if by != worker.as_str() => Err(Refusal::OtherWorkers { by }),
-        Some((Status::Claimed, Some(_), held)) => Ok(held),
-        Some((status, _, _)) => Err(Refusal::WrongState { status }),
+        Some((status, by, held)) => judge(worker, status, by, held),
     })
+}
+
+/// Whether the worker has the task that was found.
+pub(in crate::worker) fn judge(
+    worker: &WorkerId,
+    status: Status,
+    by: Option<String>,
+    held: Held,
+) -> Result<Held, Refusal> {
+    match (status, by) {
+        // Whose it is comes first: that a stranger's task is also over helps nobody.
+        (_, Some(by)) if by != worker.as_str() => Err(Refusal::OtherWorkers { by }),
+        (Status::Claimed, Some(_)) => Ok(held),
+        (status, _) => Err(Refusal::WrongState { status }),
+    }
 }

@@ -28,6 +28,12 @@ impl Status {
             Status::Failed => "failed",
         }
     }
+
+    pub(in crate::worker) fn parse(text: &str) -> Result<Status, String> {
+        let all = [Status::Pending, Status::Claimed, Status::Completed, Status::Failed];
+        let found = all.into_iter().find(|status| status.as_str() == text);
+        found.ok_or_else(|| format!("{text:?} is no status of a task"))
+    }
 }
 
 impl fmt::Display for Status {
@@ -38,13 +44,7 @@ impl fmt::Display for Status {
 
 impl FromSql for Status {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Status> {
-        match value.as_str()? {
-            "pending" => Ok(Status::Pending),
-            "claimed" => Ok(Status::Claimed),
-            "completed" => Ok(Status::Completed),
-            "failed" => Ok(Status::Failed),
-            other => Err(FromSqlError::Other(format!("{other:?} is no status of a task").into())),
-        }
+        Status::parse(value.as_str()?).map_err(|sentence| FromSqlError::Other(sentence.into()))
     }
 }
 

@@ -58,6 +58,29 @@ pub struct StaleWorker {
     pub requeued: Vec<i64>,
 }
 
+impl StaleWorker {
+    /// The word that it lost its tasks.
+    pub(in crate::worker) fn orphaned(
+        &self,
+        seen: Option<Moment>,
+        now: Moment,
+    ) -> impl Iterator<Item = Event> + '_ {
+        let stale_for_ms = seen.map(|seen| now.since(seen).as_millis());
+        self.requeued.iter().map(move |task| Event::ClaimOrphaned {
+            task_id: task.to_string(),
+            session_id: self.id.clone(),
+            reason: "session_stale".into(),
+            stale_for_ms,
+        })
+    }
+}
+
+/// The word that tasks were given back, if any were.
+pub(in crate::worker) fn cleanup(stale: &[StaleWorker], now: Moment) -> Option<Event> {
+    let count = stale.iter().map(|worker| worker.requeued.len() as u64).sum();
+    (count > 0).then(|| Event::ClaimsCleanup { kind: "orphaned".into(), count, timestamp: millis(now) })
+}
+
 impl TaskQueue {
     /// Reports in; the first time makes the worker known, and one that was stale is active again.
     pub fn heartbeat(&mut self, worker: &WorkerId, vitals: &Vitals) -> Result<(), WorkerError> {
@@ -72,11 +95,7 @@ impl TaskQueue {
                        ON CONFLICT (worker_id) DO UPDATE SET status = 'active',
                          last_seen_at = excluded.last_seen_at, metadata = excluded.metadata";
             transaction.prepare_cached(sql)?.execute(params![worker.as_str(), text(now), metadata])?;
-            let (session_id, timestamp) = (worker.to_string(), millis(now));
-            events.push(match known {
-                true => Event::SessionHeartbeat { session_id, timestamp },
-                false => Event::SessionRegistered { session_id, pid: Some(i64::from(vitals.pid)), timestamp },
-            });
+            events.push(reported(worker, vitals, known, now));
             Ok(())
         })
     }
@@ -116,21 +135,22 @@ impl TaskQueue {
                 let requeued = requeue(transaction, &id, now)?;
                 let mark = "UPDATE worker_heartbeats SET status = 'stale' WHERE worker_id = ?1";
                 transaction.prepare_cached(mark)?.execute([&id])?;
-                let stale_for_ms = Moment::parse(&seen).map(|seen| now.since(seen).as_millis());
-                events.extend(requeued.iter().map(|task| Event::ClaimOrphaned {
-                    task_id: task.to_string(),
-                    session_id: id.clone(),
-                    reason: "session_stale".into(),
-                    stale_for_ms,
-                }));
-                stale.push(StaleWorker { id, requeued });
+                let worker = StaleWorker { id, requeued };
+                events.extend(worker.orphaned(Moment::parse(&seen), now));
+                stale.push(worker);
             }
-            let count = stale.iter().map(|worker| worker.requeued.len() as u64).sum();
-            if count > 0 {
-                events.push(Event::ClaimsCleanup { kind: "orphaned".into(), count, timestamp: millis(now) });
-            }
+            events.extend(cleanup(&stale, now));
             Ok(stale)
         })
+    }
+}
+
+/// The word that a worker reported in, for the first time or again.
+pub(in crate::worker) fn reported(worker: &WorkerId, vitals: &Vitals, known: bool, now: Moment) -> Event {
+    let (session_id, timestamp) = (worker.to_string(), millis(now));
+    match known {
+        true => Event::SessionHeartbeat { session_id, timestamp },
+        false => Event::SessionRegistered { session_id, pid: Some(i64::from(vitals.pid)), timestamp },
     }
 }
 
@@ -158,7 +178,7 @@ fn requeue(transaction: &Transaction<'_>, worker: &str, now: Moment) -> Result<V
     Ok(tasks)
 }
 
-fn presence(status: &str, seen: Option<Moment>, now: Moment) -> Presence {
+pub(in crate::worker) fn presence(status: &str, seen: Option<Moment>, now: Moment) -> Presence {
     let silent = seen.map_or(STALE_AFTER, |seen| now.floor(Span::seconds(1)).since(seen));
     match status {
         "inactive" => Presence::Inactive,
@@ -169,6 +189,6 @@ fn presence(status: &str, seen: Option<Moment>, now: Moment) -> Presence {
     }
 }
 
-fn millis(moment: Moment) -> i64 {
+pub(in crate::worker) fn millis(moment: Moment) -> i64 {
     moment.micros().div_euclid(1_000)
 }

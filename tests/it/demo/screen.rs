@@ -13,11 +13,16 @@ struct OnScreen {
 
 impl OnScreen {
     fn start() -> OnScreen {
+        OnScreen::with(&[])
+    }
+
+    fn with(options: &[&str]) -> OnScreen {
         let around = tempfile::tempdir().unwrap();
         let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_claimtop"));
         command.arg("demo");
+        command.args(options);
         command.env("TMPDIR", around.path());
         command.env("XDG_CONFIG_HOME", "/nonexistent");
         command.env("XDG_STATE_HOME", "/nonexistent");
@@ -25,7 +30,7 @@ impl OnScreen {
         let child = pair.slave.spawn_command(command).unwrap();
         let folder = eventually("its folder", || {
             let entry = fs::read_dir(around.path()).unwrap().next()?.unwrap();
-            entry.path().join("demo.db").exists().then_some(entry.path())
+            entry.path().join("fleet.log").exists().then_some(entry.path())
         });
         OnScreen { child, master: pair.master, folder: fs::canonicalize(folder).unwrap(), around }
     }
@@ -79,4 +84,19 @@ fn the_fleet_ends_with_its_dashboard_when_that_is_killed() {
     kill_process(pid, Signal::KILL).unwrap();
     demo.child.wait().unwrap();
     demo.assert_nothing_is_left();
+}
+
+#[test]
+fn on_a_server_the_dashboard_shows_the_fleet_and_takes_its_schema_along() {
+    let database = crate::support::postgres::PgDatabase::new("");
+    let mut demo = OnScreen::with(&["--postgres", &database.url()]);
+    demo.wait_for("executor-");
+    demo.master.take_writer().unwrap().write_all(b"q").unwrap();
+    // Somebody must read what it says last.
+    let mut reader = demo.master.try_clone_reader().unwrap();
+    std::thread::spawn(move || reader.read_to_end(&mut Vec::new()));
+    assert_eq!(demo.child.wait().unwrap().exit_code(), 0);
+    demo.assert_nothing_is_left();
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'claimtop_demo'";
+    assert_eq!(database.value(schemas).as_deref(), Some("0"));
 }

@@ -6,64 +6,89 @@ mod reclaiming;
 mod settling;
 
 use claimtop::domain::time::{Moment, Span};
-use claimtop::reference::{System, install};
-use claimtop::worker::executor_jobs::{Enqueued, ExecutorJobs, Job, NewJob};
-use claimtop::worker::{Clock, Database, Event};
-use rusqlite::{Connection, Params};
+use claimtop::reference::System;
+use claimtop::worker::executor_jobs::{Enqueued, Job, NewJob, Operations};
+use claimtop::worker::{Clock, Event};
+use rusqlite::Connection;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use tempfile::TempDir;
 
+use super::ground::{BOTH, Cell, Engine, Ground, Heard, name_of, standing, uuid_of};
 use crate::support::NOW;
+
+type Jobs = Box<dyn Operations>;
 
 /// A database with the reference tables, and a clock that stands until it is moved.
 struct Scene {
-    folder: TempDir,
+    ground: Ground,
     clock: Clock,
-    raw: Connection,
-    events: Arc<Mutex<Vec<Event>>>,
+    events: Heard,
+}
+
+/// The same on both engines.
+#[track_caller]
+fn on_both(test: impl Fn(Scene)) {
+    for engine in BOTH {
+        println!("on {engine:?}");
+        test(Scene::on(engine, standing()));
+    }
 }
 
 impl Scene {
     fn new() -> Scene {
-        Scene::at(Clock::standing_at(Moment::from_micros(NOW * 1_000).expect("a moment")))
+        Scene::on(Engine::Sqlite, standing())
     }
 
     fn at(clock: Clock) -> Scene {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut raw = Connection::open(folder.path().join("jobs.db")).expect("a database");
-        raw.pragma_update(None, "journal_mode", "WAL").expect("WAL mode");
-        install(&mut raw, &[System::ExecutorJobs]).expect("the tables");
-        Scene { folder, clock, raw, events: Arc::default() }
+        Scene::on(Engine::Sqlite, clock)
+    }
+
+    fn on(engine: Engine, clock: Clock) -> Scene {
+        Scene { ground: Ground::new(engine, System::ExecutorJobs), clock, events: Heard::default() }
+    }
+
+    fn file(&self) -> &crate::support::Database {
+        let Ground::Sqlite(file) = &self.ground else { panic!("no file") };
+        file
+    }
+
+    fn raw(&self) -> &Connection {
+        &self.file().connection
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path().join("jobs.db")
+        self.file().path()
     }
 
     /// Jobs on a connection of their own.
-    fn jobs(&self) -> ExecutorJobs {
-        let database = Database::open(&self.path()).expect("a database");
-        ExecutorJobs::new(database.with_clock(self.clock.clone()).with_events(self.events.clone()))
+    fn jobs(&self) -> Jobs {
+        self.jobs_with(&[])
     }
 
-    fn run(&self, sql: &str, values: impl Params) {
-        self.raw.execute(sql, values).expect(sql);
+    fn jobs_with(&self, ttls: &[(&str, Span)]) -> Jobs {
+        self.ground.place().jobs(&self.clock, &self.events, ttls)
     }
 
-    /// The columns of a job as text, NULL as "-".
+    fn run(&self, sql: &str) {
+        self.ground.run(sql);
+    }
+
+    /// The columns of a job as text, NULL as "-", times as SQLite's tables write them.
     fn row(&self, id: &str, columns: &str) -> String {
-        let cells = columns.split(' ').map(|column| format!("coalesce({column}, '-')"));
-        let sql = format!(
-            "SELECT {} FROM executor_jobs WHERE id = ?1",
-            cells.collect::<Vec<_>>().join(" || ' ' || ")
-        );
-        self.raw.query_row(&sql, [id], |row| row.get(0)).expect("the job")
+        let cells = columns.split(' ').map(|column| match (self.ground.engine(), column.ends_with("_at")) {
+            (Engine::Postgres, true) => {
+                format!("coalesce(to_char({column}, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), '-')")
+            }
+            (Engine::Postgres, false) => format!("coalesce({column}::text, '-')"),
+            (Engine::Sqlite, _) => format!("coalesce({column}, '-')"),
+        });
+        let cells = cells.collect::<Vec<_>>().join(" || ' ' || ");
+        let id = uuid::Uuid::parse_str(id).map_or_else(|_| uuid_of(id), |_| id.to_owned());
+        self.ground.one(&format!("SELECT {cells} FROM executor_jobs WHERE id = '{id}'"))
     }
 
     fn number(&self, sql: &str) -> i64 {
-        self.raw.query_row(sql, [], |row| row.get(0)).expect(sql)
+        self.ground.one(sql)
     }
 
     /// A time this long from the clock's, as the tables keep it.
@@ -72,23 +97,24 @@ impl Scene {
     }
 
     /// A job that a worker locked `locked` ago and beat for `beat` ago.
-    fn running(&self, id: &str, kind: &str, locked: Span, beat: Option<Span>, attempts: i64) {
-        let ago = |span: Span| self.clock.now().minus(span).rfc3339();
-        self.run(
+    fn running(&self, name: &str, kind: &str, locked: Span, beat: Option<Span>, attempts: i64) {
+        let ago = |span: Span| format!("'{}'", self.clock.now().minus(span).rfc3339());
+        let (id, locked) = (uuid_of(name), ago(locked));
+        let beat = beat.map_or("NULL".into(), ago);
+        self.run(&format!(
             "INSERT INTO executor_jobs (id, type, status, locked_at, locked_by, heartbeat_at, attempts)
-             VALUES (?1, ?2, 'running', ?3, 'w-dead', ?4, ?5)",
-            (id, kind, ago(locked), beat.map(ago), attempts),
-        );
+             VALUES ('{id}', '{kind}', 'running', {locked}, 'w-dead', {beat}, {attempts})"
+        ));
     }
 }
 
-fn enqueue(jobs: &mut ExecutorJobs, kind: &str) -> String {
+fn enqueue(jobs: &mut Jobs, kind: &str) -> String {
     match jobs.enqueue(&NewJob::of(kind, json!({}))).expect("enqueued") {
         Enqueued::New(id) => id,
         Enqueued::Duplicate(id) => panic!("{id} is there already"),
     }
 }
 
-fn claimed(jobs: &mut ExecutorJobs, worker: &str) -> Job {
+fn claimed(jobs: &mut Jobs, worker: &str) -> Job {
     jobs.claim(worker, &[]).expect("a claim").expect("a job")
 }

@@ -6,30 +6,37 @@ mod races;
 
 use claimtop::domain::time::{Moment, Span};
 use claimtop::reference::System;
-use claimtop::worker::finalization::{Completion, Finalization, Outcome, StepEnd};
-use claimtop::worker::{Clock, Database, Event, WorkerError};
-use std::sync::{Arc, Mutex};
+use claimtop::worker::finalization::{Completion, Outcome, StepEnd};
+use claimtop::worker::{Clock, Event, WorkerError};
 
-use crate::support::{self, NOW};
+use super::ground::{BOTH, Cell, Engine, Ground, Heard, Named, Place, standing, uuid_of};
+use crate::support::NOW;
 
 const TIMEOUT: Span = Span::seconds(30);
 
 /// A task `t` whose only step has completed, the clock standing at [`NOW`], and an onlooker.
 struct World {
-    file: support::Database,
+    ground: Ground,
     clock: Clock,
-    heard: Arc<Mutex<Vec<Event>>>,
-    desk: Finalization,
+    heard: Heard,
+    desk: Named,
+}
+
+/// The same on both engines.
+#[track_caller]
+fn on_both(test: impl Fn(World)) {
+    for engine in BOTH {
+        println!("on {engine:?}");
+        test(World::on(engine));
+    }
 }
 
 impl World {
-    fn new() -> World {
-        let file = support::Database::new(System::Finalization.sqlite());
-        let clock = Clock::standing_at(Moment::from_micros(NOW * 1_000).unwrap());
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let database = Database::open(&file.path()).unwrap();
-        let desk = Finalization::new(database.with_clock(clock.clone()).with_events(heard.clone()));
-        let mut world = World { file, clock, heard, desk };
+    fn on(engine: Engine) -> World {
+        let ground = Ground::new(engine, System::Finalization);
+        let (clock, heard) = (standing(), Heard::default());
+        let desk = ground.place().finalization(&clock, &heard);
+        let mut world = World { ground, clock, heard, desk };
         world.ready_task("t");
         world
     }
@@ -49,20 +56,21 @@ impl World {
         self.clock.advance(span);
     }
 
-    fn one<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
-        self.file.connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+    fn one<T: Cell>(&self, sql: &str) -> T {
+        self.ground.one(sql)
     }
 
     fn holder(&self) -> Option<String> {
-        self.one("SELECT claimed_by FROM tasker_tasks WHERE task_uuid = 't'")
+        self.one(&format!("SELECT claimed_by FROM tasker_tasks WHERE task_uuid = '{}'", uuid_of("t")))
     }
 
     /// The newest attempt: claimed, already claimed by, state, message.
     fn attempt(&self) -> (bool, Option<String>, Option<String>, String) {
         let sql = "SELECT claimed, already_claimed_by, task_state, message FROM tasker_finalization_attempts
                    ORDER BY id DESC LIMIT 1";
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        self.file.connection.query_row(sql, [], row).unwrap()
+        let mut cells = self.ground.rows(sql).remove(0).into_iter();
+        let mut next = || cells.next().expect("a cell");
+        (Cell::of(next()), Cell::of(next()), Cell::of(next()), Cell::of(next()))
     }
 
     fn events(&self) -> Vec<Event> {
@@ -81,129 +89,140 @@ fn some(text: &str) -> Option<String> {
 
 #[test]
 fn the_first_processor_gets_the_claim() {
-    let mut world = World::new();
-    let outcome = world.claim("p-1");
-    assert_eq!(outcome, Outcome::Claimed { until: at(30_000) });
-    assert_eq!(outcome.message(), "Successfully claimed for finalization");
-    assert_eq!(world.attempt(), (true, some("p-1"), some("pending"), outcome.message().into()));
-    assert_eq!(world.holder(), some("p-1"));
-    let sql = "SELECT claimed_at || ' ' || claim_timeout_seconds FROM tasker_tasks";
-    assert_eq!(world.one::<String>(sql), "2026-11-15 12:00:00.000000 30");
+    on_both(|mut world| {
+        let outcome = world.claim("p-1");
+        assert_eq!(outcome, Outcome::Claimed { until: at(30_000) });
+        assert_eq!(outcome.message(), "Successfully claimed for finalization");
+        assert_eq!(world.attempt(), (true, some("p-1"), some("pending"), outcome.message().into()));
+        assert_eq!(world.holder(), some("p-1"));
+        assert_eq!(world.ground.time("SELECT claimed_at FROM tasker_tasks"), at(0));
+        assert_eq!(world.one::<i64>("SELECT claim_timeout_seconds FROM tasker_tasks"), 30);
+    });
 }
 
 #[test]
 fn the_same_processor_extends_and_another_is_told_who_has_it() {
-    let mut world = World::new();
-    world.claim("p-1");
-    world.later(Span::seconds(10));
-    let outcome = world.claim("p-1");
-    assert_eq!((&outcome, outcome.message()), (&Outcome::Extended { until: at(40_000) }, "Claim extended"));
-    assert_eq!(world.attempt(), (true, some("p-1"), some("pending"), "Claim extended".into()));
-    let outcome = world.claim("p-2");
-    assert_eq!(outcome, Outcome::AlreadyClaimed { by: "p-1".into(), until: Some(at(40_000)) });
-    let message = "Task already claimed for finalization";
-    assert_eq!(world.attempt(), (false, some("p-1"), some("pending"), message.into()));
-    assert!(!outcome.is_claimed());
+    on_both(|mut world| {
+        world.claim("p-1");
+        world.later(Span::seconds(10));
+        let outcome = world.claim("p-1");
+        assert_eq!(
+            (&outcome, outcome.message()),
+            (&Outcome::Extended { until: at(40_000) }, "Claim extended")
+        );
+        assert_eq!(world.attempt(), (true, some("p-1"), some("pending"), "Claim extended".into()));
+        let outcome = world.claim("p-2");
+        assert_eq!(outcome, Outcome::AlreadyClaimed { by: "p-1".into(), until: Some(at(40_000)) });
+        let message = "Task already claimed for finalization";
+        assert_eq!(world.attempt(), (false, some("p-1"), some("pending"), message.into()));
+        assert!(!outcome.is_claimed());
+    });
 }
 
 #[test]
 fn a_task_that_is_complete_or_unknown_or_without_an_ended_step_is_not_claimed() {
-    let mut world = World::new();
-    let unknown = world.desk.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
-    assert_eq!(unknown, Outcome::NotFound);
-    assert_eq!(world.attempt(), (false, None, some("not_found"), "Task not found".into()));
-    world.desk.add_task("young", 0).unwrap();
-    for steps in 0..2 {
-        let young = world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
-        assert_eq!(young, Outcome::NotReady, "{steps} pending steps");
-        let message = "Task has no completed or failed steps";
-        assert_eq!(world.attempt(), (false, None, some("pending"), message.into()));
-        world.desk.add_step("young", "s").unwrap();
-    }
-    world.desk.end_step("s", StepEnd::Failed).unwrap();
-    assert!(!world.desk.end_step("s", StepEnd::Completed).unwrap(), "a step ends once");
-    assert!(world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap().is_claimed());
-    world.claim("p-1");
-    assert_eq!(world.desk.complete("t", "p-1").unwrap(), Completion::Completed);
-    assert_eq!(world.claim("p-1"), Outcome::AlreadyComplete);
-    assert_eq!(world.attempt(), (false, None, some("complete"), "Task already complete".into()));
-    assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 6);
+    on_both(|mut world| {
+        let unknown = world.desk.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
+        assert_eq!(unknown, Outcome::NotFound);
+        assert_eq!(world.attempt(), (false, None, some("not_found"), "Task not found".into()));
+        world.desk.add_task("young", 0).unwrap();
+        for steps in 0..2 {
+            let young = world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
+            assert_eq!(young, Outcome::NotReady, "{steps} pending steps");
+            let message = "Task has no completed or failed steps";
+            assert_eq!(world.attempt(), (false, None, some("pending"), message.into()));
+            world.desk.add_step("young", "s").unwrap();
+        }
+        world.desk.end_step("s", StepEnd::Failed).unwrap();
+        assert!(!world.desk.end_step("s", StepEnd::Completed).unwrap(), "a step ends once");
+        assert!(world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap().is_claimed());
+        world.claim("p-1");
+        assert_eq!(world.desk.complete("t", "p-1").unwrap(), Completion::Completed);
+        assert_eq!(world.claim("p-1"), Outcome::AlreadyComplete);
+        assert_eq!(world.attempt(), (false, None, some("complete"), "Task already complete".into()));
+        assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 6);
+    });
 }
 
 #[test]
 fn a_claim_holds_until_exactly_its_end() {
-    let mut world = World::new();
-    world.claim("p-1");
-    world.later(TIMEOUT);
-    assert!(matches!(world.claim("p-2"), Outcome::AlreadyClaimed { .. }));
-    world.later(Span::micros(1));
-    world.events();
-    assert!(matches!(world.claim("p-2"), Outcome::Claimed { .. }));
-    let expired = Event::ClaimExpired {
-        task_id: "t".into(),
-        session_id: "p-1".into(),
-        expired_at: NOW + 30_000,
-        age_ms: 30_000,
-    };
-    let acquired = Event::ClaimAcquired {
-        task_id: "t".into(),
-        session_id: "p-2".into(),
-        expires_at: Some(NOW + 60_000),
-    };
-    assert_eq!(world.events(), [expired, acquired]);
-    assert!(matches!(world.claim("p-1"), Outcome::AlreadyClaimed { .. }));
+    on_both(|mut world| {
+        world.claim("p-1");
+        world.later(TIMEOUT);
+        assert!(matches!(world.claim("p-2"), Outcome::AlreadyClaimed { .. }));
+        world.later(Span::micros(1));
+        world.events();
+        assert!(matches!(world.claim("p-2"), Outcome::Claimed { .. }));
+        let expired = Event::ClaimExpired {
+            task_id: uuid_of("t"),
+            session_id: "p-1".into(),
+            expired_at: NOW + 30_000,
+            age_ms: 30_000,
+        };
+        let acquired = Event::ClaimAcquired {
+            task_id: uuid_of("t"),
+            session_id: "p-2".into(),
+            expires_at: Some(NOW + 60_000),
+        };
+        assert_eq!(world.events(), [expired, acquired]);
+        assert!(matches!(world.claim("p-1"), Outcome::AlreadyClaimed { .. }));
+    });
 }
 
 #[test]
 fn the_rows_timeout_alone_says_whether_a_claim_is_over() {
-    let mut world = World::new();
-    world.claim("p-1");
-    let ask = |world: &mut World, seconds: i64| {
-        world.desk.claim_task_for_finalization("t", "p-2", Span::seconds(seconds)).unwrap()
-    };
-    world.later(Span::seconds(5));
-    // The original says "race condition" here, ...
-    assert!(matches!(ask(&mut world, 1), Outcome::AlreadyClaimed { .. }));
-    world.later(Span::seconds(35));
-    // ... and "already claimed" here.
-    assert_eq!(ask(&mut world, 300), Outcome::Claimed { until: at(340_000) });
-    assert_eq!(world.one::<i64>("SELECT claim_timeout_seconds FROM tasker_tasks"), 300);
+    on_both(|mut world| {
+        world.claim("p-1");
+        let ask = |world: &mut World, seconds: i64| {
+            world.desk.claim_task_for_finalization("t", "p-2", Span::seconds(seconds)).unwrap()
+        };
+        world.later(Span::seconds(5));
+        // The original says "race condition" here, ...
+        assert!(matches!(ask(&mut world, 1), Outcome::AlreadyClaimed { .. }));
+        world.later(Span::seconds(35));
+        // ... and "already claimed" here.
+        assert_eq!(ask(&mut world, 300), Outcome::Claimed { until: at(340_000) });
+        assert_eq!(world.one::<i64>("SELECT claim_timeout_seconds FROM tasker_tasks"), 300);
+    });
 }
 
 #[test]
 fn an_own_claim_that_is_over_is_claimed_anew_with_the_new_timeout() {
-    let mut world = World::new();
-    world.claim("p-1");
-    world.later(Span::seconds(31));
-    let again = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(60)).unwrap();
-    assert_eq!(again, Outcome::Claimed { until: at(91_000) });
-    world.later(Span::seconds(1));
-    let extended = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(5)).unwrap();
-    assert_eq!(extended, Outcome::Extended { until: at(92_000) }, "an extension keeps the row's timeout");
+    on_both(|mut world| {
+        world.claim("p-1");
+        world.later(Span::seconds(31));
+        let again = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(60)).unwrap();
+        assert_eq!(again, Outcome::Claimed { until: at(91_000) });
+        world.later(Span::seconds(1));
+        let extended = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(5)).unwrap();
+        assert_eq!(extended, Outcome::Extended { until: at(92_000) }, "an extension keeps the row's timeout");
+    });
 }
 
 #[test]
 fn a_timeout_that_the_row_cannot_hold_and_a_nameless_processor_are_refused() {
-    let mut world = World::new();
-    for timeout in
-        [Span::ZERO, Span::seconds(-1), Span::millis(1_500), Span::micros(1), Span::seconds(i64::MAX)]
-    {
-        let refused = world.desk.claim_task_for_finalization("t", "p", timeout).unwrap_err();
-        assert!(matches!(refused, WorkerError::Invalid(_)), "{refused}");
-    }
-    assert!(world.desk.claim_task_for_finalization("t", "", TIMEOUT).is_err());
-    assert!(world.desk.extend("t", "").is_err());
-    assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 0);
+    on_both(|mut world| {
+        for timeout in
+            [Span::ZERO, Span::seconds(-1), Span::millis(1_500), Span::micros(1), Span::seconds(i64::MAX)]
+        {
+            let refused = world.desk.claim_task_for_finalization("t", "p", timeout).unwrap_err();
+            assert!(matches!(refused, WorkerError::Invalid(_)), "{refused}");
+        }
+        assert!(world.desk.claim_task_for_finalization("t", "", TIMEOUT).is_err());
+        assert!(world.desk.extend("t", "").is_err());
+        assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 0);
+    });
 }
 
 #[test]
 fn its_tables_fit_the_profile_that_watches_them() {
-    let mut world = World::new();
-    world.ready_task("waiting");
-    world.claim("p-1");
-    let (found, exit) = world.file.check();
-    assert_eq!((&found["profile"], exit), (&"finalization".into(), 0), "{found:#}");
-    assert_eq!(found["backlog"]["queued"], 1);
-    let claim = world.file.claim("t");
-    assert_eq!((&claim["holder"], &claim["remaining_ms"]), (&"p-1".into(), &30_000.into()));
+    on_both(|mut world| {
+        world.ready_task("waiting");
+        world.claim("p-1");
+        let (found, exit) = world.ground.check();
+        assert_eq!((&found["profile"], exit), (&"finalization".into(), 0), "{found:#}");
+        assert_eq!(found["backlog"]["queued"], 1);
+        let claim = world.ground.claim(&uuid_of("t"));
+        assert_eq!((&claim["holder"], &claim["remaining_ms"]), (&"p-1".into(), &30_000.into()));
+    });
 }

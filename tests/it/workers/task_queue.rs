@@ -5,33 +5,44 @@ mod settling;
 mod taking;
 mod workers;
 
-use claimtop::domain::time::{Moment, Span};
+use claimtop::domain::time::Span;
 use claimtop::reference::System;
-use claimtop::worker::task_queue::{Claim, Enqueued, NewTask, Order, Task, TaskQueue, Wanted, WorkerId};
-use claimtop::worker::{Clock, Database, Event};
-use std::sync::{Arc, Mutex};
+use claimtop::worker::task_queue::{Claim, Enqueued, NewTask, Operations, Order, Task, Wanted, WorkerId};
+use claimtop::worker::{Clock, Event};
 
-use crate::support::{self, NOW};
+use super::ground::{BOTH, Cell, Engine, Ground, Heard, Place, standing};
+use crate::support::NOW;
 
 const YOUTUBE: &str = "youtube_video_scrape";
 const REDDIT: &str = "reddit_post_fetch";
 
 /// A queue with two types, its clock standing at [`NOW`], and an onlooker's own connection.
 struct World {
-    file: support::Database,
+    ground: Ground,
     clock: Clock,
-    heard: Arc<Mutex<Vec<Event>>>,
-    queue: TaskQueue,
+    heard: Heard,
+    queue: Box<dyn Operations>,
+}
+
+/// The same on both engines.
+#[track_caller]
+fn on_both(test: impl Fn(World)) {
+    for engine in BOTH {
+        println!("on {engine:?}");
+        test(World::on(engine));
+    }
 }
 
 impl World {
     fn new() -> World {
-        let file = support::Database::new(System::TaskQueue.sqlite());
-        let clock = Clock::standing_at(Moment::from_micros(NOW * 1_000).unwrap());
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let database = Database::open(&file.path()).unwrap();
-        let queue = TaskQueue::new(database.with_clock(clock.clone()).with_events(heard.clone()));
-        let mut world = World { file, clock, heard, queue };
+        World::on(Engine::Sqlite)
+    }
+
+    fn on(engine: Engine) -> World {
+        let ground = Ground::new(engine, System::TaskQueue);
+        let (clock, heard) = (standing(), Heard::default());
+        let queue = ground.place().task_queue(&clock, &heard);
+        let mut world = World { ground, clock, heard, queue };
         world.queue.register_type(YOUTUBE, "1", None).unwrap();
         world.queue.register_type(REDDIT, "1", None).unwrap();
         world
@@ -63,16 +74,19 @@ impl World {
         self.clock.advance(Span::seconds(seconds));
     }
 
-    fn one<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
-        self.file.connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+    fn one<T: Cell>(&self, sql: &str) -> T {
+        self.ground.one(sql)
+    }
+
+    fn run(&self, sql: &str) {
+        self.ground.run(sql);
     }
 
     /// What the trail says of a task: event and worker.
     fn logs(&self, task: i64) -> Vec<(String, Option<String>)> {
-        let sql = "SELECT event, worker_id FROM task_logs WHERE task_id = ?1 ORDER BY id";
-        let mut statement = self.file.connection.prepare(sql).unwrap();
-        let rows = statement.query_map([task], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-        rows.collect::<Result<_, _>>().unwrap()
+        let sql = format!("SELECT event, worker_id FROM task_logs WHERE task_id = {task} ORDER BY id");
+        let rows = self.ground.rows(&sql).into_iter();
+        rows.map(|mut row| (Cell::of(row.remove(0)), Cell::of(row.remove(0)))).collect()
     }
 
     fn events(&self) -> Vec<Event> {
@@ -90,47 +104,51 @@ fn log(event: &str, worker: &str) -> (String, Option<String>) {
 
 #[test]
 fn a_key_adds_a_task_once_whatever_became_of_it() {
-    let mut world = World::new();
-    let task = NewTask { dedupe_key: Some("video-1"), ..NewTask::of(YOUTUBE) };
-    let first = world.add(&task);
-    assert_eq!(world.queue.enqueue(&task).unwrap(), Enqueued::Duplicate(first));
-    world.claim("worker-01");
-    assert_eq!(world.queue.enqueue(&task).unwrap(), Enqueued::Duplicate(first));
-    assert_eq!(world.one::<i64>("SELECT count(*) FROM tasks"), 1);
-    assert_eq!(world.queue.enqueue(&NewTask::of("unheard_of")).unwrap(), Enqueued::UnknownType);
-    let long = "k".repeat(65);
-    let refused = world.queue.enqueue(&NewTask { dedupe_key: Some(&long), ..NewTask::of(YOUTUBE) });
-    assert!(refused.unwrap_err().to_string().contains("64 bytes"));
-    assert!(world.queue.enqueue(&NewTask { max_attempts: 0, ..NewTask::of(YOUTUBE) }).is_err());
-    assert_eq!(world.logs(first)[0], ("created".into(), None));
+    on_both(|mut world| {
+        let task = NewTask { dedupe_key: Some("video-1"), ..NewTask::of(YOUTUBE) };
+        let first = world.add(&task);
+        assert_eq!(world.queue.enqueue(&task).unwrap(), Enqueued::Duplicate(first));
+        world.claim("worker-01");
+        assert_eq!(world.queue.enqueue(&task).unwrap(), Enqueued::Duplicate(first));
+        assert_eq!(world.one::<i64>("SELECT count(*) FROM tasks"), 1);
+        assert_eq!(world.queue.enqueue(&NewTask::of("unheard_of")).unwrap(), Enqueued::UnknownType);
+        let long = "k".repeat(65);
+        let refused = world.queue.enqueue(&NewTask { dedupe_key: Some(&long), ..NewTask::of(YOUTUBE) });
+        assert!(refused.unwrap_err().to_string().contains("64 bytes"));
+        assert!(world.queue.enqueue(&NewTask { max_attempts: 0, ..NewTask::of(YOUTUBE) }).is_err());
+        assert_eq!(world.logs(first)[0], ("created".into(), None));
+    });
 }
 
 #[test]
 fn a_type_keeps_its_number_when_it_is_registered_again() {
-    let mut world = World::new();
-    let first = world.queue.register_type("t", "1", None).unwrap();
-    let schema = serde_json::json!({"type": "object"});
-    assert_eq!(world.queue.register_type("t", "1", Some(&schema)).unwrap(), first);
-    assert_ne!(world.queue.register_type("t", "2", None).unwrap(), first);
-    let kept: String = world.one("SELECT param_schema FROM task_types WHERE name = 't' AND version = '1'");
-    assert_eq!(kept, r#"{"type":"object"}"#);
-    assert!(world.queue.register_type("", "1", None).is_err());
+    on_both(|mut world| {
+        let first = world.queue.register_type("t", "1", None).unwrap();
+        let schema = serde_json::json!({"type": "object"});
+        assert_eq!(world.queue.register_type("t", "1", Some(&schema)).unwrap(), first);
+        assert_ne!(world.queue.register_type("t", "2", None).unwrap(), first);
+        let kept: String =
+            world.one("SELECT param_schema FROM task_types WHERE name = 't' AND version = '1'");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).unwrap(), schema);
+        assert!(world.queue.register_type("", "1", None).is_err());
+    });
 }
 
 #[test]
 fn its_tables_fit_the_profile_that_watches_them() {
-    let mut world = World::new();
-    world.task(5);
-    world.task(1);
-    let vitals = claimtop::worker::task_queue::Vitals::here("1", 0);
-    world.queue.heartbeat(&id("worker-01"), &vitals).unwrap();
-    let task = world.claim("worker-01");
-    let (found, exit) = world.file.check();
-    assert_eq!((&found["profile"], exit), (&"task-queue".into(), 0));
-    assert_eq!(found["boards"]["task"]["total"], 1, "{found:#}");
-    assert_eq!(found["backlog"]["queued"], 1);
-    let seen = world.file.claim(&task.id.to_string());
-    assert_eq!((&seen["holder"], &seen["kind"]), (&"worker-01".into(), &YOUTUBE.into()));
-    assert_eq!(seen["session"]["state"], "alive");
-    assert!(matches!(world.queue.claim_by_id(&id("w"), task.id).unwrap(), Claim::LostRace { .. }));
+    on_both(|mut world| {
+        world.task(5);
+        world.task(1);
+        let vitals = claimtop::worker::task_queue::Vitals::here("1", 0);
+        world.queue.heartbeat(&id("worker-01"), &vitals).unwrap();
+        let task = world.claim("worker-01");
+        let (found, exit) = world.ground.check();
+        assert_eq!((&found["profile"], exit), (&"task-queue".into(), 0));
+        assert_eq!(found["boards"]["task"]["total"], 1, "{found:#}");
+        assert_eq!(found["backlog"]["queued"], 1);
+        let seen = world.ground.claim(&task.id.to_string());
+        assert_eq!((&seen["holder"], &seen["kind"]), (&"worker-01".into(), &YOUTUBE.into()));
+        assert_eq!(seen["session"]["state"], "alive");
+        assert!(matches!(world.queue.claim_by_id(&id("w"), task.id).unwrap(), Claim::LostRace { .. }));
+    });
 }

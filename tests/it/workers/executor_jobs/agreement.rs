@@ -20,7 +20,7 @@ fn populate(scene: &Scene, now: Moment) {
                     let status = if number % 3 == 0 { "processing" } else { "running" };
                     let max = if number % 2 == 0 { 5 } else { 10 };
                     let ago = |minutes: i64| now.minus(Span::minutes(minutes)).rfc3339();
-                    scene.run(
+                    scene.file().run(
                         "INSERT INTO executor_jobs (id, type, status, attempts, max_attempts, run_at, locked_at,
                            locked_by, heartbeat_at, last_error)
                          VALUES (printf('job-%04d', ?1), ?2, ?3, ?4, ?5, ?6, ?7, 'w-dead', ?8, ?9)",
@@ -37,7 +37,7 @@ fn rows(scene: &Scene) -> Vec<String> {
     let cells: Vec<String> =
         COLUMNS.split_whitespace().map(|column| format!("coalesce({column}, '-')")).collect();
     let sql = format!("SELECT {} FROM executor_jobs ORDER BY id", cells.join(" || '|' || "));
-    let mut statement = scene.raw.prepare(&sql).expect("a statement");
+    let mut statement = scene.raw().prepare(&sql).expect("a statement");
     statement.query_map([], |row| row.get(0)).expect("rows").collect::<Result<_, _>>().expect("texts")
 }
 
@@ -52,7 +52,7 @@ fn the_programs_reclaim_and_the_workers_leave_equal_rows() {
     let output = command(&["reclaim"])
         .arg(by_program.path())
         .args(["--set", "stale", "--yes", "--json"])
-        .env("XDG_STATE_HOME", by_program.folder.path().join("state"))
+        .env("XDG_STATE_HOME", by_program.file().beside("state"))
         .output()
         .expect("claimtop runs");
     assert!(output.status.success(), "{}", stderr(&output));
@@ -71,12 +71,12 @@ fn both_stamp_what_they_change() {
         let scene = Scene::at(Clock::system());
         scene.running("job", "run_tsa", Span::minutes(35), None, 1);
         let old = now.minus(Span::minutes(35)).rfc3339();
-        scene.run("UPDATE executor_jobs SET updated_at = ?1", [&old]);
+        scene.run(&format!("UPDATE executor_jobs SET updated_at = '{old}'"));
         if who == "program" {
             let output = command(&["reclaim"])
                 .arg(scene.path())
-                .args(["job", "--json"])
-                .env("XDG_STATE_HOME", scene.folder.path().join("state"))
+                .args([&*uuid_of("job"), "--json"])
+                .env("XDG_STATE_HOME", scene.file().beside("state"))
                 .output()
                 .expect("claimtop runs");
             assert!(output.status.success(), "{}", stderr(&output));

@@ -1,8 +1,6 @@
 //! Many processors at once: never two owners.
 
 use super::*;
-use rusqlite::Connection;
-use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -27,9 +25,9 @@ impl Floor {
     }
 }
 
-fn processor(path: &Path, number: usize, floor: &Floor) {
+fn processor(place: &Place, number: usize, floor: &Floor) {
     let name = format!("p-{number}");
-    let mut desk = Finalization::new(Database::open(path).unwrap());
+    let mut desk = place.finalization(&Clock::system(), &Heard::default());
     for round in 0..ROUNDS {
         let outcome = desk.claim_task_for_finalization("t", &name, TIMEOUT).unwrap();
         match outcome {
@@ -48,12 +46,11 @@ fn processor(path: &Path, number: usize, floor: &Floor) {
 }
 
 /// Reads the table on its own, as often as it can: who holds the task, and since when.
-fn observe(path: &Path, done: &AtomicBool) -> Vec<(Option<String>, Option<String>)> {
-    let connection = Connection::open(path).unwrap();
-    let mut statement = connection.prepare("SELECT claimed_by, claimed_at FROM tasker_tasks").unwrap();
+fn observe(ground: &Ground, done: &AtomicBool) -> Vec<(Option<String>, Option<String>)> {
     let mut seen: Vec<(Option<String>, Option<String>)> = Vec::new();
     while !done.load(Ordering::SeqCst) {
-        let row = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let mut row = ground.rows("SELECT claimed_by, claimed_at FROM tasker_tasks").remove(0);
+        let row = (row.remove(0), row.remove(0));
         if seen.last() != Some(&row) {
             seen.push(row);
         }
@@ -63,56 +60,59 @@ fn observe(path: &Path, done: &AtomicBool) -> Vec<(Option<String>, Option<String
 
 #[test]
 fn eight_processors_never_own_a_task_together() {
-    let world = World::new();
-    let path = world.file.path();
-    let (floor, done) = (Floor::default(), AtomicBool::new(false));
-    let seen = thread::scope(|scope| {
-        let observer = scope.spawn(|| observe(&path, &done));
-        let (path, floor) = (&path, &floor);
-        let processors: Vec<_> =
-            (0..PROCESSORS).map(|number| scope.spawn(move || processor(path, number, floor))).collect();
-        let ended: Vec<_> = processors.into_iter().map(|processor| processor.join()).collect();
-        done.store(true, Ordering::SeqCst);
-        ended.into_iter().for_each(|end| end.unwrap());
-        observer.join().unwrap()
-    });
-    assert_eq!(floor.most.load(Ordering::SeqCst), 1);
-    for (holder, since) in &seen {
-        assert_eq!(holder.is_some(), since.is_some(), "a claim is whole or not there");
-    }
-    assert!(seen.iter().any(|(holder, _)| holder.is_some()), "the observer saw claims");
-    // One attempt per call; each grant was followed by a release, so no two grants overlap in the trail.
-    let sql = "SELECT count(*) FROM tasker_finalization_attempts WHERE message <> 'Claim extended'";
-    assert_eq!(world.one::<i64>(sql), (PROCESSORS * ROUNDS) as i64);
-    let sql = "SELECT count(*) FROM tasker_finalization_attempts
+    on_both(|world| {
+        let place = world.ground.place();
+        let (floor, done) = (Floor::default(), AtomicBool::new(false));
+        let seen = thread::scope(|scope| {
+            let (place, floor, done) = (&place, &floor, &done);
+            let processors: Vec<_> =
+                (0..PROCESSORS).map(|number| scope.spawn(move || processor(place, number, floor))).collect();
+            scope.spawn(move || {
+                let ended: Vec<_> = processors.into_iter().map(|processor| processor.join()).collect();
+                done.store(true, Ordering::SeqCst);
+                ended.into_iter().for_each(|end| end.unwrap());
+            });
+            observe(&world.ground, done)
+        });
+        assert_eq!(floor.most.load(Ordering::SeqCst), 1);
+        for (holder, since) in &seen {
+            assert_eq!(holder.is_some(), since.is_some(), "a claim is whole or not there");
+        }
+        assert!(seen.iter().any(|(holder, _)| holder.is_some()), "the observer saw claims");
+        // One attempt per call; each grant was followed by a release, so no two grants overlap in the trail.
+        let sql = "SELECT count(*) FROM tasker_finalization_attempts WHERE message <> 'Claim extended'";
+        assert_eq!(world.one::<i64>(sql), (PROCESSORS * ROUNDS) as i64);
+        let sql = "SELECT count(*) FROM tasker_finalization_attempts
                WHERE message = 'Successfully claimed for finalization'";
-    assert_eq!(world.one::<i64>(sql), floor.finalized.load(Ordering::SeqCst));
-    assert_eq!(world.holder(), None);
+        assert_eq!(world.one::<i64>(sql), floor.finalized.load(Ordering::SeqCst));
+        assert_eq!(world.holder(), None);
+    });
 }
 
 #[test]
 fn of_eight_processors_that_see_the_last_step_end_one_finalizes() {
-    let mut world = World::new();
-    for round in 0..10 {
-        let task = format!("task-{round}");
-        world.ready_task(&task);
-        let (path, barrier) = (world.file.path(), Barrier::new(PROCESSORS));
-        let race = |number: usize| {
-            let name = format!("p-{number}");
-            let mut desk = Finalization::new(Database::open(&path).unwrap());
-            barrier.wait();
-            let claimed = desk.claim_task_for_finalization(&task, &name, TIMEOUT).unwrap();
-            claimed.is_claimed() && desk.complete(&task, &name).unwrap() == Completion::Completed
-        };
-        let finalized: usize = thread::scope(|scope| {
-            let race = &race;
-            let all: Vec<_> = (0..PROCESSORS).map(|number| scope.spawn(move || race(number))).collect();
-            all.into_iter().map(|one| usize::from(one.join().unwrap())).sum()
-        });
-        assert_eq!(finalized, 1);
-    }
-    assert_eq!(
-        world.one::<i64>("SELECT count(*) FROM tasker_task_transitions WHERE to_state = 'complete'"),
-        10
-    );
+    on_both(|mut world| {
+        for round in 0..10 {
+            let task = format!("task-{round}");
+            world.ready_task(&task);
+            let (place, barrier) = (world.ground.place(), Barrier::new(PROCESSORS));
+            let race = |number: usize| {
+                let name = format!("p-{number}");
+                let mut desk = place.finalization(&Clock::system(), &Heard::default());
+                barrier.wait();
+                let claimed = desk.claim_task_for_finalization(&task, &name, TIMEOUT).unwrap();
+                claimed.is_claimed() && desk.complete(&task, &name).unwrap() == Completion::Completed
+            };
+            let finalized: usize = thread::scope(|scope| {
+                let race = &race;
+                let all: Vec<_> = (0..PROCESSORS).map(|number| scope.spawn(move || race(number))).collect();
+                all.into_iter().map(|one| usize::from(one.join().unwrap())).sum()
+            });
+            assert_eq!(finalized, 1);
+        }
+        assert_eq!(
+            world.one::<i64>("SELECT count(*) FROM tasker_task_transitions WHERE to_state = 'complete'"),
+            10
+        );
+    });
 }

@@ -6,106 +6,116 @@ use serde_json::json;
 
 #[test]
 fn a_completed_task_keeps_its_result_and_counts_its_attempt() {
-    let mut world = World::new();
-    let task = world.task(0);
-    world.claim("worker-01");
-    assert_eq!(world.queue.task(task).unwrap().unwrap().attempts, 0, "a claim is no attempt");
-    world.later(7);
-    world.events();
-    let done = world.queue.complete(&id("worker-01"), task, &json!({"views": 3})).unwrap();
-    assert_eq!(done, Completion::Completed { attempts: 1 });
-    let row = world.queue.task(task).unwrap().unwrap();
-    assert_eq!((row.status, row.worker_id.as_deref()), (Status::Completed, Some("worker-01")));
-    assert_eq!(world.one::<String>("SELECT result FROM tasks"), r#"{"views":3}"#);
-    assert_eq!(world.one::<String>("SELECT completed_at FROM tasks"), "2026-11-15 12:00:07");
-    assert_eq!(world.logs(task)[1..], [log("claimed", "worker-01"), log("completed", "worker-01")]);
-    let released = Event::ClaimReleased {
-        task_id: task.to_string(),
-        session_id: "worker-01".into(),
-        reason: "completed".into(),
-        held_for_ms: 7_000,
-    };
-    assert_eq!(world.events(), [released]);
+    on_both(|mut world| {
+        let task = world.task(0);
+        world.claim("worker-01");
+        assert_eq!(world.queue.task(task).unwrap().unwrap().attempts, 0, "a claim is no attempt");
+        world.later(7);
+        world.events();
+        let done = world.queue.complete(&id("worker-01"), task, &json!({"views": 3})).unwrap();
+        assert_eq!(done, Completion::Completed { attempts: 1 });
+        let row = world.queue.task(task).unwrap().unwrap();
+        assert_eq!((row.status, row.worker_id.as_deref()), (Status::Completed, Some("worker-01")));
+        let result: String = world.one("SELECT result FROM tasks");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&result).unwrap(), json!({"views": 3}));
+        assert_eq!(world.ground.time("SELECT completed_at FROM tasks"), world.clock.now());
+        assert_eq!(world.logs(task)[1..], [log("claimed", "worker-01"), log("completed", "worker-01")]);
+        let released = Event::ClaimReleased {
+            task_id: task.to_string(),
+            session_id: "worker-01".into(),
+            reason: "completed".into(),
+            held_for_ms: 7_000,
+        };
+        assert_eq!(world.events(), [released]);
+    });
 }
 
 #[test]
 fn a_word_about_a_task_counts_only_from_its_worker_while_it_is_claimed() {
-    let mut world = World::new();
-    let task = world.task(0);
-    let words = |world: &mut World, worker: &str, task: i64| {
-        let worker = id(worker);
-        let Completion::Refused(one) = world.queue.complete(&worker, task, &json!(1)).unwrap() else {
-            panic!("completed");
+    on_both(|mut world| {
+        let task = world.task(0);
+        let words = |world: &mut World, worker: &str, task: i64| {
+            let worker = id(worker);
+            let Completion::Refused(one) = world.queue.complete(&worker, task, &json!(1)).unwrap() else {
+                panic!("completed");
+            };
+            let Failure::Refused(two) = world.queue.fail(&worker, task, "e", Retry::Worthwhile).unwrap()
+            else {
+                panic!("failed");
+            };
+            assert_eq!(one, two);
+            one
         };
-        let Failure::Refused(two) = world.queue.fail(&worker, task, "e", Retry::Worthwhile).unwrap() else {
-            panic!("failed");
-        };
-        assert_eq!(one, two);
-        one
-    };
-    assert_eq!(words(&mut world, "worker-01", 99), Refusal::NotFound);
-    let pending = Refusal::WrongState { status: Status::Pending };
-    assert_eq!(words(&mut world, "worker-01", task), pending);
-    assert_eq!(pending.to_string(), "the task is pending, not claimed");
-    world.claim("worker-01");
-    let others = Refusal::OtherWorkers { by: "worker-01".into() };
-    assert_eq!(words(&mut world, "worker-02", task), others);
-    // Case matters.
-    assert_eq!(words(&mut world, "Worker-01", task), others);
-    world.queue.complete(&id("worker-01"), task, &json!(1)).unwrap();
-    let over = Refusal::WrongState { status: Status::Completed };
-    assert_eq!(words(&mut world, "worker-01", task), over);
-    assert_eq!(words(&mut world, "worker-02", task), others);
-    assert_eq!(world.logs(task).len(), 3, "a refusal leaves no trace");
-    assert_eq!(world.one::<i64>("SELECT attempts FROM tasks"), 1);
+        assert_eq!(words(&mut world, "worker-01", 99), Refusal::NotFound);
+        let pending = Refusal::WrongState { status: Status::Pending };
+        assert_eq!(words(&mut world, "worker-01", task), pending);
+        assert_eq!(pending.to_string(), "the task is pending, not claimed");
+        world.claim("worker-01");
+        let others = Refusal::OtherWorkers { by: "worker-01".into() };
+        assert_eq!(words(&mut world, "worker-02", task), others);
+        // Case matters.
+        assert_eq!(words(&mut world, "Worker-01", task), others);
+        world.queue.complete(&id("worker-01"), task, &json!(1)).unwrap();
+        let over = Refusal::WrongState { status: Status::Completed };
+        assert_eq!(words(&mut world, "worker-01", task), over);
+        assert_eq!(words(&mut world, "worker-02", task), others);
+        assert_eq!(world.logs(task).len(), 3, "a refusal leaves no trace");
+        assert_eq!(world.one::<i64>("SELECT attempts FROM tasks"), 1);
+    });
 }
 
 #[test]
 fn a_failing_task_is_retried_until_its_attempts_are_used_up() {
-    let mut world = World::new();
-    let task = world.task(0);
-    for (attempt, expected) in [
-        (1, Failure::Retried { attempts: 1 }),
-        (2, Failure::Retried { attempts: 2 }),
-        (3, Failure::Failed { attempts: 3 }),
-    ] {
-        world.claim("worker-01");
-        let error = format!("timeout {attempt}");
-        assert_eq!(world.queue.fail(&id("worker-01"), task, &error, Retry::Worthwhile).unwrap(), expected);
-        assert_eq!(world.one::<String>("SELECT error_message FROM tasks"), error);
-        if attempt < 3 {
-            let row = world.queue.task(task).unwrap().unwrap();
-            assert_eq!((row.status, row.worker_id, row.claimed_at), (Status::Pending, None, None));
-            assert!(world.one::<Option<String>>("SELECT completed_at FROM tasks").is_none());
+    on_both(|mut world| {
+        let task = world.task(0);
+        for (attempt, expected) in [
+            (1, Failure::Retried { attempts: 1 }),
+            (2, Failure::Retried { attempts: 2 }),
+            (3, Failure::Failed { attempts: 3 }),
+        ] {
+            world.claim("worker-01");
+            let error = format!("timeout {attempt}");
+            assert_eq!(
+                world.queue.fail(&id("worker-01"), task, &error, Retry::Worthwhile).unwrap(),
+                expected
+            );
+            assert_eq!(world.one::<String>("SELECT error_message FROM tasks"), error);
+            if attempt < 3 {
+                let row = world.queue.task(task).unwrap().unwrap();
+                assert_eq!((row.status, row.worker_id, row.claimed_at), (Status::Pending, None, None));
+                assert!(world.one::<Option<String>>("SELECT completed_at FROM tasks").is_none());
+            }
         }
-    }
-    assert_eq!(world.queue.claim(&id("worker-01"), &Wanted::default()).unwrap(), Claim::Nothing);
-    let events: Vec<String> = world.logs(task).into_iter().map(|(event, _)| event).collect();
-    assert_eq!(events, ["created", "claimed", "retried", "claimed", "retried", "claimed", "failed"]);
+        assert_eq!(world.queue.claim(&id("worker-01"), &Wanted::default()).unwrap(), Claim::Nothing);
+        let events: Vec<String> = world.logs(task).into_iter().map(|(event, _)| event).collect();
+        assert_eq!(events, ["created", "claimed", "retried", "claimed", "retried", "claimed", "failed"]);
+    });
 }
 
 #[test]
 fn a_failure_that_will_not_pass_is_final_at_once() {
-    let mut world = World::new();
-    let task = world.task(0);
-    world.claim("worker-01");
-    let failed = world.queue.fail(&id("worker-01"), task, "no such video", Retry::Pointless).unwrap();
-    assert_eq!(failed, Failure::Failed { attempts: 1 });
-    assert_eq!(world.queue.task(task).unwrap().unwrap().status, Status::Failed);
-    let only = world.add(&NewTask { max_attempts: 1, ..NewTask::of(YOUTUBE) });
-    world.claim("worker-01");
-    let failed = world.queue.fail(&id("worker-01"), only, "e", Retry::Worthwhile).unwrap();
-    assert_eq!(failed, Failure::Failed { attempts: 1 });
+    on_both(|mut world| {
+        let task = world.task(0);
+        world.claim("worker-01");
+        let failed = world.queue.fail(&id("worker-01"), task, "no such video", Retry::Pointless).unwrap();
+        assert_eq!(failed, Failure::Failed { attempts: 1 });
+        assert_eq!(world.queue.task(task).unwrap().unwrap().status, Status::Failed);
+        let only = world.add(&NewTask { max_attempts: 1, ..NewTask::of(YOUTUBE) });
+        world.claim("worker-01");
+        let failed = world.queue.fail(&id("worker-01"), only, "e", Retry::Worthwhile).unwrap();
+        assert_eq!(failed, Failure::Failed { attempts: 1 });
+    });
 }
 
 #[test]
 fn success_after_a_retry_clears_the_error() {
-    let mut world = World::new();
-    let task = world.task(0);
-    world.claim("worker-01");
-    world.queue.fail(&id("worker-01"), task, "'; DROP TABLE tasks; --\0", Retry::Worthwhile).unwrap();
-    assert_eq!(world.claim("worker-02").attempts, 1);
-    let done = world.queue.complete(&id("worker-02"), task, &json!(null)).unwrap();
-    assert_eq!(done, Completion::Completed { attempts: 2 });
-    assert!(world.one::<Option<String>>("SELECT error_message FROM tasks").is_none());
+    on_both(|mut world| {
+        let task = world.task(0);
+        world.claim("worker-01");
+        world.queue.fail(&id("worker-01"), task, "'; DROP TABLE tasks; --", Retry::Worthwhile).unwrap();
+        assert_eq!(world.claim("worker-02").attempts, 1);
+        let done = world.queue.complete(&id("worker-02"), task, &json!(null)).unwrap();
+        assert_eq!(done, Completion::Completed { attempts: 2 });
+        assert!(world.one::<Option<String>>("SELECT error_message FROM tasks").is_none());
+    });
 }

@@ -1,0 +1,60 @@
+//! The same on a server, and what is left to do there by hand.
+
+use std::time::Duration;
+
+use crate::cli::recovery::Refusal;
+use crate::reference::postgres::{PostgresError, install};
+use crate::reference::{Laid, System};
+use crate::store::StoreError;
+use crate::store::postgres::{Limits, Link, PgError, Purpose, Target};
+
+/// Long enough for the indexes of tables that somebody has filled already.
+const STATEMENT: Duration = Duration::from_secs(60);
+
+pub fn lay(target: &Target, systems: &[System], patience: Duration) -> Result<Vec<Laid>, Refusal> {
+    // Others who do the same are waited for, each of them for a moment.
+    let lock = patience.max(Duration::from_secs(10));
+    let limits = Limits { statement: STATEMENT, lock, answer: STATEMENT + Duration::from_secs(5) };
+    let mut link = Link::open(target, Purpose::Acts, limits)?;
+    install(&mut link, systems).map_err(|error| explain(target, error))
+}
+
+fn explain(target: &Target, error: PostgresError) -> Refusal {
+    let label = target.label();
+    let told = format!("{label}: {error}");
+    match error {
+        PostgresError::Standby | PostgresError::ReadOnly | PostgresError::MayNotCompare => {
+            Refusal::Refused(told)
+        }
+        PostgresError::OnlyOnSqlite(_) | PostgresError::NoSchema | PostgresError::Differs(_) => {
+            Refusal::Error(told)
+        }
+        PostgresError::Server(PgError::Server { code, .. }) if code == "42501" || code == "25006" => {
+            Refusal::Refused(format!("{told}; nothing was changed"))
+        }
+        PostgresError::Server(error @ PgError::Server { .. }) => {
+            let doing = "making the tables; nothing was changed".into();
+            StoreError::Server { source_name: label.into(), said: error.to_string(), doing }.into()
+        }
+        PostgresError::Server(error) => {
+            let why = format!("{error}; whether the tables were made is not known, run it again");
+            StoreError::Unreachable { source_name: label.into(), why }.into()
+        }
+    }
+}
+
+/// What a server needs besides tables. It is told, never done: it gives rights away, and needs
+/// extensions that not everybody has.
+pub fn what_else(laid: &[Laid]) -> String {
+    let mut text = "\nNot done, but worth doing:\n  \
+        least privilege   psql URL -f assets/schema/postgres/roles.sql, then\n                    \
+        GRANT claimtop_watcher TO somebody who looks, claimtop_operator TO somebody who acts\n"
+        .to_owned();
+    if laid.iter().any(|it| it.system == System::ExecutorJobs) {
+        text.push_str(
+            "  reclaiming        with pg_cron: SELECT cron.schedule('reclaim-stale-jobs', '30 seconds',\n                    \
+             'SELECT public.reclaim_stale_jobs()'); or without: claimtop sweep URL --every 30s\n",
+        );
+    }
+    text
+}

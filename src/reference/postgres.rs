@@ -1,0 +1,139 @@
+//! The reference tables laid into a PostgreSQL database: one transaction, all or nothing.
+//!
+//! What they should be like is not read from the text but asked of the server: the file is run in a
+//! schema that is gone before anything else is done, and both are compared as the catalog tells them.
+
+mod catalog;
+
+use thiserror::Error;
+
+use super::{How, InstallError, Laid, System};
+use crate::store::postgres::{Begin, Link, PgError};
+use catalog::{Catalog, Difference};
+
+/// Why the tables were not made on a server.
+#[derive(Debug, Error)]
+pub enum PostgresError {
+    #[error("{} {} on SQLite only; on PostgreSQL there are {}", .0.join(" and "), are(.0), on_postgres())]
+    OnlyOnSqlite(Vec<&'static str>),
+    #[error("the server is a standby, which nothing can be written to; name its primary")]
+    Standby,
+    #[error("its sessions are read-only (default_transaction_read_only is on)")]
+    ReadOnly,
+    #[error("no schema of its search_path is there; make one, or name one with options=-csearch_path=NAME")]
+    NoSchema,
+    #[error(
+        "this user may not make a schema in this database, which is needed for a moment to compare what is \
+         there with the reference; GRANT CREATE ON DATABASE, or run assets/schema/postgres/*.sql with psql"
+    )]
+    MayNotCompare,
+    #[error(transparent)]
+    Differs(#[from] InstallError),
+    #[error(transparent)]
+    Server(#[from] PgError),
+}
+
+fn are(names: &[&str]) -> &'static str {
+    if names.len() == 1 { "is" } else { "are" }
+}
+
+fn on_postgres() -> String {
+    System::ALL
+        .into_iter()
+        .filter(|system| system.postgres().is_some())
+        .map(System::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Everybody who lays tables into a database waits here for those who came before.
+const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(hashtext('claimtop init'))::text";
+
+/// Makes the tables, indexes, functions, views and triggers of `systems` that are missing in the schema
+/// that comes first on the search path. What is there must be like the reference; a table may have more
+/// columns as long as a row can be written without them. If nothing is missing nothing is written.
+pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, PostgresError> {
+    let foreign: Vec<&str> =
+        systems.iter().filter(|system| system.postgres().is_none()).map(|system| system.as_str()).collect();
+    if !foreign.is_empty() {
+        return Err(PostgresError::OnlyOnSqlite(foreign));
+    }
+    admit(link)?;
+    link.begin(Begin::Acting)?;
+    let done = lay(link, systems);
+    match done {
+        Ok(laid) => {
+            link.commit()?;
+            Ok(laid)
+        }
+        Err(error) => {
+            // Whether it can be rolled back or not: without a commit nothing is there.
+            let _ = link.rollback();
+            Err(error)
+        }
+    }
+}
+
+/// A transaction could be made writable even where the server's settings say that none should be.
+fn admit(link: &mut Link) -> Result<(), PostgresError> {
+    let sql = "SELECT pg_is_in_recovery()::text, current_setting('default_transaction_read_only'),
+               current_schema()::text";
+    let rows = link.query(sql, &[])?;
+    let word = |at| rows.first().and_then(|row| row.get(at));
+    match (word(0), word(1), word(2)) {
+        (Some("true"), _, _) => Err(PostgresError::Standby),
+        (_, Some("on"), _) => Err(PostgresError::ReadOnly),
+        (_, _, None) => Err(PostgresError::NoSchema),
+        _ => Ok(()),
+    }
+}
+
+fn lay(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, PostgresError> {
+    link.query(ONE_AT_A_TIME, &[])?;
+    // Told only what goes wrong: that a table is there already is no news.
+    link.batch("SET LOCAL client_min_messages = warning")?;
+    let mut laid = Vec::new();
+    for system in systems {
+        let Some(sql) = system.postgres() else { continue };
+        let model = model(link, sql)?;
+        let there = Catalog::read(link)?;
+        let before = laid.len();
+        for object in model.objects() {
+            let how = match there.find(object) {
+                None => How::Made,
+                Some(found) => {
+                    let differences = found.differences(object);
+                    if !differences.is_empty() {
+                        return Err(differs(*system, &found.kind, &found.name, &differences).into());
+                    }
+                    How::Found
+                }
+            };
+            laid.push(Laid { system: *system, kind: object.kind.clone(), name: object.name.clone(), how });
+        }
+        // Running it again would at least replace the functions, whoever owns them.
+        if laid[before..].iter().any(|it| it.how == How::Made) {
+            link.batch(sql)?;
+        }
+    }
+    Ok(laid)
+}
+
+fn differs(system: System, kind: &str, name: &str, differences: &[Difference]) -> InstallError {
+    let how = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    InstallError::Differs { system: system.as_str(), kind: kind.into(), name: name.into(), how }
+}
+
+/// What the file makes, as the catalog tells it.
+fn model(link: &mut Link, sql: &str) -> Result<Catalog, PostgresError> {
+    let name = format!("claimtop_model_{}", uuid::Uuid::now_v7().simple());
+    link.batch("SAVEPOINT before_the_model")?;
+    link.batch(&format!("CREATE SCHEMA {name}")).map_err(|error| match error.code() {
+        Some("42501") => PostgresError::MayNotCompare,
+        _ => error.into(),
+    })?;
+    link.batch(&format!("SET LOCAL search_path = {name}; {sql}"))?;
+    let model = Catalog::read(link)?;
+    link.batch("ROLLBACK TO SAVEPOINT before_the_model; RELEASE SAVEPOINT before_the_model")?;
+    Ok(model)
+}

@@ -1,0 +1,187 @@
+//! What is in the first schema of the search path, in the catalog's words.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::domain::visible::safe;
+use crate::store::postgres::{Link, PgError, Row};
+
+/// A table, view, index, function or trigger.
+#[derive(Debug)]
+pub struct Object {
+    pub kind: String,
+    pub name: String,
+    /// Its definition, part by part; empty for a table, which is told by its columns.
+    parts: Vec<(String, String)>,
+    columns: BTreeMap<String, Column>,
+}
+
+#[derive(Debug)]
+struct Column {
+    kind: String,
+    /// Its place in the primary key, from 1; 0 outside.
+    key: String,
+    may_be_empty: bool,
+    /// Whether a row can be written without naming it.
+    may_be_left_out: bool,
+}
+
+/// One way in which something is not like the reference.
+#[derive(Debug)]
+pub struct Difference(String);
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&safe(&self.0))
+    }
+}
+
+#[derive(Debug)]
+pub struct Catalog(Vec<Object>);
+
+/// Relations share one space of names, functions another, and triggers have one per table; a function
+/// is found by its name alone, as another one with other arguments would be called instead of ours.
+const OBJECTS: &str = "
+  SELECT 'relation', CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' WHEN 'v' THEN 'view'
+           WHEN 'm' THEN 'materialized view' WHEN 'i' THEN 'index' WHEN 'I' THEN 'index'
+           WHEN 'S' THEN 'sequence' ELSE 'relation' END,
+         c.relname::text,
+         CASE WHEN c.relkind IN ('v', 'm') THEN jsonb_build_object('text', pg_get_viewdef(c.oid, true))
+              WHEN c.relkind IN ('i', 'I') THEN jsonb_build_object('definition', pg_get_indexdef(c.oid, 0, true))
+              ELSE '{}' END::text,
+         coalesce(d.deptype IS NOT NULL, false)::text
+  FROM pg_class c
+  LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i'
+    AND (c.relkind = 'S' OR d.refclassid = 'pg_constraint'::regclass)
+  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind <> 't'
+  UNION ALL
+  SELECT 'function', CASE p.prokind WHEN 'p' THEN 'procedure' WHEN 'a' THEN 'aggregate' ELSE 'function' END,
+         p.proname::text,
+         jsonb_build_object('arguments', pg_get_function_identity_arguments(p.oid),
+           'result', coalesce(pg_get_function_result(p.oid), ''), 'language', l.lanname, 'body', p.prosrc,
+           'rights', p.prosecdef, 'volatility', p.provolatile)::text, 'false'
+  FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+  WHERE p.pronamespace = current_schema()::regnamespace
+  UNION ALL
+  SELECT 'trigger on ' || c.relname, 'trigger', t.tgname::text,
+         jsonb_build_object('text', pg_get_triggerdef(t.oid, true))::text, 'false'
+  FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+  WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
+  ORDER BY 1, 3, 4";
+
+const COLUMNS: &str = "
+  SELECT c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod),
+         coalesce(array_position(i.indkey::int2[], a.attnum) - array_lower(i.indkey::int2[], 1) + 1, 0)::text,
+         (NOT a.attnotnull)::text,
+         (NOT a.attnotnull OR a.atthasdef OR a.attidentity <> '')::text
+  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+  LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+    AND a.attnum > 0 AND NOT a.attisdropped
+  ORDER BY 1, 2";
+
+impl Catalog {
+    pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
+        let mut columns: BTreeMap<String, BTreeMap<String, Column>> = BTreeMap::new();
+        for row in link.query(COLUMNS, &[])? {
+            let column = Column {
+                kind: text(&row, 2),
+                key: text(&row, 3),
+                may_be_empty: text(&row, 4) == "true",
+                may_be_left_out: text(&row, 5) == "true",
+            };
+            columns.entry(text(&row, 0)).or_default().insert(text(&row, 1), column);
+        }
+        let objects = link.query(OBJECTS, &[])?.into_iter().map(|row| {
+            let (space, kind, name) = (text(&row, 0), text(&row, 1), text(&row, 2));
+            let columns = match kind.as_str() {
+                "table" => columns.remove(&name).unwrap_or_default(),
+                _ => BTreeMap::new(),
+            };
+            // What belongs to a constraint or a column comes and goes with it.
+            let own = text(&row, 4) != "true";
+            (own, Object { kind, name, parts: parts(space, &text(&row, 3)), columns })
+        });
+        Ok(Catalog(objects.filter(|(own, _)| *own).map(|(_, object)| object).collect()))
+    }
+
+    pub fn objects(&self) -> &[Object] {
+        &self.0
+    }
+
+    /// What has the name of this; if there are several functions, one that differs.
+    pub fn find(&self, wanted: &Object) -> Option<&Object> {
+        let mut same = self.0.iter().filter(|it| it.space() == wanted.space() && it.name == wanted.name);
+        let first = same.next()?;
+        Some(same.find(|it| !it.differences(wanted).is_empty()).unwrap_or(first))
+    }
+}
+
+const SPACE: &str = "space";
+
+fn parts(space: String, object: &str) -> Vec<(String, String)> {
+    let parsed: BTreeMap<String, serde_json::Value> = serde_json::from_str(object).unwrap_or_default();
+    let word = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let told = parsed.into_iter().map(|(part, value)| (part, word(value)));
+    std::iter::once((SPACE.to_owned(), space)).chain(told).collect()
+}
+
+fn text(row: &Row, at: usize) -> String {
+    row.get(at).unwrap_or_default().to_owned()
+}
+
+impl Object {
+    fn space(&self) -> Option<&str> {
+        self.parts.iter().find(|(part, _)| part == SPACE).map(|(_, space)| space.as_str())
+    }
+
+    /// How this differs from what is wanted; nothing if it will do.
+    pub fn differences(&self, wanted: &Object) -> Vec<Difference> {
+        if self.kind != wanted.kind {
+            return vec![Difference(format!("it is no {}", wanted.kind))];
+        }
+        if self.kind == "table" {
+            return compare(&self.columns, &wanted.columns);
+        }
+        let other = self.parts.iter().zip(&wanted.parts).filter(|(is, wanted)| is != wanted);
+        other.map(|((part, is), (_, wanted))| Difference(unlike(part, is, wanted))).collect()
+    }
+}
+
+/// Long texts are not quoted: where they differ somebody has to look anyway.
+fn unlike(part: &str, is: &str, wanted: &str) -> String {
+    match part {
+        "text" | "body" => format!("its {part} is another"),
+        "rights" => "it runs with the rights of another".into(),
+        "arguments" => format!("its arguments are ({is}), not ({wanted})"),
+        _ => format!("its {part} is {is}, not {wanted}"),
+    }
+}
+
+fn compare(has: &BTreeMap<String, Column>, wants: &BTreeMap<String, Column>) -> Vec<Difference> {
+    let mut wrong = Vec::new();
+    for (name, wanted) in wants {
+        match has.get(name) {
+            None => wrong.push(format!("the column {name} is missing")),
+            Some(is) if is.kind != wanted.kind => {
+                wrong.push(format!("the column {name} is {}, not {}", is.kind, wanted.kind));
+            }
+            Some(is) if is.key != wanted.key => {
+                wrong.push(format!("the column {name} has another place in the primary key"));
+            }
+            Some(is) if wanted.may_be_empty && !is.may_be_empty => {
+                wrong.push(format!("the column {name} may not be empty"));
+            }
+            Some(is) if wanted.may_be_left_out && !is.may_be_left_out => {
+                wrong.push(format!("the column {name} may not be left out"));
+            }
+            Some(_) => {}
+        }
+    }
+    let unknown = has.iter().filter(|(name, is)| !wants.contains_key(*name) && !is.may_be_left_out);
+    wrong.extend(unknown.map(|(name, _)| format!("the column {name} is unknown and may not be left out")));
+    wrong.into_iter().map(Difference).collect()
+}

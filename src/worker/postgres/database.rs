@@ -1,0 +1,142 @@
+//! A worker's connection: its transactions, its clock, its events.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cells::moment;
+use crate::domain::time::Moment;
+use crate::store::postgres::{Begin, Limits, Link, PgError, Purpose, Row, Target};
+use crate::worker::{Clock, Event, EventSink, Silence, WorkerError};
+
+/// A database that workers share.
+pub struct Database {
+    target: Target,
+    link: Link,
+    clock: Clock,
+    sink: Arc<dyn EventSink>,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+/// A row that somebody else holds is waited for as long as SQLite's lock would be.
+const LIMITS: Limits = Limits {
+    statement: Duration::from_secs(30),
+    lock: Duration::from_secs(5),
+    answer: Duration::from_secs(35),
+};
+
+impl Database {
+    pub fn open(target: &Target) -> Result<Database, WorkerError> {
+        let link = Link::open(target, Purpose::Acts, LIMITS)?;
+        Ok(Database { target: target.clone(), link, clock: Clock::system(), sink: Arc::new(Silence) })
+    }
+
+    /// Unless a clock is given that stands, the database's own decides.
+    pub fn with_clock(self, clock: Clock) -> Database {
+        Database { clock, ..self }
+    }
+
+    pub fn with_events(self, sink: Arc<dyn EventSink>) -> Database {
+        Database { sink, ..self }
+    }
+
+    /// One transaction. `work` says what happened; whoever listens hears of it after the commit. A
+    /// connection that was lost before is made anew first.
+    pub(super) fn change<T>(
+        &mut self,
+        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+    ) -> Result<T, WorkerError> {
+        let started = Instant::now();
+        let (done, events) = self.transact(Begin::Acting, work).map_err(|error| match error {
+            WorkerError::Server(error) if is_busy(&error) => {
+                WorkerError::Busy { waited_ms: started.elapsed().as_millis() }
+            }
+            other => other,
+        })?;
+        for event in &events {
+            self.sink.receive(event);
+        }
+        Ok(done)
+    }
+
+    /// A look, as of one instant; nothing can be changed by it.
+    pub(super) fn look<T>(
+        &mut self,
+        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+    ) -> Result<T, WorkerError> {
+        self.transact(Begin::Reading, work).map(|(seen, _)| seen)
+    }
+
+    fn transact<T>(
+        &mut self,
+        begin: Begin,
+        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+    ) -> Result<(T, Vec<Event>), WorkerError> {
+        if !self.link.is_open() {
+            self.link = Link::open(&self.target, Purpose::Acts, LIMITS)?;
+        }
+        self.link.begin(begin)?;
+        let mut turn = Turn { link: &mut self.link, clock: &self.clock, events: Vec::new() };
+        match work(&mut turn) {
+            Ok(done) => {
+                let events = turn.events;
+                self.link.commit().map_err(|error| match error.ends_the_link() {
+                    true => WorkerError::Unknown(error),
+                    false => WorkerError::Server(error),
+                })?;
+                Ok((done, events))
+            }
+            Err(error) => {
+                // A link that is gone has rolled back by itself.
+                let _ = self.link.rollback();
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Others were there first, for too long or crosswise: it may work the next time.
+fn is_busy(error: &PgError) -> bool {
+    matches!(error.code(), Some("55P03" | "40P01" | "40001"))
+}
+
+/// A transaction under way.
+pub struct Turn<'a> {
+    link: &'a mut Link,
+    clock: &'a Clock,
+    events: Vec<Event>,
+}
+
+impl Turn<'_> {
+    /// The time, as of now: to be asked once all is locked that may have to be waited for.
+    pub fn now(&mut self) -> Result<Moment, WorkerError> {
+        if let Some(set) = self.clock.set_to() {
+            return Ok(set);
+        }
+        let rows = self.link.query("SELECT clock_timestamp()::text", &[])?;
+        let now = rows.first().and_then(|row| moment(row, 0));
+        now.ok_or_else(|| WorkerError::Invalid("the server's clock tells no time".into()))
+    }
+
+    pub fn tell(&mut self, events: impl IntoIterator<Item = Event>) {
+        self.events.extend(events);
+    }
+
+    pub fn query(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, WorkerError> {
+        Ok(self.link.query(sql, values)?)
+    }
+
+    /// The first row, if there is one.
+    pub fn first(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Option<Row>, WorkerError> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+
+    pub fn execute(&mut self, sql: &str, values: &[Option<&str>]) -> Result<u64, WorkerError> {
+        Ok(self.link.execute(sql, values)?)
+    }
+}

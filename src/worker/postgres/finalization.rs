@@ -1,0 +1,247 @@
+//! Document 003 on PostgreSQL; see [`crate::worker::finalization`] for what it promises. Here the names
+//! of tasks and steps are UUIDs: another name is refused where it would have to be recorded, and is
+//! unknown everywhere else.
+
+use std::time::Instant;
+
+use super::Database;
+use super::cells::{flag, moment, number, optional, stamp, uuid};
+use super::database::Turn;
+use crate::domain::time::{Moment, Span};
+use crate::worker::WorkerError;
+use crate::worker::finalization::attempt::Attempt;
+use crate::worker::finalization::row::Row;
+use crate::worker::finalization::{
+    Completion, Metrics, Operations, Outcome, StepEnd, acquired, decide, extended, named, whole_seconds,
+};
+
+/// The processors' side of document 003 on one connection.
+#[derive(Debug)]
+pub struct Finalization {
+    database: Database,
+    metrics: Metrics,
+}
+
+impl Finalization {
+    pub fn new(database: Database) -> Finalization {
+        Finalization { database, metrics: Metrics::default() }
+    }
+}
+
+impl Operations for Finalization {
+    fn metrics(&self) -> Metrics {
+        self.metrics.clone()
+    }
+
+    fn claim_task_for_finalization(
+        &mut self,
+        task: &str,
+        processor: &str,
+        timeout: Span,
+    ) -> Result<Outcome, WorkerError> {
+        named(processor)?;
+        let (task, seconds) = (known(task)?, whole_seconds(timeout)?);
+        let started = Instant::now();
+        let outcome = self.database.change(|turn| {
+            let row = find(turn, &task)?;
+            let now = turn.now()?;
+            let outcome = decide(row.as_ref(), processor, seconds, now);
+            match &outcome {
+                Outcome::Claimed { until } => {
+                    take(turn, &task, processor, seconds, now)?;
+                    turn.tell(row.as_ref().and_then(|row| row.expired(&task, now)));
+                    turn.tell([acquired(&task, processor, *until)]);
+                }
+                Outcome::Extended { until } => extend(turn, &task, processor, *until, now)?,
+                Outcome::AlreadyClaimed { .. }
+                | Outcome::AlreadyComplete
+                | Outcome::NotReady
+                | Outcome::NotFound => {}
+            }
+            record(turn, &Attempt::to_claim(&outcome, row.as_ref(), processor), &task, processor, now)?;
+            Ok(outcome)
+        })?;
+        self.metrics.claimed(&outcome, started.elapsed());
+        Ok(outcome)
+    }
+
+    fn extend(&mut self, task: &str, processor: &str) -> Result<bool, WorkerError> {
+        named(processor)?;
+        let task = known(task)?;
+        let started = Instant::now();
+        let done = self.database.change(|turn| {
+            let row = find(turn, &task)?;
+            let now = turn.now()?;
+            let until = row.as_ref().filter(|row| !row.complete).and_then(|row| row.extended(processor, now));
+            if let Some(until) = until {
+                extend(turn, &task, processor, until, now)?;
+            }
+            record(turn, &Attempt::to_extend(until, row.as_ref()), &task, processor, now)?;
+            Ok(until.is_some())
+        })?;
+        self.metrics.extended(done, started.elapsed());
+        Ok(done)
+    }
+
+    fn release(&mut self, task: &str, processor: &str) -> Result<bool, WorkerError> {
+        let started = Instant::now();
+        let Some(task) = uuid(task) else { return Ok(false) };
+        let released = self.database.change(|turn| {
+            let Some(row) = find(turn, &task)? else { return Ok(false) };
+            if row.claimed_by.as_deref() != Some(processor) {
+                return Ok(false);
+            }
+            let now = turn.now()?;
+            let sql =
+                "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL, updated_at = $2::timestamp
+                       WHERE task_uuid = $1::uuid";
+            turn.execute(sql, &[Some(&task), Some(&stamp(now))])?;
+            turn.tell([row.released(&task, processor, "released", now)]);
+            Ok(true)
+        })?;
+        self.metrics.released(released, started.elapsed());
+        Ok(released)
+    }
+
+    fn complete(&mut self, task: &str, processor: &str) -> Result<Completion, WorkerError> {
+        let Some(task) = uuid(task) else { return Ok(Completion::NotFound) };
+        self.database.change(|turn| {
+            let Some(row) = find(turn, &task)? else { return Ok(Completion::NotFound) };
+            if row.complete {
+                return Ok(Completion::AlreadyComplete);
+            }
+            if row.claimed_by.as_deref() != Some(processor) {
+                return Ok(Completion::NotOwner { by: row.claimed_by });
+            }
+            let now = turn.now()?;
+            let sql =
+                "UPDATE tasker_tasks SET complete = true, completed_at = $2::timestamp, claimed_at = NULL,
+                       claimed_by = NULL, updated_at = $2::timestamp WHERE task_uuid = $1::uuid";
+            turn.execute(sql, &[Some(&task), Some(&stamp(now))])?;
+            move_to(turn, &task, "complete", now)?;
+            turn.tell([row.released(&task, processor, "completed", now)]);
+            Ok(Completion::Completed)
+        })
+    }
+
+    fn add_task(&mut self, task: &str, priority: i64) -> Result<bool, WorkerError> {
+        let (task, priority) = (known(task)?, priority.to_string());
+        self.database.change(|turn| {
+            let now = turn.now()?;
+            let sql = "INSERT INTO tasker_tasks (task_uuid, priority, requested_at, created_at, updated_at)
+                       VALUES ($1::uuid, $2::integer, $3::timestamp, $3::timestamp, $3::timestamp)
+                       ON CONFLICT (task_uuid) DO NOTHING";
+            let added = turn.execute(sql, &[Some(&task), Some(&priority), Some(&stamp(now))])? > 0;
+            if added {
+                move_to(turn, &task, "pending", now)?;
+            }
+            Ok(added)
+        })
+    }
+
+    fn add_step(&mut self, task: &str, step: &str) -> Result<bool, WorkerError> {
+        let (task, step) = (known(task)?, known(step)?);
+        self.database.change(|turn| {
+            let now = turn.now()?;
+            let sql =
+                "INSERT INTO tasker_workflow_steps (workflow_step_uuid, task_uuid, created_at, updated_at)
+                       VALUES ($2::uuid, $1::uuid, $3::timestamp, $3::timestamp)
+                       ON CONFLICT (workflow_step_uuid) DO NOTHING";
+            Ok(turn.execute(sql, &[Some(&task), Some(&step), Some(&stamp(now))])? > 0)
+        })
+    }
+
+    fn end_step(&mut self, step: &str, end: StepEnd) -> Result<bool, WorkerError> {
+        let Some(step) = uuid(step) else { return Ok(false) };
+        self.database.change(|turn| {
+            let now = turn.now()?;
+            let sql = "UPDATE tasker_workflow_steps SET state = $2, updated_at = $3::timestamp
+                       WHERE workflow_step_uuid = $1::uuid AND state IN ('pending', 'in_progress')";
+            Ok(turn.execute(sql, &[Some(&step), Some(end.as_str()), Some(&stamp(now))])? > 0)
+        })
+    }
+}
+
+fn known(name: &str) -> Result<String, WorkerError> {
+    uuid(name)
+        .ok_or_else(|| WorkerError::Invalid(format!("tasks and steps are named by UUIDs, not {name:?}")))
+}
+
+/// The task, locked: what it was when it was asked for is what it is until the end of the transaction.
+fn find(turn: &mut Turn<'_>, task: &str) -> Result<Option<Row>, WorkerError> {
+    let sql = "SELECT complete::text, claimed_by, claimed_at::text, claim_timeout_seconds::text
+               FROM tasker_tasks WHERE task_uuid = $1::uuid FOR UPDATE";
+    let Some(row) = turn.first(sql, &[Some(task)])? else { return Ok(None) };
+    // A statement of its own: it sees what was committed while the lock was waited for.
+    let sql = "SELECT (SELECT n.to_state FROM tasker_task_transitions n
+                       WHERE n.task_uuid = $1::uuid AND n.most_recent),
+                 EXISTS (SELECT 1 FROM tasker_workflow_steps s
+                         WHERE s.task_uuid = $1::uuid AND s.state IN ('completed', 'failed'))::text";
+    let around = turn.first(sql, &[Some(task)])?;
+    Ok(Some(Row {
+        complete: flag(&row, 0),
+        claimed_by: optional(&row, 1),
+        claimed_at: moment(&row, 2),
+        timeout: number(&row, 3).ok().map(Span::seconds),
+        state: around.as_ref().and_then(|around| optional(around, 0)),
+        has_ended_step: around.as_ref().is_some_and(|around| flag(around, 1)),
+    }))
+}
+
+fn take(
+    turn: &mut Turn<'_>,
+    task: &str,
+    processor: &str,
+    seconds: i64,
+    now: Moment,
+) -> Result<(), WorkerError> {
+    let sql = "UPDATE tasker_tasks SET claimed_by = $2, claimed_at = $3::timestamp,
+               claim_timeout_seconds = $4::integer, updated_at = $3::timestamp WHERE task_uuid = $1::uuid";
+    let (at, seconds) = (stamp(now), seconds.to_string());
+    turn.execute(sql, &[Some(task), Some(processor), Some(&at), Some(&seconds)])?;
+    Ok(())
+}
+
+fn extend(
+    turn: &mut Turn<'_>,
+    task: &str,
+    processor: &str,
+    until: Moment,
+    now: Moment,
+) -> Result<(), WorkerError> {
+    let sql = "UPDATE tasker_tasks SET claimed_at = $2::timestamp, updated_at = $2::timestamp
+               WHERE task_uuid = $1::uuid";
+    turn.execute(sql, &[Some(task), Some(&stamp(now))])?;
+    turn.tell([extended(task, processor, until)]);
+    Ok(())
+}
+
+fn record(
+    turn: &mut Turn<'_>,
+    attempt: &Attempt<'_>,
+    task: &str,
+    processor: &str,
+    now: Moment,
+) -> Result<(), WorkerError> {
+    let sql = "INSERT INTO tasker_finalization_attempts
+                 (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at)
+               VALUES ($1::uuid, $2, $3::boolean, $4, $5, $6, $7::timestamp)";
+    let Attempt { claimed, holder, state, message } = attempt;
+    let (claimed, at) = (claimed.to_string(), stamp(now));
+    let values =
+        [Some(task), Some(processor), Some(&claimed), *holder, *state, Some(*message), Some(at.as_str())];
+    turn.execute(sql, &values)?;
+    Ok(())
+}
+
+/// Records the task's next state as the newest.
+fn move_to(turn: &mut Turn<'_>, task: &str, state: &str, now: Moment) -> Result<(), WorkerError> {
+    let retire = "UPDATE tasker_task_transitions SET most_recent = false
+                  WHERE task_uuid = $1::uuid AND most_recent";
+    turn.execute(retire, &[Some(task)])?;
+    let sql = "INSERT INTO tasker_task_transitions (task_uuid, from_state, to_state, created_at)
+               VALUES ($1::uuid, (SELECT to_state FROM tasker_task_transitions WHERE task_uuid = $1::uuid
+                                  ORDER BY id DESC LIMIT 1), $2, $3::timestamp)";
+    turn.execute(sql, &[Some(task), Some(state), Some(&stamp(now))])?;
+    Ok(())
+}
