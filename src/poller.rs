@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::app::message::{Grave, Msg, Probed, Target};
 use crate::app::row::Row;
-use crate::app::source::Poll;
+use crate::app::source::{Poll, Trouble};
 use crate::domain::claim::Claim;
 use crate::domain::close_up::{Cursor, Holder, Horizon, PageRequest, Whole};
 use crate::domain::time::Span;
@@ -25,7 +25,7 @@ pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
 pub type ProberMaker = Arc<dyn Fn() -> Prober + Send + Sync>;
 
 /// The answer of one poll, or why there is none.
-pub type Answer = Result<Poll, String>;
+pub type Answer = Result<Poll, Trouble>;
 
 /// Where the latest answer lies; one that nobody took in time is gone.
 pub type Slot = Arc<Mutex<Option<Answer>>>;
@@ -142,7 +142,7 @@ impl Work {
                     let polled = self.poll();
                     self.take_turn();
                     next = self.next_poll(started, &polled);
-                    let answer = polled.map_err(|error| error.to_string());
+                    let answer = polled.map_err(|error| trouble(&error));
                     if let Ok(mut latest) = self.latest.lock() {
                         *latest = Some(answer);
                     }
@@ -348,6 +348,14 @@ impl Work {
             });
         }
         probed
+    }
+}
+
+fn trouble(error: &StoreError) -> Trouble {
+    let why = error.to_string();
+    match error {
+        StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
+        _ => Trouble::Unreadable(why),
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::message::{Effect, Probed};
 use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
-use super::super::source::{Link, Poll, SourceView};
+use super::super::source::{Link, Poll, SourceView, Trouble};
 use crate::domain::claim::{Claim, Process};
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
 use crate::domain::time::{Moment, Span};
@@ -16,20 +16,21 @@ use crate::domain::visible::safe;
 const PAGE: usize = 200;
 
 impl Model {
-    pub(super) fn polled(&mut self, source: usize, poll: Result<Poll, String>) -> Vec<Effect> {
+    pub(super) fn polled(&mut self, source: usize, poll: Result<Poll, Trouble>) -> Vec<Effect> {
         if self.pace == Pace::Paused || source >= self.sources.len() {
             return Vec::new();
         }
         self.hold_selection();
         match poll {
             Ok(poll) => self.polled_well(source, poll),
-            Err(why) => {
+            Err(trouble) => {
                 let now = self.now;
                 let view = &mut self.sources[source];
                 let news = view.link.lost_since().is_none();
-                view.fail(now, safe(&why));
+                let said = format!("lost: {}", safe(trouble.why()));
+                view.fail(now, trouble);
                 if news {
-                    self.log(source, What::Link, ("", ""), format!("lost: {}", safe(&why)));
+                    self.log(source, What::Link, ("", ""), said);
                 }
                 Vec::new()
             }

@@ -10,7 +10,7 @@ pub mod world;
 use claimtop::app::keymap::Keymap;
 use claimtop::app::message::{Spot, TrailLine};
 use claimtop::app::model::{Settings, Tone};
-use claimtop::app::source::{Access, Link, SourceView};
+use claimtop::app::source::{Access, Link, SourceView, Trouble};
 use claimtop::app::{Effect, Model, Msg};
 use claimtop::domain::time::{Moment, Span};
 use claimtop::ui::theme::{Depth, Palette};
@@ -100,6 +100,10 @@ impl Stage {
 
     pub fn poll_fails(&mut self, why: &str) -> Vec<Effect> {
         self.tell(Msg::Polled { source: 0, poll: Err(why.into()) })
+    }
+
+    pub fn poll_cannot_reach(&mut self, why: &str) -> Vec<Effect> {
+        self.tell(Msg::Polled { source: 0, poll: Err(Trouble::NoLink(why.into())) })
     }
 
     /// Time passes, and the second ticks.
