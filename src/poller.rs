@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::app::message::{Grave, Msg, Probed, Target};
 use crate::app::row::Row;
-use crate::app::source::Poll;
+use crate::app::source::{Poll, Trouble};
 use crate::domain::close_up::{Cursor, Holder, Horizon, PageRequest, Whole};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
@@ -28,7 +28,7 @@ pub type ProberMaker = Arc<dyn Fn() -> Prober + Send + Sync>;
 /// The answer of one poll, or why there is none, and what it revealed.
 #[derive(Debug)]
 pub struct Answer {
-    pub poll: Result<Poll, String>,
+    pub poll: Result<Poll, Trouble>,
     pub events: Vec<Event>,
 }
 
@@ -153,7 +153,7 @@ impl Work {
                     let polled = self.poll();
                     self.take_turn();
                     next = self.next_poll(started, &polled);
-                    self.hand_out(polled.map_err(|error| error.to_string()));
+                    self.hand_out(polled.map_err(|error| trouble(&error)));
                     self.polled.send_modify(|polls| *polls += 1);
                     if self.polled.is_closed() {
                         return;
@@ -179,10 +179,10 @@ impl Work {
     }
 
     /// Lays the answer out for whoever takes it, with the events of those that nobody took.
-    fn hand_out(&mut self, poll: Result<Poll, String>) {
+    fn hand_out(&mut self, poll: Result<Poll, Trouble>) {
         let events = match &poll {
             Ok(poll) => self.reveal(&poll.snapshots),
-            Err(why) => self.onlooker.fail(why, clock()).into_iter().collect(),
+            Err(trouble) => self.onlooker.fail(trouble.why(), clock()).into_iter().collect(),
         };
         if let Ok(mut latest) = self.latest.lock() {
             let mut all = latest.take().map(|answer| answer.events).unwrap_or_default();
@@ -383,6 +383,14 @@ pub fn read_again(reader: &mut Reader, sight: &Sight<'_>) -> Again {
         Ok(Some(examined)) => Again::Is(Box::new(examined.judged)),
         Ok(None) => Again::Gone,
         Err(_) => Again::Unknown,
+    }
+}
+
+fn trouble(error: &StoreError) -> Trouble {
+    let why = error.to_string();
+    match error {
+        StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
+        _ => Trouble::Unreadable(why),
     }
 }
 

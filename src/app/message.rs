@@ -5,7 +5,7 @@ use crossterm::event::KeyEvent;
 use super::item::Item;
 use super::model::Pane;
 use super::row::{Row, RowId};
-use super::source::Poll;
+use super::source::{Poll, Trouble};
 use crate::domain::claim::{Claim, Process};
 use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Outcome, Word};
@@ -19,7 +19,7 @@ use crate::events::Event;
 pub enum Msg {
     Polled {
         source: usize,
-        poll: Result<Poll, String>,
+        poll: Result<Poll, Trouble>,
         /// What this poll, and those that nobody took in, revealed.
         events: Vec<Event>,
     },

@@ -21,8 +21,31 @@ pub enum Link {
     /// Since when, and why.
     Down {
         since: Moment,
-        why: String,
+        trouble: Trouble,
     },
+}
+
+/// Why a poll brought nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// The server cannot be reached, or does not let us in.
+    NoLink(String),
+    /// It is there, and cannot be read.
+    Unreadable(String),
+}
+
+impl Trouble {
+    pub fn why(&self) -> &str {
+        match self {
+            Trouble::NoLink(why) | Trouble::Unreadable(why) => why,
+        }
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Trouble {
+        Trouble::Unreadable(why.into())
+    }
 }
 
 impl Link {
@@ -124,9 +147,9 @@ impl SourceView {
         self.whole.iter().any(|row| row.profile == profile && row.board == board)
     }
 
-    pub fn fail(&mut self, now: Moment, why: String) {
+    pub fn fail(&mut self, now: Moment, trouble: Trouble) {
         let since = self.link.lost_since().unwrap_or(now);
-        self.link = Link::Down { since, why };
+        self.link = Link::Down { since, trouble };
     }
 
     /// What may be done here, as far as is known.

@@ -36,12 +36,18 @@ impl Model {
             Msg::Dead { grave, found } => self.found_dead(&grave, found),
             Msg::Holders { source, holders } => {
                 self.hold_selection();
-                self.holders.insert(source, holders);
+                if holders.is_ok()
+                    || !matches!(self.holders.get(&source), Some(Ok(_)) if self.is_lost(source))
+                {
+                    self.holders.insert(source, holders);
+                }
                 Vec::new()
             }
             Msg::Kinds { source, kinds } => {
                 self.hold_selection();
-                self.kinds.insert(source, kinds);
+                if kinds.is_ok() || !matches!(self.kinds.get(&source), Some(Ok(_)) if self.is_lost(source)) {
+                    self.kinds.insert(source, kinds);
+                }
                 Vec::new()
             }
             Msg::Trail(lines) => {
@@ -55,6 +61,11 @@ impl Model {
                 Vec::new()
             }
         }
+    }
+
+    /// Whether a source does not answer: what was read of it before stays, as the rows of its polls do.
+    fn is_lost(&self, source: usize) -> bool {
+        self.sources.get(source).is_some_and(|view| view.link.lost_since().is_some())
     }
 
     fn click(&mut self, spot: Spot) -> Vec<Effect> {

@@ -19,7 +19,10 @@ pub fn look(mut reader: Reader, patient: &Patient) -> Vec<Check> {
         Err(error) => return vec![Check::error("queries", &error)],
     };
     let mut checks = vec![queries(&snapshots)];
-    checks.extend(indexes(&patient.options));
+    // On a server the tables' own half looks for them.
+    if matches!(patient.options, Options::Sqlite(_)) {
+        checks.extend(indexes(&patient.options));
+    }
     checks.extend(exactness(&snapshots));
     checks.extend(deadlines(&snapshots));
     match clock(&mut reader, &snapshots).and_then(|clock| Ok((clock, sweeping(&mut reader, &snapshots)?))) {

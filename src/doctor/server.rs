@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Check, Patient, rights};
+use super::{Check, Patient, indexes, rights};
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::store::postgres::{Begin, Limits, Link, Options, PgError, Purpose, Row};
@@ -70,6 +70,18 @@ fn offset(offset: Span) -> Check {
 }
 
 impl Server {
+    /// How the server would answer a question if it read no table from one end to the other.
+    pub fn plan(&mut self, sql: &str) -> Result<String, PgError> {
+        self.link.begin(Begin::Reading)?;
+        let explained = self
+            .link
+            .batch("SET LOCAL enable_seqscan = off")
+            .and_then(|()| self.link.query(&format!("EXPLAIN {sql}"), &[]));
+        let ended = self.link.rollback();
+        let rows = explained.and_then(|rows| ended.map(|()| rows))?;
+        Ok(rows.iter().filter_map(|row| row.get(0)).collect::<Vec<_>>().join("\n"))
+    }
+
     /// One question in a transaction of its own, which only reads.
     pub fn ask(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, PgError> {
         self.link.begin(Begin::Reading)?;
@@ -87,6 +99,7 @@ impl Server {
     pub fn tables(&mut self, patient: &Patient) -> Vec<Check> {
         let Ok(found) = fits(&patient.options, patient.profiles.clone()) else { return Vec::new() };
         let tables = tables(&found, &patient.profiles);
+        let mut checks = indexes::look(self, &found);
         let looks: [(&'static str, Look); 5] = [
             ("row security", rights::hidden),
             ("vacuum", vacuum),
@@ -94,7 +107,6 @@ impl Server {
             ("cron", |server, _| cron(server)),
             ("audit table", |server, _| rights::audit_table(server)),
         ];
-        let mut checks = Vec::new();
         for (name, look) in looks {
             match look(self, &tables) {
                 Ok(more) => checks.extend(more),

@@ -10,7 +10,7 @@ use super::theme::{Theme, mark};
 use super::view::View;
 use crate::app::message::Spot;
 use crate::app::model::{Model, Pace, Pane};
-use crate::app::source::{Access, Link, SourceView};
+use crate::app::source::{Access, Link, SourceView, Trouble};
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
@@ -55,7 +55,8 @@ fn sources(model: &Model) -> String {
         let number = if model.sources.len() > 1 { format!("{}·", number + 1) } else { String::new() };
         let mut parts = vec![format!("{number}{}", safe(&source.label))];
         // A URL says it already.
-        if !source.label.starts_with(source.engine) {
+        let says_it = |text: &String| text.starts_with(source.engine);
+        if !says_it(&source.label) && !source.place.as_ref().is_some_and(says_it) {
             parts.push(source.engine.to_owned());
         }
         parts.extend(source.place.as_deref().map(safe));
@@ -187,16 +188,19 @@ pub fn lost(source: &SourceView) -> Option<String> {
         Link::Silent { since } => {
             Some(format!("{label}: no answer since {}; still waiting for it", text::clock(*since)))
         }
-        Link::Down { since, why } if source.engine == "postgres" => {
+        Link::Down { since, trouble: Trouble::NoLink(why) } => {
             // Which one it is stands above; what is wrong must not be pushed off the screen.
+            let why = safe(why);
             let names = [Some(&source.label), source.place.as_ref()].into_iter().flatten();
-            let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(why);
+            let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(&why);
             let why = rest.trim_start_matches([':', ' ']).trim_start_matches("cannot be reached: ");
             Some(format!("no link since {}, trying again: {why}", text::clock(*since)))
         }
         // The sentence usually begins with the file's name.
-        Link::Down { why, .. } if why.starts_with(&label) => Some(why.clone()),
-        Link::Down { why, .. } => Some(format!("{}: {why}", visible(&source.label))),
+        Link::Down { trouble: Trouble::Unreadable(why), .. } => {
+            let why = safe(why);
+            Some(if why.starts_with(&label) { why } else { format!("{}: {why}", visible(&source.label)) })
+        }
     }
 }
 

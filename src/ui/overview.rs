@@ -12,7 +12,7 @@ use crate::app::item::Item;
 use crate::app::message::Spot;
 use crate::app::model::{ListId, Model};
 use crate::app::row::Row;
-use crate::app::source::Link;
+use crate::app::source::{Link, Trouble};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
 
@@ -181,7 +181,8 @@ fn nothing(set: Set) -> &'static str {
 
 fn draw_waiting(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let down = model.shown_sources().find_map(|(_, source)| match &source.link {
-        Link::Down { why, .. } if source.engine != "postgres" => Some(why.clone()),
+        // The one file is named above.
+        Link::Down { trouble: Trouble::Unreadable(why), .. } => Some(safe(why)),
         _ => header::lost(source),
     });
     let (said, style) = match down {
@@ -214,7 +215,7 @@ fn draw_calm(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
         Some(why) => vec![
             ("? nothing is wrong with what we may see".to_owned(), theme.set(Set::Expiring)),
             (safe(why), theme.set(Set::Expiring)),
-            (claims, theme.text),
+            (format!("of those: {claims}"), theme.text),
         ],
     };
     lines.extend(next.map(|said| (said, theme.dim)));

@@ -5,7 +5,7 @@ use super::super::message::{Effect, Probed};
 use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
-use super::super::source::{Link, Poll, SourceView};
+use super::super::source::{Link, Poll, SourceView, Trouble};
 use crate::domain::claim::Process;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
 use crate::domain::time::{Moment, Span};
@@ -20,7 +20,7 @@ impl Model {
     pub(super) fn polled(
         &mut self,
         source: usize,
-        poll: Result<Poll, String>,
+        poll: Result<Poll, Trouble>,
         events: Vec<Event>,
     ) -> Vec<Effect> {
         if source >= self.sources.len() {
@@ -35,9 +35,9 @@ impl Model {
         self.log(source, earlier.into_iter().chain(events));
         match poll {
             Ok(poll) => self.polled_well(source, poll),
-            Err(why) => {
+            Err(trouble) => {
                 let now = self.now;
-                self.sources[source].fail(now, safe(&why));
+                self.sources[source].fail(now, trouble);
                 Vec::new()
             }
         }

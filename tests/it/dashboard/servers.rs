@@ -39,6 +39,13 @@ fn start(folder: &TempDir, url: &str) -> Start {
     Start::claimtop(&folder.path().join("state")).folder(folder.path()).with(url)
 }
 
+/// The same server, another database.
+fn missing(database: &PgDatabase) -> String {
+    let (server, _) =
+        database.url().rsplit_once('/').map(|(server, name)| (server.to_owned(), name.to_owned())).unwrap();
+    format!("{server}/no_such_jobs")
+}
+
 #[test]
 fn every_pane_shows_what_a_server_holds() {
     let database = PgDatabase::new(&jobs());
@@ -46,7 +53,7 @@ fn every_pane_shows_what_a_server_holds() {
     let mut pty = open(&folder, &database.url());
     let shown = pty.wait("worker-old");
     pty.wait("LIVE 1");
-    for part in ["executor-jobs", "postgres://", database.name(), "worker-late", "worker-soon", "of 403"] {
+    for part in ["executor-jobs", "postgres://", "worker-late", "worker-soon", "of 403"] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
 
@@ -64,7 +71,7 @@ fn every_pane_shows_what_a_server_holds() {
 
     pty.press("4", "WAITS SINCE");
     pty.wait("build_artifact");
-    pty.press("7", "OUTCOME");
+    pty.press("7", "nothing has been done yet");
     pty.quit();
 }
 
@@ -105,7 +112,7 @@ fn a_standby_says_how_far_behind_it_is_and_refuses_every_act() {
 fn a_database_that_is_not_there_is_said_clearly() {
     let database = PgDatabase::new("");
     let folder = tempfile::tempdir().unwrap();
-    let url = database.url().replace(database.name(), "no_such_jobs");
+    let url = missing(&database);
     let pty = open(&folder, &url);
     let shown = pty.wait("no link since");
     let plain = shown.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -121,17 +128,18 @@ fn a_password_is_neither_on_the_screen_nor_in_its_pictures() {
     let passfile = folder.path().join("pgpass");
     fs::write(&passfile, format!("*:*:*:*:{CANARY}\n")).unwrap();
     fs::set_permissions(&passfile, fs::Permissions::from_mode(0o600)).unwrap();
-    let missing = database.url().replace(database.name(), "no_such_jobs");
+    let missing = missing(&database);
     let by_variable = start(&folder, &database.url()).env("PGPASSWORD", CANARY);
     let by_file = start(&folder, &missing).env("PGPASSFILE", &passfile);
     for (started, text) in [(by_variable, "worker-old"), (by_file, "no link since")] {
         let mut pty = started.run();
         pty.wait(text);
-        pty.press("S", "saved as");
+        pty.press("w", "Save the screen as");
+        pty.press("t", "saved as");
         for pane in ["2", "4", "6", "7"] {
             pty.keys(pane);
         }
-        pty.wait("OUTCOME");
+        pty.wait("nothing has been done yet");
         let ended = pty.quit();
         assert!(!String::from_utf8_lossy(&ended.bytes).contains(CANARY));
     }

@@ -106,6 +106,7 @@ fn hidden_rows_a_missing_index_idle_vacuum_and_a_cron_job_that_is_off_are_found(
     clinic.database.run(
         "ALTER TABLE executor_jobs ENABLE ROW LEVEL SECURITY;
          DROP INDEX executor_jobs_reclaim_idx; DROP INDEX executor_jobs_status_idx;
+         DROP INDEX executor_jobs_claim_idx;
          ALTER TABLE executor_jobs SET (autovacuum_enabled = false);
          CREATE SCHEMA cron; GRANT USAGE ON SCHEMA cron TO PUBLIC;
          CREATE TABLE cron.job (jobid int, schedule text, command text, active bool); GRANT SELECT ON cron.job TO PUBLIC;
@@ -113,7 +114,7 @@ fn hidden_rows_a_missing_index_idle_vacuum_and_a_cron_job_that_is_off_are_found(
     );
     let findings = clinic.examine(&[]);
     findings.expect("row security", "failed", "executor_jobs", "BYPASSRLS");
-    findings.expect("indexes", "warning", "executor_jobs", "CREATE INDEX");
+    findings.expect("indexes", "warning", "executor_jobs", "CREATE INDEX CONCURRENTLY ON");
     findings.expect("vacuum", "warning", "autovacuum is off", "RESET");
     findings.expect("cron", "warning", "switched off", "alter_job");
     assert_eq!(findings.code, 2);

@@ -10,7 +10,7 @@ pub mod world;
 use claimtop::app::keymap::Keymap;
 use claimtop::app::message::{Spot, TrailLine};
 use claimtop::app::model::{Settings, Tone};
-use claimtop::app::source::{Access, Link, SourceView};
+use claimtop::app::source::{Access, Link, SourceView, Trouble};
 use claimtop::app::{Effect, Model, Msg};
 use claimtop::domain::time::{Moment, Span};
 use claimtop::events::{Again, Look, Onlooker};
@@ -121,6 +121,10 @@ impl Stage {
     /// Who compares the polls of a source, as its poller does.
     fn onlooker(&mut self, source: usize) -> &mut Onlooker {
         self.onlookers.entry(source).or_insert_with(|| Onlooker::new("tasks.db"))
+    }
+
+    pub fn poll_cannot_reach(&mut self, why: &str) -> Vec<Effect> {
+        self.tell(Msg::Polled { source: 0, poll: Err(Trouble::NoLink(why.into())), events: Vec::new() })
     }
 
     /// Time passes, and the second ticks.

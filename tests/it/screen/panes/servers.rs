@@ -28,7 +28,7 @@ fn a_source_on_a_server_names_server_database_and_user() {
 #[test]
 fn a_lost_link_says_since_when_why_and_that_it_is_tried_again() {
     let mut stage = Stage::on(&on_server());
-    stage.poll_fails(&format!(
+    stage.poll_cannot_reach(&format!(
         "{PLACE} cannot be reached: db.example:5432: connection refused; check that the server runs there"
     ));
     stage.later("7s");
@@ -36,7 +36,7 @@ fn a_lost_link_says_since_when_why_and_that_it_is_tried_again() {
     picture("server_no_link", &mut stage, TINY);
 
     let mut stage = Stage::waiting_for(&[on_server()]);
-    stage.poll_fails(&format!(
+    stage.poll_cannot_reach(&format!(
         "{PLACE} cannot be reached: db.example:5432: connection refused; check that the server runs there"
     ));
     stage.later("3s");
