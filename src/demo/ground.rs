@@ -20,7 +20,7 @@ use crate::worker::{Database, WorkerError, postgres};
 #[derive(Debug, Clone)]
 pub enum Ground {
     File(PathBuf),
-    Server(Target),
+    Server(Box<Target>),
 }
 
 impl Ground {
@@ -34,7 +34,7 @@ impl Ground {
             Source::Sqlite(path) => Ok(Ground::File(path)),
             Source::Postgres(_) => {
                 let command = source.password_command.as_ref().map(|command| command.0.as_str());
-                Ok(Ground::Server(Target::parse(&source.at.0, command)?))
+                Ok(Ground::Server(Box::new(Target::parse(&source.at.0, command)?)))
             }
         }
     }

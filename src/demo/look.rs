@@ -12,7 +12,7 @@ use crate::worker::WorkerError;
 
 pub enum Look {
     File(Connection),
-    Server { target: Target, link: Box<Link> },
+    Server { target: Box<Target>, link: Box<Link> },
 }
 
 impl fmt::Debug for Look {

@@ -1,4 +1,4 @@
-//! The worker's side of the five systems, on real files.
+//! The worker's side of the five systems, on real files and on a real server.
 
 mod coordination;
 mod executor_jobs;
@@ -8,4 +8,5 @@ mod ground;
 mod killed;
 mod merge_queue;
 mod processes;
+mod server;
 mod task_queue;

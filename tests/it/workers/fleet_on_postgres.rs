@@ -50,14 +50,14 @@ const LEDGER: &str = "
     CREATE TRIGGER note AFTER UPDATE ON tasker_tasks FOR EACH ROW
       EXECUTE FUNCTION note('claimed_by', 'task_uuid', 'complete', 'true');";
 
-fn database() -> PgDatabase {
+pub fn database() -> PgDatabase {
     let systems = [System::ExecutorJobs, System::Finalization, System::TaskQueue];
     let database = PgDatabase::new(&systems.map(|system| system.postgres().expect("its tables")).concat());
     database.run(LEDGER);
     database
 }
 
-fn number(database: &PgDatabase, sql: &str) -> i64 {
+pub fn number(database: &PgDatabase, sql: &str) -> i64 {
     database.value(sql).expect("a number").parse().expect("a number")
 }
 

@@ -31,7 +31,7 @@ pub type Heard = Arc<Mutex<Vec<Event>>>;
 /// A database with the reference tables of a system.
 pub enum Ground {
     Sqlite(support::Database),
-    Postgres(PgDatabase),
+    Postgres(Box<PgDatabase>),
 }
 
 impl Ground {
@@ -39,7 +39,8 @@ impl Ground {
         match engine {
             Engine::Sqlite => Ground::Sqlite(support::Database::new(system.sqlite())),
             Engine::Postgres => {
-                Ground::Postgres(PgDatabase::new(system.postgres().expect("a system of PostgreSQL")))
+                let tables = system.postgres().expect("a system of PostgreSQL");
+                Ground::Postgres(Box::new(PgDatabase::new(tables)))
             }
         }
     }

@@ -157,7 +157,7 @@ fn every_step_of_a_job_is_told() {
         jobs.heartbeat(&id, "w-1").unwrap();
         jobs.heartbeat(&id, "w-2").unwrap();
         jobs.succeed(&id, "w-1").unwrap();
-        let (task_id, session_id) = (id.clone(), "w-1".to_owned());
+        let (task_id, session_id) = (id, "w-1".to_owned());
         let ttl = 30 * 60_000;
         let expected = [
             Event::ClaimAcquired {
