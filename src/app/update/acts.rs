@@ -46,9 +46,9 @@ impl Model {
             Link::Live => None,
             Link::Connecting => Some("nothing is known of this source yet".into()),
             Link::Silent { since } | Link::Down { since, .. } => Some(format!(
-                "{} has not answered for {}: what you see is old, and nothing is done to it",
+                "what you see is old, and nothing is done to it: no answer for {} from {}",
+                self.now.since(*since),
                 view.label,
-                self.now.since(*since)
             )),
         }
     }

@@ -41,8 +41,8 @@ fn start(folder: &TempDir, url: &str) -> Start {
 
 /// The same server, another database.
 fn missing(database: &PgDatabase) -> String {
-    let (server, _) =
-        database.url().rsplit_once('/').map(|(server, name)| (server.to_owned(), name.to_owned())).unwrap();
+    let url = database.url();
+    let (server, _) = url.rsplit_once('/').expect("a database");
     format!("{server}/no_such_jobs")
 }
 
@@ -59,7 +59,7 @@ fn every_pane_shows_what_a_server_holds() {
 
     pty.press("2", "000000000001");
     pty.press("G", "worker-old");
-    pty.press("g", "000000000002");
+    pty.press("g", "…00002");
     pty.press("/holder:worker-late\r", "/holder:worker-late");
     pty.press("1", "worker-late");
     pty.wait_without("worker-late", "worker-old");
