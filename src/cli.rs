@@ -9,6 +9,7 @@ mod completions;
 mod dashboard;
 mod demo;
 mod doctor;
+mod event_stream;
 mod init;
 mod list;
 mod man;
@@ -16,9 +17,11 @@ mod output;
 mod pid;
 mod profiles;
 mod recovery;
+mod serve;
 mod session;
 mod setup;
 mod sweep;
+mod witness;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -117,6 +120,8 @@ enum Verb {
     },
     /// Automatic cleanup: takes what is stale or orphaned on firm ground, with brakes
     Sweep(sweep::SweepArgs),
+    /// Metrics for Prometheus on this host; --sweep cleans up as well
+    Serve(serve::ServeArgs),
     /// The trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -256,6 +261,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::Extend(arguments) => act::run(&setup, Action::Extend, &arguments),
         Verb::Undo { source, action, reason } => act::undo(&setup, &source, &action, reason.as_deref()),
         Verb::Sweep(arguments) => sweep::run(&cli.common, setup, &arguments),
+        Verb::Serve(arguments) => serve::run(&cli.common, setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
         Verb::Init { source, system } => init::run(&setup, &source, &system),
         Verb::Demo(arguments) => demo::run(&setup, &arguments),

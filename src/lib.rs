@@ -13,9 +13,11 @@
 //! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure
 //! config    the config file: sources by name, thresholds
 //! report    what goes out: tables, JSON, CSV; every string of a database made visible
-//! store     databases: a source and its profiles become snapshots
-//!   sqlite    a thread owns each connection
-//!               open      read-only, and why not       bind     a profile laid onto a schema
+//! store     databases: a source and its profiles become snapshots, an act becomes changed rows
+//!               reader, actor  whichever engine it is     seen, image    a claim and its rows before an act
+//!               bind, bound    a profile laid onto tables fit            which profiles do, and why not
+//!   sqlite    files; a thread owns each connection
+//!               open      read-only, and why not       functions what SQLite is taught
 //!               probe     a reason as a predicate      plan     from which side, by which index
 //!               watch     a board from poll to poll    census   what no index answers, in slices
 //!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
@@ -23,15 +25,19 @@
 //!               act       statements with their guard  batch    many in a short transaction
 //!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
-//!   postgres  the same on a server
-//!               target    which server, and how to prove who we are
-//!               tls       how far its certificate is checked
-//!               link      one connection: every wait has an end
+//!   postgres  servers; a background thread speaks with all of them
+//!               target    which server, who we are     tls      how far its certificate is checked
+//!               link      every wait has an end        words    a profile's values as parameters
+//!               arms      ways into trouble, as SQL    watch    a board from poll to poll
+//!               rows, look, actor, act, batch, session, undo, touched: as above, with row locks
+//! serve     HTTP for Prometheus, and the threads that find out what it is told
+//! metrics   figures of every source, counted acts; no ids
 //! sweep     automatic cleanup and its brakes
 //! doctor    a checklist: can it be read, judged, acted on
 //! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown
 //! profile   where a system keeps its claims, as data; from a profile to rules
+//! events    what two looks reveal and what a sweep did, as one stream; pure
 //! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
 //! worker    the worker's side of the five systems: claim, heartbeat, extend, release
 //! reference the tables of the five systems, as `init` makes them
@@ -46,7 +52,8 @@
 //! # The data flows
 //!
 //! ```text
-//! a poll      database ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//! a poll      SQLite ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//!             PostgreSQL ──► arms (rows that may be in trouble) ──► judge each ──► counts, worst ──► Snapshot
 //! an act      Seen ──► BEGIN IMMEDIATE ──► compare, judge again ──► guarded statement ──► intent ──► COMMIT ──► outcome
 //! a verdict   row ──► rows::read (cell by cell) ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
 //! ```
@@ -61,14 +68,17 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod domain;
+pub mod events;
 pub mod exit;
 pub mod liveness;
+pub mod metrics;
 pub mod poller;
 pub mod profile;
 pub mod recovery;
 pub mod reference;
 pub mod report;
 pub mod runtime;
+pub mod serve;
 pub mod store;
 pub mod sweep;
 pub mod terminal;

@@ -12,9 +12,10 @@ use tokio::sync::{mpsc, watch};
 use crate::app::message::{Grave, Msg, Probed, Target};
 use crate::app::row::Row;
 use crate::app::source::Poll;
-use crate::domain::claim::Claim;
 use crate::domain::close_up::{Cursor, Holder, Horizon, PageRequest, Whole};
+use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
+use crate::events::{Again, Event, Look, Onlooker, Sight};
 use crate::store::StoreError;
 use crate::store::{Options, Prober, Reader, clock};
 
@@ -23,10 +24,14 @@ pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
 /// Makes someone who asks the kernel, and remembers nothing from before.
 pub type ProberMaker = Arc<dyn Fn() -> Prober + Send + Sync>;
 
-/// The answer of one poll, or why there is none.
-pub type Answer = Result<Poll, String>;
+/// The answer of one poll, or why there is none, and what it revealed.
+#[derive(Debug)]
+pub struct Answer {
+    pub poll: Result<Poll, String>,
+    pub events: Vec<Event>,
+}
 
-/// Where the latest answer lies; one that nobody took in time is gone.
+/// Where the latest answer lies. Of one that nobody took in time only the events are kept.
 pub type Slot = Arc<Mutex<Option<Answer>>>;
 
 /// What can be asked of a source between polls.
@@ -41,7 +46,6 @@ pub enum Question {
     Holders,
     Kinds,
     Examine(Box<Target>),
-    WhatBecame(Vec<Row>),
     Probe(Vec<Row>),
     /// Something was written: look now.
     Now,
@@ -57,7 +61,9 @@ pub struct Poller {
 }
 
 /// Boards of at most this many claims are read whole.
-const SMALL: usize = 500;
+pub const SMALL: usize = 500;
+/// So many events are kept for a screen that takes none in, the latest of them.
+const UNTAKEN: usize = 10_000;
 /// The minutes that the horizon looks ahead.
 pub const MINUTES: usize = 30;
 /// How often it is looked at anew, when something was written and when nothing was.
@@ -65,7 +71,7 @@ const HORIZON: (Duration, Duration) = (Duration::from_secs(2), Duration::from_se
 
 impl Poller {
     pub fn start(
-        source: usize,
+        (source, label): (usize, &str),
         (open, dead): (Opener, Opener),
         probers: ProberMaker,
         interval: Duration,
@@ -84,6 +90,8 @@ impl Poller {
             reader: None,
             horizon: None,
             whole: None,
+            small: Vec::new(),
+            onlooker: Onlooker::new(label),
             polled,
             latest: Arc::clone(&latest),
             answers,
@@ -106,6 +114,9 @@ struct Work {
     horizon: Option<(Instant, Option<i64>)>,
     /// The state of the data when the small boards were last read.
     whole: Option<i64>,
+    /// What was read of them.
+    small: Vec<Whole>,
+    onlooker: Onlooker,
     polled: watch::Sender<u64>,
     latest: Slot,
     answers: mpsc::Sender<Msg>,
@@ -132,10 +143,7 @@ impl Work {
                         // One that is slow to answer is asked less often.
                         _ => started + self.interval.max(started.elapsed() * 4),
                     };
-                    let answer = polled.map_err(|error| error.to_string());
-                    if let Ok(mut latest) = self.latest.lock() {
-                        *latest = Some(answer);
-                    }
+                    self.hand_out(polled.map_err(|error| error.to_string()));
                     self.polled.send_modify(|polls| *polls += 1);
                     if self.polled.is_closed() {
                         return;
@@ -157,6 +165,30 @@ impl Work {
         }
     }
 
+    /// Lays the answer out for whoever takes it, with the events of those that nobody took.
+    fn hand_out(&mut self, poll: Result<Poll, String>) {
+        let events = match &poll {
+            Ok(poll) => self.reveal(&poll.snapshots),
+            Err(why) => self.onlooker.fail(why, clock()).into_iter().collect(),
+        };
+        if let Ok(mut latest) = self.latest.lock() {
+            let mut all = latest.take().map(|answer| answer.events).unwrap_or_default();
+            all.extend(events);
+            let too_many = all.len().saturating_sub(UNTAKEN);
+            all.drain(..too_many);
+            *latest = Some(Answer { poll, events: all });
+        }
+    }
+
+    fn reveal(&mut self, snapshots: &[Snapshot]) -> Vec<Event> {
+        let Work { reader, onlooker, small, .. } = self;
+        let look = Look::of(snapshots, small);
+        onlooker.see(look, clock(), &mut |sight| match reader {
+            Some(reader) => read_again(reader, sight),
+            None => Again::Unknown,
+        })
+    }
+
     fn reader(&mut self) -> Result<&mut Reader, StoreError> {
         match &mut self.reader {
             Some(reader) => Ok(reader),
@@ -170,6 +202,7 @@ impl Work {
             // Whatever it was, the next poll begins anew.
             self.reader = None;
             self.whole = None;
+            self.small.clear();
         }
         Ok(Poll { snapshots: snapshots?, horizon: self.horizon(), whole: self.whole() })
     }
@@ -196,7 +229,9 @@ impl Work {
             return None;
         }
         self.whole = version;
-        reader.whole(SMALL).ok()
+        let small = reader.whole(SMALL).ok();
+        self.small = small.clone().unwrap_or_default();
+        small
     }
 
     fn answer(&mut self, question: Question) -> Option<Msg> {
@@ -223,10 +258,6 @@ impl Work {
             Question::Examine(target) => {
                 let found = self.examine(&target);
                 Msg::Examined { id: target.id, found: found.map_err(|error| error.to_string()) }
-            }
-            Question::WhatBecame(rows) => {
-                let became = rows.into_iter().filter_map(|row| Some((self.claim_of(&row)?, row)));
-                Msg::Became { source, rows: became.map(|(claim, row)| (row, claim)).collect() }
             }
             Question::Probe(rows) => Msg::Probed(self.probe(&rows)),
         })
@@ -264,13 +295,6 @@ impl Work {
         Ok(found.map(Box::new))
     }
 
-    /// What a claim is now: the outer nothing if that cannot be told, the inner if it is none.
-    fn claim_of(&mut self, row: &Row) -> Option<Option<Claim>> {
-        let (mark, address) = (row.judged.mark.clone()?, row.claim().key.address());
-        let found = self.reader().ok()?.examine(&row.profile, &row.board, &mark, &address);
-        Some(found.ok()?.map(|examined| examined.judged.claim))
-    }
-
     fn probe_all(&self, holders: Vec<Holder>) -> Vec<Holder> {
         let prober = (self.probers)();
         let probe = |mut holder: Holder| {
@@ -299,6 +323,17 @@ impl Work {
             });
         }
         probed
+    }
+}
+
+/// What a claim that left the rows is now, by its key.
+pub fn read_again(reader: &mut Reader, sight: &Sight<'_>) -> Again {
+    let Some(mark) = &sight.judged.mark else { return Again::Unknown };
+    let key = sight.judged.claim.key.address();
+    match reader.examine(sight.profile, sight.board, mark, &key) {
+        Ok(Some(examined)) => Again::Is(Box::new(examined.judged)),
+        Ok(None) => Again::Gone,
+        Err(_) => Again::Unknown,
     }
 }
 

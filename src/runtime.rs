@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::domain::time::Span;
-use crate::poller::{Opener, Poller, ProberMaker, Question, duration};
+use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, duration};
 use crate::store::clock;
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
@@ -98,8 +98,13 @@ impl Dashboard {
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
         for (source, feed) in feeds.into_iter().enumerate() {
             let doors = (feed.open, feed.dead);
-            let poller =
-                Poller::start(source, doors.clone(), feed.probers.clone(), interval, sender.clone())?;
+            let poller = Poller::start(
+                (source, &feed.label),
+                doors.clone(),
+                feed.probers.clone(),
+                interval,
+                sender.clone(),
+            )?;
             forward(source, &poller, sender.clone());
             pollers.push(poller);
             clerks.push(Clerk::start(source, labels.clone(), doors, feed.probers, sender.clone())?);
@@ -232,7 +237,6 @@ impl Dashboard {
             Effect::LoadHolders { source } => self.ask(source, Question::Holders),
             Effect::LoadKinds { source } => self.ask(source, Question::Kinds),
             Effect::Examine { target } => self.ask(target.id.source, Question::Examine(Box::new(target))),
-            Effect::WhatBecame { source, rows } => self.ask(source, Question::WhatBecame(rows)),
             Effect::SetPace { interval, paused } => {
                 for source in 0..self.pollers.len() {
                     self.ask(source, Question::Pace { interval: duration(interval), paused });
@@ -341,8 +345,10 @@ fn forward(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
     tokio::spawn(async move {
         while polls.changed().await.is_ok() {
             polls.borrow_and_update();
-            let Some(poll) = slot.lock().ok().and_then(|mut latest| latest.take()) else { continue };
-            if messages.send(Msg::Polled { source, poll }).await.is_err() {
+            let Some(Answer { poll, events }) = slot.lock().ok().and_then(|mut latest| latest.take()) else {
+                continue;
+            };
+            if messages.send(Msg::Polled { source, poll, events }).await.is_err() {
                 return;
             }
         }
@@ -350,6 +356,7 @@ fn forward(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
             .send(Msg::Polled {
                 source,
                 poll: Err("the reader of this source has ended unexpectedly".into()),
+                events: Vec::new(),
             })
             .await;
     });

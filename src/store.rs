@@ -5,6 +5,7 @@
 
 pub mod act;
 mod actor;
+pub mod attempts;
 mod bind;
 mod bound;
 pub mod error;
@@ -25,6 +26,7 @@ pub mod sqlite;
 
 pub use act::{Acted, Batch, Order, Pending, Tried};
 pub use actor::Actor;
+pub use attempts::{Attempt, Attempts};
 pub use error::StoreError;
 pub use filter::Filter;
 pub use fit::{Fit, FitBoard};

@@ -13,7 +13,7 @@
 //! shelf       sightings kept for the next run
 //! orders      what a sweep is told
 //! pass        one look at one source, and its acts
-//! event       what is said of it, as document 000 names it
+//! event       what is said of a claim that was taken
 //! calls       signals
 //! ```
 
@@ -29,13 +29,12 @@ mod shelf;
 mod sightings;
 mod summary;
 
-pub use brakes::Brakes;
+pub use brakes::{Brake, Brakes, Held};
 pub use calls::{Call, Calls};
-pub use event::{About, Event};
 pub use ground::{Ground, Spared, Wanted, ground, patience};
 pub use orders::{Manner, Orders, SweepError};
 pub use pass::Pass;
 pub use passage::{Clocks, Passage};
-pub use shelf::Shelf;
+pub use shelf::{Kept, Shelf};
 pub use sightings::{Shown, Sightings};
 pub use summary::Summary;

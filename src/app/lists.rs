@@ -165,7 +165,10 @@ impl Model {
         let wanted = self.query.text.to_lowercase();
         self.happenings.iter().filter(move |happening| {
             let shown = self.only.is_none_or(|only| only == happening.source);
-            let text = format!("{} {} {}", happening.what.word(), happening.shown, happening.said);
+            let text = {
+                let event = &happening.event;
+                format!("{} {} {}", event.what().word(), event.shown(), event.said())
+            };
             shown && (wanted.is_empty() || text.to_lowercase().contains(&wanted))
         })
     }

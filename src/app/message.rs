@@ -12,6 +12,7 @@ use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::snapshot::Mark;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
+use crate::events::Event;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub enum Msg {
     Polled {
         source: usize,
         poll: Result<Poll, String>,
+        /// What this poll, and those that nobody took in, revealed.
+        events: Vec<Event>,
     },
     Key(KeyEvent),
     Paste(String),
@@ -59,11 +62,6 @@ pub enum Msg {
     Examined {
         id: RowId,
         found: Result<Option<Box<Examined>>, String>,
-    },
-    /// Claims that left a set, read again: what they are now, if they still are.
-    Became {
-        source: usize,
-        rows: Vec<(Row, Option<Claim>)>,
     },
     Said(String),
 }
@@ -107,10 +105,6 @@ pub enum Effect {
     LoadTrail,
     Examine {
         target: Target,
-    },
-    WhatBecame {
-        source: usize,
-        rows: Vec<Row>,
     },
     SetPace {
         interval: Span,

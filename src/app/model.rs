@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::happening::{Happening, What};
+use super::happening::Happening;
 use super::item::{Item, Selection};
 use super::keymap::Keymap;
 use super::message::{Probed, TrailLine};
@@ -14,6 +14,7 @@ use crate::domain::close_up::{Holder, Kinds, PageRequest};
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
+use crate::events::Event;
 
 /// The panes, in the order of their tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,6 +180,8 @@ pub struct Model {
     pub page_lines: usize,
     /// Claims that an act of ours took, so that the log can say so.
     pub(super) recovered: BTreeMap<RowId, String>,
+    /// Events of polls that came back while the screen stood still, by source.
+    pub(super) unheard: BTreeMap<usize, Vec<Event>>,
     pub(super) selections: BTreeMap<ListId, Selection>,
     pub(super) happened: u64,
     /// How many acts in bulk were asked about.
@@ -216,6 +219,7 @@ impl Model {
             on_screen: BTreeMap::new(),
             page_lines: 10,
             recovered: BTreeMap::new(),
+            unheard: BTreeMap::new(),
             selections: BTreeMap::new(),
             happened: 0,
             questions: 0,
@@ -264,16 +268,6 @@ impl Model {
             self.on_screen = rows;
         }
         self.page_lines = page_lines.max(1);
-    }
-
-    pub(super) fn log(&mut self, source: usize, what: What, row: (&str, &str), said: String) {
-        const KEPT: usize = 2_000;
-        self.happened += 1;
-        let (shown, board) = (row.0.to_owned(), row.1.to_owned());
-        let at = self.now_of(source);
-        let number = self.happened;
-        self.happenings.push_front(Happening { number, at, source, what, shown, board, said });
-        self.happenings.truncate(KEPT);
     }
 
     /// The selected item of the pane that is shown.

@@ -123,20 +123,6 @@ impl SourceView {
         all
     }
 
-    /// The boards of which not all claims in trouble were loaded, by profile and name.
-    pub fn full_boards(&self) -> std::collections::BTreeSet<(String, String)> {
-        let full = |board: &&crate::domain::snapshot::BoardSnapshot| {
-            (board.worst.len() as u64) < board.counts.total.saturating_sub(board.counts.healthy)
-        };
-        let named = |snapshot: &Snapshot| {
-            let name = |board: &crate::domain::snapshot::BoardSnapshot| {
-                (snapshot.profile.clone(), board.board.clone())
-            };
-            snapshot.boards.iter().filter(full).map(name).collect::<Vec<_>>()
-        };
-        self.snapshots.iter().flat_map(named).collect()
-    }
-
     pub fn clock_offset(&self) -> Span {
         self.snapshots.first().map_or(Span::ZERO, |snapshot| snapshot.clock_offset)
     }

@@ -25,7 +25,7 @@ impl Model {
             Msg::Scrolled(_) if !self.overlay.is_empty() => Vec::new(),
             Msg::Scrolled(lines) => self.step(lines),
             Msg::Tick => self.tick(),
-            Msg::Polled { source, poll } => self.polled(source, poll),
+            Msg::Polled { source, poll, events } => self.polled(source, poll, events),
             Msg::Acted(done) => self.acted(done),
             Msg::BulkReady { question, ready } => self.bulk_ready(question, ready),
             Msg::BulkProgress { done } => self.bulk_progress(done),
@@ -49,7 +49,6 @@ impl Model {
                 Vec::new()
             }
             Msg::Examined { id, found } => self.examined(&id, found),
-            Msg::Became { source, rows } => self.became(source, rows),
             Msg::Said(text) => {
                 self.say(super::model::Tone::Told, text);
                 Vec::new()

@@ -1,15 +1,20 @@
 //! `claimtop check`: one look at each source, all at once.
 
 use clap::Args;
+use std::io::Write;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::event_stream::EventStream;
 use super::output::{complain, print};
 use super::setup::Setup;
+use super::witness::Witness;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
+use crate::events::batched;
 use crate::exit::Exit;
 use crate::report::check::{Limit, Looked, Thresholds, json, plugin, text};
 use crate::report::json::line;
@@ -37,6 +42,9 @@ pub struct CheckArgs {
     /// Look again and again, this far apart, until a signal ends it
     #[arg(long, value_name = "INTERVAL", value_parser = interval)]
     watch: Option<Duration>,
+    /// Append what happens between two looks to a file as JSON lines, or print it with -
+    #[arg(long, value_name = "FILE|-", requires = "watch")]
+    events: Option<PathBuf>,
     /// End after so many rounds
     #[arg(long, value_name = "N", hide = true, requires = "watch")]
     count: Option<u64>,
@@ -79,14 +87,24 @@ fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds) -> Round
     } else {
         text(&looked, thresholds, Paint::for_stdout())
     };
-    let heard = print(&shown);
+    // Who asked for events on standard output reads the rest elsewhere.
+    let heard = if has_stdout(setup, arguments) { print(&shown) } else { remark(&shown) };
     for source in &looked {
-        if let Err(sentence) = &source.result {
-            complain(sentence);
+        for sentence in source.failures() {
+            complain(&sentence);
         }
     }
     let exit = looked.iter().map(|source| source.exit(thresholds)).fold(Exit::Fine, Exit::and);
     Round { exit, heard }
+}
+
+/// Whether standard output is for the rounds, not for events alone.
+fn has_stdout(setup: &Setup, arguments: &CheckArgs) -> bool {
+    setup.json || arguments.events.as_ref().is_none_or(|path| path.as_os_str() != "-")
+}
+
+fn remark(text: &str) -> bool {
+    std::io::stderr().write_all(text.as_bytes()).is_ok()
 }
 
 /// Rounds until a signal comes; the last one decides about the exit code.
@@ -97,13 +115,22 @@ fn watch(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, interval
         Ok(started) => started,
         Err(error) => return complain(&format!("cannot start: {error}")),
     };
+    let mut stream = match EventStream::open(arguments.events.as_deref()) {
+        Ok(stream) => stream,
+        Err(sentence) => return complain(&sentence),
+    };
+    let listened = arguments.sources.iter().filter(|_| stream.is_open());
+    let mut witnesses: Vec<Witness> = listened.map(|word| Witness::new(setup, word)).collect();
     let mut rounds = 0;
     loop {
         // Pages need to be told apart; JSON lines carry their instant.
-        let plain = !setup.json && !arguments.plugin;
+        let plain = !setup.json && !arguments.plugin && has_stdout(setup, arguments);
         let gap = if rounds == 0 { "" } else { "\n" };
         let heard = !plain || print(&format!("{gap}{}\n", setup.now.unwrap_or_else(clock).rfc3339()));
-        let last = round(setup, arguments, thresholds);
+        let mut last = round(setup, arguments, thresholds);
+        for witness in &mut witnesses {
+            last.heard &= stream.write(&batched(witness.look(setup)));
+        }
         rounds += 1;
         let done = arguments.count.is_some_and(|count| rounds >= count) || !heard || !last.heard;
         if done || runtime.block_on(pause.of(interval)) == Woken::BySignal {

@@ -10,15 +10,17 @@ use super::Common;
 use super::output::complain;
 use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
+use super::witness::Witness;
 use crate::config::SweepLimits;
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::recovery::Desk;
 use crate::recovery::trail::Trail;
 use crate::sweep::{
-    Brakes, Call, Calls, Clocks, Manner, Orders, Pass, Passage, Shelf, Sightings, Summary, SweepError, Wanted,
+    Brakes, Call, Calls, Clocks, Kept, Manner, Orders, Pass, Passage, Shelf, Sightings, Summary, SweepError,
+    Wanted,
 };
-pub use arguments::SweepArgs;
+pub use arguments::{SweepArgs, SweepTerms};
 use voice::Voice;
 
 pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
@@ -26,24 +28,33 @@ pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
         Ok(calls) => calls,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
     };
-    let voice = match Voice::open(setup.json, arguments.events.as_deref()) {
-        Ok(voice) => voice,
+    let SweepArgs { sources, every, terms, .. } = arguments;
+    let mut sweeper = match Sweeper::new(common, setup, sources, *every, terms, calls) {
+        Ok(sweeper) => sweeper,
         Err(sentence) => return complain(&sentence),
     };
-    let mut sweeper = Sweeper { common, setup, arguments, calls, voice };
-    match sweeper.posts() {
-        Some(posts) => sweeper.keep_on(posts),
-        None => sweeper.once(),
+    if arguments.dry_run {
+        sweeper.manner = Manner::Rehearse;
     }
+    let in_the_config = |word: &String| sweeper.limits(word).every.is_some();
+    if arguments.once || arguments.sighted || !sources.iter().any(in_the_config) {
+        return sweeper.once(arguments.sighted);
+    }
+    sweeper.keep_on()
 }
 
 /// Everything that a run needs, whichever the source.
-struct Sweeper<'a> {
+pub struct Sweeper<'a> {
     common: &'a Common,
     setup: Setup,
-    arguments: &'a SweepArgs,
+    sources: &'a [String],
+    every: Option<Span>,
+    terms: &'a SweepTerms,
+    manner: Manner,
     calls: Calls,
     voice: Voice,
+    /// Somebody who hears what every run came to.
+    witness: Option<&'a (dyn Fn(&Summary) + Sync)>,
 }
 
 /// A source that is swept again and again, and what was seen of it.
@@ -54,6 +65,7 @@ struct Post {
     fingerprint: String,
     sightings: Sightings,
     clocks: Option<Clocks>,
+    witness: Witness,
 }
 
 /// Where the sightings of a run come from.
@@ -69,54 +81,63 @@ enum Watching<'a> {
 /// How often a source is swept in a continuous run when nobody says.
 const USUAL: Span = Span::minutes(5);
 
-impl Sweeper<'_> {
-    /// The sources to keep sweeping; nothing if one run is all.
-    fn posts(&self) -> Option<Vec<Post>> {
-        if self.arguments.once || self.arguments.sighted {
-            return None;
-        }
-        let every = |word: &str| self.arguments.every.or(self.limits(word).every);
-        let intervals: Vec<Option<Span>> = self.arguments.sources.iter().map(|word| every(word)).collect();
-        if intervals.iter().all(Option::is_none) {
-            return None;
-        }
-        let post = |(word, every): (&String, Option<Span>)| Post {
+impl<'a> Sweeper<'a> {
+    pub fn new(
+        common: &'a Common,
+        setup: Setup,
+        sources: &'a [String],
+        every: Option<Span>,
+        terms: &'a SweepTerms,
+        calls: Calls,
+    ) -> Result<Sweeper<'a>, String> {
+        let voice = Voice::open(setup.json, terms.events.as_deref())?;
+        Ok(Sweeper { common, setup, sources, every, terms, manner: Manner::Act, calls, voice, witness: None })
+    }
+
+    /// The same with somebody who hears what every run came to.
+    pub fn before(self, witness: &'a (dyn Fn(&Summary) + Sync)) -> Sweeper<'a> {
+        Sweeper { witness: Some(witness), ..self }
+    }
+
+    /// The sources to keep sweeping.
+    fn posts(&self) -> Vec<Post> {
+        let post = |word: &String| Post {
             word: word.clone(),
             due: Instant::now(),
-            every: every.unwrap_or(USUAL),
+            every: self.limits(word).every.unwrap_or(USUAL),
             fingerprint: String::new(),
             sightings: Sightings::default(),
             clocks: None,
+            witness: Witness::new(&self.setup, word),
         };
-        Some(self.arguments.sources.iter().zip(intervals).map(post).collect())
+        self.sources.iter().map(post).collect()
     }
 
-    fn once(&mut self) -> Exit {
-        if !self.arguments.sighted {
+    fn once(&mut self, sighted: bool) -> Exit {
+        if !sighted {
             self.voice.remark(
                 "one look trusts the workers' clocks; --sighted takes only what stood still since the last run",
             );
         }
         let mut exit = Exit::Fine;
-        for word in &self.arguments.sources {
+        for word in self.sources {
             if self.calls.is_stop() {
                 break;
             }
-            let watching = if self.arguments.sighted { Watching::Shelved } else { Watching::Trusting };
-            exit = exit.and(self.sweep(word, watching));
+            let watching = if sighted { Watching::Shelved } else { Watching::Trusting };
+            exit = exit.and(self.sweep(word, watching).0);
         }
         exit
     }
 
     /// Sweeps whatever is due until somebody says stop.
-    fn keep_on(&mut self, mut posts: Vec<Post>) -> Exit {
+    pub fn keep_on(&mut self) -> Exit {
+        let mut posts = self.posts();
         loop {
             for post in &mut posts {
                 if post.due <= Instant::now() && !self.calls.is_stop() {
                     post.due = Instant::now() + duration(post.every);
-                    let word = post.word.clone();
-                    // A source that fails is reported, and the others go on; it is tried again when due.
-                    self.sweep(&word, Watching::Kept(post));
+                    self.visit(post);
                 }
             }
             let next = posts.iter().map(|post| post.due).min().unwrap_or_else(Instant::now);
@@ -126,6 +147,18 @@ impl Sweeper<'_> {
                 Call::Reload => self.reload(&mut posts),
             }
         }
+    }
+
+    /// Tells what happened since the last visit, and sweeps.
+    fn visit(&mut self, post: &mut Post) {
+        if self.voice.has_listeners() {
+            let events = post.witness.look(&self.setup);
+            self.voice.tell(events);
+        }
+        let word = post.word.clone();
+        // A source that fails is reported, and the others go on; it is tried again when due.
+        let (_, taken) = self.sweep(&word, Watching::Kept(post));
+        post.witness.took(&taken);
     }
 
     /// Reads the config again; one that is wrong leaves everything as it was.
@@ -138,7 +171,8 @@ impl Sweeper<'_> {
             }
         }
         for post in posts {
-            post.every = self.arguments.every.or(self.limits(&post.word).every).unwrap_or(USUAL);
+            post.witness.reopen();
+            post.every = self.limits(&post.word).every.unwrap_or(USUAL);
             post.due = post.due.min(Instant::now() + duration(post.every));
         }
         self.voice.remark("the config was read again");
@@ -147,9 +181,9 @@ impl Sweeper<'_> {
     /// From strong to weak: the command line, the source's config, the config, what is usual.
     fn limits(&self, word: &str) -> SweepLimits {
         let said = SweepLimits {
-            every: self.arguments.every,
-            max: self.arguments.max,
-            max_share: self.arguments.max_share,
+            every: self.every,
+            max: self.terms.max,
+            max_share: self.terms.max_share,
             ..SweepLimits::default()
         };
         said.or(self.setup.config.sweep(self.setup.config.named(word))).or(SweepLimits::USUAL)
@@ -158,9 +192,9 @@ impl Sweeper<'_> {
     fn orders(&self, word: &str, trail: PathBuf) -> Orders {
         let limits = self.limits(word);
         Orders {
-            manner: if self.arguments.dry_run { Manner::Rehearse } else { Manner::Act },
-            wanted: Wanted::of(&self.arguments.set),
-            board: self.arguments.board.clone(),
+            manner: self.manner,
+            wanted: Wanted::of(&self.terms.set),
+            board: self.terms.board.clone(),
             brakes: Brakes {
                 max: limits.max.unwrap_or_default(),
                 max_share: limits.max_share.map_or(0, |share| share.0),
@@ -173,8 +207,8 @@ impl Sweeper<'_> {
         }
     }
 
-    /// One run on one source, and what is said of it.
-    fn sweep(&mut self, word: &str, watching: Watching<'_>) -> Exit {
+    /// One run on one source, and what is said of it; the claims that were taken.
+    fn sweep(&mut self, word: &str, watching: Watching<'_>) -> (Exit, Vec<String>) {
         let (summary, exit) = match self.try_sweep(word, watching) {
             Ok(summary) => {
                 let exit = exit_of(&summary);
@@ -187,21 +221,27 @@ impl Sweeper<'_> {
                     Refusal::Error(why) => (Exit::Error, why),
                 };
                 let source = self.setup.label(word);
-                let dry_run = self.arguments.dry_run;
+                let dry_run = self.manner == Manner::Rehearse;
                 (Summary { source, error: Some(sentence), dry_run, ..Summary::default() }, exit)
             }
         };
-        self.voice.conclude(&summary);
-        exit
+        let taken = self.voice.conclude(&summary);
+        if let Some(witness) = self.witness {
+            witness(&summary);
+        }
+        (exit, taken)
     }
 
     fn try_sweep(&mut self, word: &str, watching: Watching<'_>) -> Result<Summary, Refusal> {
-        let purpose = if self.arguments.dry_run { Purpose::Rehearse } else { Purpose::Act };
+        let purpose = match self.manner {
+            Manner::Act => Purpose::Act,
+            Manner::Rehearse => Purpose::Rehearse,
+        };
         let mut desk = desk(&self.setup, word, purpose)?.as_sweeper();
         let orders = self.orders(word, Trail::default_folder().unwrap_or_default());
         match watching {
             Watching::Trusting => self.pass(&mut desk, &orders, None),
-            Watching::Shelved => self.shelved(&mut desk, &orders),
+            Watching::Shelved => self.shelved(&mut desk, &orders, word),
             Watching::Kept(post) => self.kept(&mut desk, &orders, post),
         }
         .map_err(refusal)
@@ -219,20 +259,25 @@ impl Sweeper<'_> {
     }
 
     /// By what the last run saw, kept for the next.
-    fn shelved(&mut self, desk: &mut Desk, orders: &Orders) -> Result<Summary, SweepError> {
+    fn shelved(&mut self, desk: &mut Desk, orders: &Orders, word: &str) -> Result<Summary, SweepError> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
         let shelf = Shelf::beside(&orders.trail, &desk.actor().fingerprint());
         let failed = |error: std::io::Error| SweepError::Shelf {
             path: shelf.path().to_owned(),
             why: error.to_string(),
         };
-        let mut sightings = match shelf.load().map_err(failed)? {
-            Some((sightings, before)) => self.believed(sightings, now.since(&before, None)),
-            None => Sightings::default(),
+        let (mut sightings, apart_us) = match shelf.load().map_err(failed)? {
+            Some(kept) => {
+                let every = self.limits(word).every.unwrap_or_else(|| kept.usual());
+                let (passage, apart) = (now.since(&kept.clocks, every), kept.apart_with(&now));
+                (self.believed(kept.sightings, passage), apart)
+            }
+            None => (Sightings::default(), Vec::new()),
         };
         let summary = self.pass(desk, orders, Some((&mut sightings, now.since_boot())))?;
         if orders.manner == Manner::Act {
-            shelf.keep(desk.source(), &sightings, &now).map_err(failed)?;
+            let source = desk.source().to_owned();
+            shelf.keep(&Kept { source, clocks: now, sightings, apart_us }).map_err(failed)?;
         }
         Ok(summary)
     }
@@ -242,17 +287,19 @@ impl Sweeper<'_> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
         let fingerprint = desk.actor().fingerprint();
         let mut sightings = std::mem::take(&mut post.sightings);
+        let mut passage = Passage::Steady;
         if fingerprint != post.fingerprint {
             sightings.restart();
             post.fingerprint = fingerprint;
         } else if let Some(before) = &post.clocks {
-            sightings = self.believed(sightings, now.since(before, Some(post.every)));
+            passage = now.since(before, post.every);
+            sightings = self.believed(sightings, passage);
         }
         let at = now.since_boot();
         post.clocks = Some(now);
         let summary = self.pass(desk, orders, Some((&mut sightings, at)));
         post.sightings = sightings;
-        summary
+        summary.map(|summary| Summary { paused: passage != Passage::Steady, ..summary })
     }
 
     /// Sightings, unless the clocks say that they cannot be.

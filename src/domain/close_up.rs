@@ -101,6 +101,8 @@ pub struct KindTally {
     pub running: u64,
     pub stale: u64,
     pub orphaned: u64,
+    /// As many attempts as they may have.
+    pub exhausted: u64,
     pub ttl: Option<Span>,
     /// The longest time any of them took, over what it may take.
     pub overrun: Option<f64>,

@@ -21,8 +21,12 @@ pub struct Snapshot {
     /// The database's clock minus ours.
     pub clock_offset: Span,
     pub poll_cost: Span,
+    /// How far behind its primary it is, if it is a replica.
+    pub replica: Option<Span>,
     pub boards: Vec<BoardSnapshot>,
     pub notices: Vec<String>,
+    /// Why rows may be hidden from us.
+    pub veiled: Option<String>,
 }
 
 /// One board of a [`Snapshot`].
@@ -140,6 +144,8 @@ pub enum Mark {
 pub struct Gaps {
     /// Rows looked at so far and rows in the table, where the census is not complete.
     pub census: Option<Census>,
+    /// There are more claims, or more of them in trouble, than were counted.
+    pub more: bool,
     /// Reasons whose counts come from the census.
     pub reasons: Vec<Reason>,
     /// Statements that would add the indexes this board needs.

@@ -70,6 +70,7 @@ impl Scribe<'_> {
                 "why": seen.why,
                 "process": seen.judged.claim.worker.process.as_str(),
                 "forced": self.word.force,
+                "kind": seen.judged.claim.kind,
             }),
             ..self.blank(stage, order.action_id, order.action.as_str())
         }
@@ -105,6 +106,7 @@ impl Scribe<'_> {
             evidence: Evidence {
                 conclusion: seen.conclusion.as_str(),
                 forced: self.word.force,
+                kind: seen.judged.claim.kind.as_deref(),
                 process: seen.judged.claim.worker.process.as_str(),
                 reasons: seen.judged.verdict.reasons.iter().map(Reason::as_str).collect(),
                 why: &seen.why,

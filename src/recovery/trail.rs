@@ -9,7 +9,8 @@
 //! batch         many acts in one line
 //! link          a line, and its hash            canonical     one text for one value
 //! journal       the file, its lock              tail          its end, found from behind
-//! scrap         what a crash left               anchor        how far the chain reached
+//! follower      what is new in it               scrap         what a crash left
+//! anchor        how far the chain reached
 //! verification  the chain, followed             finding       what can be wrong with it
 //! ```
 
@@ -18,6 +19,7 @@ mod batch;
 mod canonical;
 mod error;
 mod finding;
+mod follower;
 mod journal;
 mod link;
 mod record;
@@ -30,13 +32,14 @@ pub use anchor::{Anchor, BadAnchor};
 pub use batch::{Evidence, Line, Lines};
 pub use error::TrailError;
 pub use finding::Finding;
+pub use follower::Follower;
 pub use journal::Position;
 pub use record::{Entry, Record, Stage, new_action_id};
 pub use verification::Verification;
 pub use who::Who;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -162,20 +165,26 @@ impl Trail {
     /// All records in the order of the file. Lines that are torn or unreadable are passed over, and
     /// edited ones are not: only [`Trail::verify`] says whether the trail can be believed.
     pub fn entries(&self) -> Result<Vec<Entry>, TrailError> {
-        self.entries_since(Position::default()).map(|(entries, _)| entries)
+        let mut entries = Vec::new();
+        self.each_entry(|entry| entries.push(entry))?;
+        Ok(entries)
+    }
+
+    /// One record after the other, in the same order: a trail of years need not be held in memory.
+    pub fn each_entry(&self, visit: impl FnMut(Entry)) -> Result<(), TrailError> {
+        self.each_entry_since(Position::default(), visit).map(drop)
     }
 
     /// The records after a place that somebody has read up to, and the place where they end. A journal
     /// that is another one by now is read from its beginning.
-    fn entries_since(&self, from: Position) -> Result<(Vec<Entry>, Position), TrailError> {
-        let (mut entries, mut intended) = (Vec::new(), Intended::default());
+    fn each_entry_since(&self, from: Position, mut visit: impl FnMut(Entry)) -> Result<Position, TrailError> {
+        let mut intended = Intended::default();
         let read = self.journal.each_line_since(from, |line| {
-            let whole = line.strip_suffix(b"\n");
-            entries
-                .extend(whole.and_then(Link::read).into_iter().flat_map(|link| link.entries(&mut intended)));
+            if let Some(link) = line.strip_suffix(b"\n").and_then(Link::read) {
+                link.entries(&mut intended).into_iter().for_each(&mut visit);
+            }
         });
-        let end = read.map_err(|error| self.journal.error(error))?;
-        Ok((entries, end))
+        read.map_err(|error| self.journal.error(error))
     }
 
     /// Follows the chain from its first line; a cut at the end shows only against an anchor.
@@ -193,15 +202,17 @@ impl Trail {
 
     /// The same after a place before which nothing is open, and the place up to which this was read.
     pub fn open_actions_since(&self, from: Position) -> Result<(Vec<Entry>, Position), TrailError> {
-        let (mut entries, end) = self.entries_since(from)?;
-        let settled: HashSet<String> = entries
-            .iter()
-            .filter(|entry| entry.record.settles())
-            .map(|entry| entry.record.action_id.clone())
-            .collect();
-        entries.retain(|entry| {
-            entry.record.stage == Stage::Intent && !settled.contains(&entry.record.action_id)
-        });
-        Ok((entries, end))
+        let (mut open, mut number) = (HashMap::new(), 0_usize);
+        let end = self.each_entry_since(from, |entry| {
+            number += 1;
+            if entry.record.settles() {
+                open.remove(&entry.record.action_id);
+            } else if entry.record.stage == Stage::Intent {
+                open.insert(entry.record.action_id.clone(), (number, entry));
+            }
+        })?;
+        let mut open: Vec<(usize, Entry)> = open.into_values().collect();
+        open.sort_unstable_by_key(|(number, _)| *number);
+        Ok((open.into_iter().map(|(_, entry)| entry).collect(), end))
     }
 }

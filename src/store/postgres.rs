@@ -3,20 +3,29 @@
 //! A target says which server and how to prove who we are; a link is one connection to it. No
 //! password, wherever it came from, is in anything that these print or hand out.
 
+mod act;
 mod actor;
 mod arms;
+mod attempts;
+mod audit_table;
+mod batch;
 mod cell;
 mod close_up;
 mod dialect;
 pub mod error;
 mod holders;
+mod image;
 pub mod link;
+mod look;
 mod reader;
 mod rows;
 mod schema;
+mod session;
 mod surroundings;
 pub mod target;
 pub mod tls;
+mod touched;
+mod undo;
 mod watch;
 mod words;
 

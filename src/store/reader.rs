@@ -1,6 +1,6 @@
 //! One source, read, whatever engine it is of.
 
-use super::{Filter, Fit, Listed, Options, StoreError, Tally, Trace, postgres, sqlite};
+use super::{Attempts, Filter, Fit, Listed, Options, StoreError, Tally, Trace, postgres, sqlite};
 use crate::domain::close_up::{Examined, Holder, Horizon, Kinds, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Mark, Snapshot};
 use crate::domain::time::Moment;
@@ -47,6 +47,25 @@ impl Reader {
         match self {
             Reader::Sqlite(reader) => reader.data_version(),
             Reader::Postgres(_) => None,
+        }
+    }
+
+    /// Names the database as the trail does.
+    pub fn fingerprint(&self) -> String {
+        either!(self, reader => reader.fingerprint())
+    }
+
+    /// What came after the number up to which somebody has read; without one, none of the attempts but
+    /// the number of the last. Nothing where no such table is.
+    pub fn attempts(&mut self, after: Option<i64>) -> Result<Option<Attempts>, StoreError> {
+        either!(self, reader => reader.attempts(after))
+    }
+
+    /// Why rows may be hidden from us.
+    pub fn veiled(&self) -> Option<String> {
+        match self {
+            Reader::Sqlite(_) => None,
+            Reader::Postgres(reader) => reader.veiled(),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
+use crate::domain::value::percent;
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::visible;
 
@@ -33,6 +34,11 @@ pub struct Place {
     pub rowid: i64,
 }
 
+/// What the addresses of a board begin with.
+pub fn prefix(profile: &str, board: &str) -> String {
+    format!("{}/{}/", percent(profile), percent(board))
+}
+
 /// The rows behind a claim.
 #[derive(Debug, Clone)]
 pub struct Rows {
@@ -59,7 +65,7 @@ impl Seen {
         [Set::Stale, Set::Orphaned].iter().any(|set| self.judged.verdict.is_in(*set))
     }
 
-    fn rests_on_session(&self) -> bool {
+    pub fn rests_on_session(&self) -> bool {
         [Reason::SessionStale, Reason::SessionMissing]
             .iter()
             .any(|reason| self.judged.verdict.reasons.contains(*reason))

@@ -3,6 +3,7 @@
 mod act;
 mod actor;
 mod ask;
+mod attempts;
 mod audit_table;
 mod batch;
 mod cell;

@@ -1,5 +1,47 @@
 //! The brakes that look at a whole run: how many at once, and what share of all.
 
+use crate::domain::snapshot::Snapshot;
+
+/// What can hold a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Brake {
+    /// Too many went stale at once.
+    Share,
+    /// More than one run takes.
+    Cap,
+    /// Tasks that came back too often.
+    Poison,
+    /// Tables that could be anybody's.
+    Profile,
+    /// The clocks did not run evenly, so everything is watched anew.
+    Clock,
+    /// What is behind its primary cannot tell who is late.
+    Replica,
+}
+
+impl Brake {
+    pub const ALL: [Brake; 6] =
+        [Brake::Share, Brake::Cap, Brake::Poison, Brake::Profile, Brake::Clock, Brake::Replica];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Brake::Share => "share",
+            Brake::Cap => "cap",
+            Brake::Poison => "poison",
+            Brake::Profile => "profile",
+            Brake::Clock => "clock",
+            Brake::Replica => "replica",
+        }
+    }
+}
+
+/// A brake that held, and what is said of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub brake: Brake,
+    pub sentence: String,
+}
+
 /// What a sweep may do at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Brakes {
@@ -27,6 +69,15 @@ impl Brakes {
         ))
     }
 
+    /// Why nothing at all may be taken on what a copy of the database shows.
+    pub fn replica(snapshots: &[Snapshot]) -> Option<String> {
+        let behind = snapshots.iter().filter_map(|snapshot| snapshot.replica).max()?;
+        Some(format!(
+            "this is a replica, {behind} behind: what it shows may be over already; held, nothing was touched; \
+             name the primary"
+        ))
+    }
+
     /// How many of these are taken in this run, and what is said of the rest.
     pub fn cap(&self, ripe: usize) -> (usize, Option<String>) {
         if ripe <= self.max {
@@ -51,6 +102,7 @@ impl Brakes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::time::{Moment, Span};
 
     const BRAKES: Brakes = Brakes { max: 1_000, max_share: 30, share_above: 10, per_day: 3 };
 
@@ -69,6 +121,25 @@ mod tests {
         let open = Brakes { max_share: 100, ..BRAKES };
         assert_eq!(open.share(2_000, 2_000), None);
         assert!(BRAKES.share(40, 100).unwrap().starts_with("40 % went stale at once"));
+    }
+
+    #[test]
+    fn on_a_replica_nothing_is_taken_however_little_it_is_behind() {
+        let of = |replica: Option<Span>| Snapshot {
+            profile: "p".into(),
+            generic: false,
+            now: Moment::EARLIEST,
+            clock_offset: Span::ZERO,
+            poll_cost: Span::ZERO,
+            replica,
+            boards: Vec::new(),
+            notices: Vec::new(),
+            veiled: None,
+        };
+        assert_eq!(Brakes::replica(&[of(None)]), None);
+        assert!(Brakes::replica(&[of(Some(Span::ZERO))]).is_some());
+        let behind = [None, Some(Span::seconds(2)), Some(Span::seconds(40))].map(of);
+        assert!(Brakes::replica(&behind).unwrap().starts_with("this is a replica, 40s behind"));
     }
 
     #[test]

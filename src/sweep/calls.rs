@@ -15,16 +15,25 @@ pub enum Call {
     Stop,
 }
 
-/// Hears signals, in a thread of its own.
+/// Hears signals, in a thread of its own. Every clone answers each call once.
 #[derive(Debug, Clone)]
 pub struct Calls {
-    heard: Arc<(Mutex<Call>, Condvar)>,
+    heard: Arc<(Mutex<Heard>, Condvar)>,
+    /// Reloads that this one has answered.
+    answered: u64,
+}
+
+/// What was called so far.
+#[derive(Debug, Default)]
+struct Heard {
+    stop: bool,
+    reloads: u64,
 }
 
 impl Calls {
     /// From here on no signal of these ends the program by itself.
     pub fn listen() -> io::Result<Calls> {
-        let calls = Calls { heard: Arc::new((Mutex::new(Call::None), Condvar::new())) };
+        let calls = Calls { heard: Arc::default(), answered: 0 };
         let (ready, listening) = mpsc::channel();
         let ears = calls.clone();
         thread::Builder::new().name("signals".into()).spawn(move || ears.hear(&ready))?;
@@ -59,30 +68,32 @@ impl Calls {
     fn tell(&self, call: Call) {
         let (heard, changed) = &*self.heard;
         if let Ok(mut heard) = heard.lock() {
-            // Nothing that comes later takes a stop back.
-            if *heard != Call::Stop {
-                *heard = call;
+            match call {
+                Call::None => {}
+                Call::Reload => heard.reloads += 1,
+                // Nothing that comes later takes a stop back.
+                Call::Stop => heard.stop = true,
             }
         }
         changed.notify_all();
     }
 
     pub fn is_stop(&self) -> bool {
-        self.heard.0.lock().is_ok_and(|heard| *heard == Call::Stop)
+        self.heard.0.lock().is_ok_and(|heard| heard.stop)
     }
 
-    /// Waits until somebody calls, or this long. A call to reload is answered once.
-    pub fn wait(&self, most: Duration) -> Call {
+    /// Waits until somebody calls, or this long. Calls to reload that came together are one.
+    pub fn wait(&mut self, most: Duration) -> Call {
         let (heard, changed) = &*self.heard;
         let Ok(guard) = heard.lock() else { return Call::Stop };
-        match changed.wait_timeout_while(guard, most, |call| *call == Call::None) {
-            Ok((mut guard, _)) => {
-                let call = *guard;
-                if call == Call::Reload {
-                    *guard = Call::None;
-                }
-                call
+        let quiet = |heard: &mut Heard| !heard.stop && heard.reloads == self.answered;
+        match changed.wait_timeout_while(guard, most, quiet) {
+            Ok((heard, _)) if heard.stop => Call::Stop,
+            Ok((heard, _)) if heard.reloads != self.answered => {
+                self.answered = heard.reloads;
+                Call::Reload
             }
+            Ok(_) => Call::None,
             Err(_) => Call::Stop,
         }
     }

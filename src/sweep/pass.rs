@@ -1,8 +1,10 @@
 //! One look at one source, and the acts that follow from it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
-use super::event::{About, Event, millis};
+use super::brakes::{Brake, Brakes};
+use super::event::taken;
 use super::ground::{Ground, Spared, ground, patience, shows_life};
 use super::orders::{Manner, Orders, SweepError};
 use super::poison;
@@ -13,6 +15,7 @@ use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
 use crate::domain::verdict::{Reason, Set};
+use crate::events::{About, By, Event, millis};
 use crate::recovery::perform::RecoveryError;
 use crate::recovery::{Desk, Report};
 use crate::store::Filter;
@@ -31,7 +34,6 @@ pub struct Pass<'a> {
     desk: &'a mut Desk,
     orders: &'a Orders,
     summary: Summary,
-    tried: usize,
 }
 
 type Out<'a> = dyn FnMut(&Event) + 'a;
@@ -40,7 +42,7 @@ impl<'a> Pass<'a> {
     pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
         let dry_run = orders.manner == Manner::Rehearse;
         let summary = Summary { source: desk.source().into(), dry_run, ..Summary::default() };
-        Pass { desk, orders, summary, tried: 0 }
+        Pass { desk, orders, summary }
     }
 
     /// Looks, brakes, and acts. `sightings` are those of earlier looks, with the time since the
@@ -52,22 +54,26 @@ impl<'a> Pass<'a> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Summary, SweepError> {
         let snapshots = self.look()?;
+        if let Some(sentence) = Brakes::replica(&snapshots) {
+            self.summary.hold(Brake::Replica, sentence);
+            return Ok(self.summary);
+        }
         let candidates = self.candidates(&snapshots)?;
         let candidates = self.without_poison(candidates, out)?;
         let up = candidates.len();
         let ripe = self.ripe(candidates, sightings, &snapshots);
         let all = self.total(&snapshots);
-        let taken = match self.orders.brakes.share(up, all) {
+        let chosen = match self.orders.brakes.share(up, all) {
             Some(sentence) => {
-                self.summary.held.push(sentence);
+                self.summary.hold(Brake::Share, sentence);
                 Vec::new()
             }
             None => self.capped(ripe),
         };
         // What was done before a failure is told with it.
-        let failure = self.act(taken, out, go_on).err();
+        let failure = self.act(chosen, out, go_on).err();
         self.summary.error = failure.map(|error| error.to_string());
-        self.summary.left = up - self.tried + self.summary.poison;
+        self.summary.left = up - self.summary.tried + self.summary.poison;
         Ok(self.summary)
     }
 
@@ -112,9 +118,10 @@ impl<'a> Pass<'a> {
         }
         for (profile, count) in unvouched {
             self.summary.refused += count;
-            self.summary.held.push(format!(
+            let sentence = format!(
                 "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
-            ));
+            );
+            self.summary.hold(Brake::Profile, sentence);
         }
         found.sort_by_key(|one| matches!(one.ground, Ground::Orphaned(_)));
         Ok(found)
@@ -135,8 +142,8 @@ impl<'a> Pass<'a> {
     ) -> Result<Vec<Candidate>, SweepError> {
         let Some(now) = all.first().map(|one| one.seen.now) else { return Ok(all) };
         let fingerprint = self.desk.actor().fingerprint();
-        let taken = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
-        let times = |one: &Candidate| taken.get(&one.address).copied().unwrap_or(0);
+        let before = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
+        let times = |one: &Candidate| before.get(&one.address).copied().unwrap_or(0);
         let (poison, rest): (Vec<Candidate>, Vec<Candidate>) =
             all.into_iter().partition(|one| times(one) >= self.orders.brakes.per_day);
         for one in &poison {
@@ -149,7 +156,9 @@ impl<'a> Pass<'a> {
             });
         }
         self.summary.poison = poison.len();
-        self.summary.held.extend(self.orders.brakes.poison(poison.len()));
+        if let Some(sentence) = self.orders.brakes.poison(poison.len()) {
+            self.summary.hold(Brake::Poison, sentence);
+        }
         Ok(rest)
     }
 
@@ -182,7 +191,9 @@ impl<'a> Pass<'a> {
 
     fn capped(&mut self, mut ripe: Vec<Candidate>) -> Vec<Candidate> {
         let (most, said) = self.orders.brakes.cap(ripe.len());
-        self.summary.held.extend(said);
+        if let Some(sentence) = said {
+            self.summary.hold(Brake::Cap, sentence);
+        }
         ripe.truncate(most);
         ripe
     }
@@ -220,14 +231,16 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         let mut told = all.iter().map(|one| (one, self.about(one))).collect::<VecDeque<_>>();
-        let Pass { desk, orders, summary, tried } = self;
+        let Pass { desk, orders, summary } = self;
+        let started = Instant::now();
+        let mut paused = Duration::ZERO;
         let mut each = |report: Report| {
-            *tried += 1;
+            summary.tried += 1;
             summary.count(&report.outcome);
             if let (Some((one, about)), Outcome::Applied) = (told.pop_front(), &report.outcome) {
                 summary.take(one.ground);
                 let action_id = (!summary.dry_run).then_some(report.action_id);
-                out(&Event::taken(&one.seen, one.ground, About { action_id, ..about }));
+                out(&taken(&one.seen, one.ground, About { action_id, ..about }));
             }
             go_on()
         };
@@ -235,7 +248,7 @@ impl<'a> Pass<'a> {
         match orders.manner {
             Manner::Act => {
                 let seen: Vec<Seen> = all.iter().map(|one| one.seen.clone()).collect();
-                desk.perform_all(&seen, Action::Reclaim, &word, &mut each)?;
+                paused = desk.perform_all(&seen, Action::Reclaim, &word, &mut each)?;
             }
             Manner::Rehearse => {
                 for one in all {
@@ -245,6 +258,7 @@ impl<'a> Pass<'a> {
                 }
             }
         }
+        summary.acting += started.elapsed().saturating_sub(paused);
         Ok(())
     }
 
@@ -256,9 +270,11 @@ impl<'a> Pass<'a> {
             board,
             address: one.address.clone(),
             why: one.seen.why.clone(),
+            by: By::Sweep,
             action_id: None,
             timestamp: millis(one.seen.now),
             dry_run: self.summary.dry_run,
+            shown: one.seen.judged.claim.key.visible(),
         }
     }
 }

@@ -24,10 +24,10 @@ pub(super) fn taken(
             && Moment::parse(&record.at).is_some_and(|at| at >= since)
     };
     let mut taken = HashMap::new();
-    for entry in Trail::read_only(trail)?.entries()? {
+    Trail::read_only(trail)?.each_entry(|entry| {
         if counts(&entry.record) {
             *taken.entry(entry.record.address).or_default() += 1;
         }
-    }
+    })?;
     Ok(taken)
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::passage::Clocks;
 use super::sightings::Sightings;
+use crate::domain::time::Span;
 
 /// The place for the sightings of one source.
 #[derive(Debug, Clone)]
@@ -16,12 +17,40 @@ pub struct Shelf {
     path: PathBuf,
 }
 
-/// What is kept: the sightings, and what the clocks showed at the time.
-#[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    source: String,
-    clocks: Clocks,
-    sightings: Sightings,
+/// What is kept: the sightings, what the clocks showed at the time, and how far apart the runs were.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    pub source: String,
+    pub clocks: Clocks,
+    pub sightings: Sightings,
+    /// Between the last runs, the latest last.
+    #[serde(default)]
+    pub apart_us: Vec<i64>,
+}
+
+/// How many distances between runs are kept. One long one must not make the next seem usual.
+const DISTANCES: usize = 2;
+
+/// Runs by hand may be closer together than any timer; that makes a later one no gap.
+const LEAST: Span = Span::minutes(5);
+
+/// Before the second distance is known: a timer of an hour is usual, a day is not.
+const UNKNOWN: Span = Span::minutes(20);
+
+impl Kept {
+    /// How far apart runs are as a rule, unless somebody has said it.
+    pub fn usual(&self) -> Span {
+        let known = self.apart_us.iter().copied().map(Span::micros);
+        known.min().map_or(UNKNOWN, |least| least.max(LEAST))
+    }
+
+    /// The distances that a run at `now` keeps for the next.
+    pub fn apart_with(&self, now: &Clocks) -> Vec<i64> {
+        let latest = now.since_boot().as_micros() - self.clocks.since_boot().as_micros();
+        let known = self.apart_us.iter().rev().take(DISTANCES - 1).rev().copied();
+        // After a restart the distance is not known.
+        known.chain((latest >= 0).then_some(latest)).collect()
+    }
 }
 
 impl Shelf {
@@ -39,24 +68,21 @@ impl Shelf {
 
     /// What an earlier run left; nothing if there was none, or if it cannot be read: then everything
     /// is watched anew, which costs time and no claim.
-    pub fn load(&self) -> io::Result<Option<(Sightings, Clocks)>> {
-        let text = match fs::read(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let kept: Option<Kept> = serde_json::from_slice(&text).ok();
-        Ok(kept.map(|kept| (kept.sightings, kept.clocks)))
+    pub fn load(&self) -> io::Result<Option<Kept>> {
+        match fs::read(&self.path) {
+            Ok(text) => Ok(serde_json::from_slice(&text).ok()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Keeps them for the next run, all or nothing.
-    pub fn keep(&self, source: &str, sightings: &Sightings, clocks: &Clocks) -> io::Result<()> {
+    /// Keeps it for the next run, all or nothing.
+    pub fn keep(&self, kept: &Kept) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(&self.path);
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let kept = Kept { source: source.into(), clocks: clocks.clone(), sightings: sightings.clone() };
         let new = self.path.with_extension(format!("{}.new", std::process::id()));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        let written = file.write_all(&serde_json::to_vec(&kept)?).and_then(|()| fs::rename(&new, &self.path));
+        let written = file.write_all(&serde_json::to_vec(kept)?).and_then(|()| fs::rename(&new, &self.path));
         if written.is_err() {
             // What is left of it is of no use to anybody.
             let _ = fs::remove_file(&new);

@@ -1,7 +1,9 @@
 //! What one run came to on one source.
 
 use serde::Serialize;
+use std::time::Duration;
 
+use super::brakes::{Brake, Held};
 use super::ground::Ground;
 use crate::domain::recovery::Outcome;
 
@@ -20,7 +22,12 @@ pub struct Summary {
     pub watching: usize,
     /// Could have been taken and were not.
     pub left: usize,
-    pub held: Vec<String>,
+    pub held: Vec<Held>,
+    /// The clocks did not run evenly since the look before, so everything is watched anew.
+    pub paused: bool,
+    /// Acts that were tried, and the time that they took, without the pauses between them.
+    pub tried: usize,
+    pub acting: Duration,
     pub error: Option<String>,
     pub dry_run: bool,
 }
@@ -68,9 +75,23 @@ impl Summary {
         }
     }
 
+    pub(super) fn hold(&mut self, brake: Brake, sentence: String) {
+        self.held.push(Held { brake, sentence });
+    }
+
+    /// What was said by the brakes that held.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        self.held.iter().map(|held| held.sentence.as_str())
+    }
+
     /// All that held, in one text.
     pub fn holds(&self) -> Option<String> {
-        (!self.held.is_empty()).then(|| self.held.join("; "))
+        (!self.held.is_empty()).then(|| self.sentences().collect::<Vec<_>>().join("; "))
+    }
+
+    /// Whether this brake held, be it only for a pause.
+    pub fn is_held_by(&self, brake: Brake) -> bool {
+        brake == Brake::Clock && self.paused || self.held.iter().any(|held| held.brake == brake)
     }
 
     /// As an object for programs.

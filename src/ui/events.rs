@@ -10,12 +10,12 @@ use super::table::{Cell, Column, Listing, draw as draw_table, fixed, share};
 use super::text;
 use super::theme::Theme;
 use super::view::View;
-use crate::app::happening::What;
 use crate::app::item::Item;
 use crate::app::message::Spot;
 use crate::app::model::{Model, Pane};
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
+use crate::events::What;
 
 const COLUMNS: &[Column] = &[
     fixed("TIME", 8, 1),
@@ -35,14 +35,15 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
     let items: Vec<Item> = lines.iter().map(|line| Item::Happening(line.number)).collect();
     let listing = Listing::of(model, Pane::Events, COLUMNS, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
-        let line = lines[at];
-        let time = line.at.rfc3339().get(11..19).unwrap_or_default().to_owned();
+        let event = &lines[at].event;
+        let time = event.at().rfc3339().get(11..19).unwrap_or_default().to_owned();
+        let board = Some(event.board()).filter(|board| !board.is_empty()).map(visible).unwrap_or_default();
         let cells = vec![
             Cell::new(time, theme.dim),
-            Cell::new(line.what.word(), style(line.what, theme)),
-            Cell::new(if line.board.is_empty() { String::new() } else { visible(&line.board) }, theme.dim),
-            Cell::new(line.shown.clone(), theme.strong),
-            Cell::sentence(line.said.clone(), theme.text),
+            Cell::new(event.what().word(), style(event.what(), theme)),
+            Cell::new(board, theme.dim),
+            Cell::new(event.shown(), theme.strong),
+            Cell::sentence(event.said(), theme.text),
         ];
         (cells, Some(Spot::Item(items[at].clone())))
     });
@@ -51,9 +52,10 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
 fn style(what: What, theme: &Theme) -> Style {
     match what {
         What::Entered(set) => theme.set(set),
-        What::Renewed | What::Finished => theme.set(Set::Healthy),
-        What::Acquired => theme.text,
+        What::Renewed | What::Finished | What::SessionCleanup => theme.set(Set::Healthy),
+        What::Acquired | What::Left | What::Cleanup => theme.text,
         What::ChangedHands | What::Recovered => theme.accent,
-        What::Link => theme.set(Set::Stale),
+        What::SourceLost | What::SourceBack => theme.set(Set::Stale),
+        What::SessionLost | What::Poison => theme.set(Set::Orphaned),
     }
 }

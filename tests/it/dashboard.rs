@@ -8,7 +8,7 @@ mod dead;
 mod endings;
 mod looking;
 mod looking_start;
-mod pty;
+pub mod pty;
 mod sizes;
 mod stream;
 

@@ -240,7 +240,7 @@ impl Model {
             Outcome::Applied => {
                 let key = self.keymap.key(super::super::actions::Command::Undo);
                 self.say(Tone::Done, format!("done, {key} undoes it: {action} {shown}{from}"));
-                self.recovered.insert(RowId { source, address }, format!("{action} by you"));
+                self.recovered(RowId { source, address }, format!("{action} by you"));
                 self.undoable.push((source, action_id, shown));
             }
             // It may go better the next time.

@@ -1,74 +1,52 @@
 //! Answers that come back: polls, pages, probes, closer looks.
 
-use super::super::happening::{What, compare, compare_whole, left};
+use super::super::happening::Happening;
 use super::super::message::{Effect, Probed};
 use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
-use super::super::source::{Link, Poll};
-use crate::domain::claim::{Claim, Process};
+use super::super::source::Poll;
+use crate::domain::claim::Process;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
 use crate::domain::time::Span;
-use crate::domain::verdict::{Set, judge};
+use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
+use crate::events::{Event, What, batched};
 
 /// Rows of a page of the Claims pane.
 const PAGE: usize = 200;
 
 impl Model {
-    pub(super) fn polled(&mut self, source: usize, poll: Result<Poll, String>) -> Vec<Effect> {
-        if self.pace == Pace::Paused || source >= self.sources.len() {
+    pub(super) fn polled(
+        &mut self,
+        source: usize,
+        poll: Result<Poll, String>,
+        events: Vec<Event>,
+    ) -> Vec<Effect> {
+        if source >= self.sources.len() {
+            return Vec::new();
+        }
+        if self.pace == Pace::Paused {
+            self.unheard.entry(source).or_default().extend(events);
             return Vec::new();
         }
         self.hold_selection();
+        let earlier = self.unheard.remove(&source).unwrap_or_default();
+        self.log(source, earlier.into_iter().chain(events));
         match poll {
             Ok(poll) => self.polled_well(source, poll),
             Err(why) => {
                 let now = self.now;
-                let view = &mut self.sources[source];
-                let news = !matches!(view.link, Link::Down { .. });
-                view.fail(now, safe(&why));
-                if news {
-                    self.log(source, What::Link, ("", ""), format!("lost: {}", safe(&why)));
-                }
+                self.sources[source].fail(now, safe(&why));
                 Vec::new()
             }
         }
     }
 
     fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
-        let first = self.sources[source].polled_at.is_none();
-        if matches!(self.sources[source].link, Link::Down { .. }) {
-            self.log(source, What::Link, ("", ""), "back again".into());
-        }
-        let before = std::mem::take(&mut self.sources[source].rows);
-        let was = self.sources[source].polled_at;
-        let full = self.sources[source].full_boards();
-        let whole = poll.whole.is_some().then(|| self.sources[source].whole.clone());
         self.sources[source].receive(source, poll);
         self.apply_probes(source);
-        let (mut entered, gone) = compare(&before, &self.sources[source].rows);
-        // What slides into a window that was full has been so all along, unless the clock made it so.
-        entered.retain(|(row, set)| {
-            let was_so = was.is_some_and(|was| judge(row.claim(), &row.nature.rules, was).headline() <= *set);
-            let slid = full.contains(&(row.profile.clone(), row.board.clone()))
-                && before.iter().all(|known| known.id != row.id);
-            !(slid && was_so)
-        });
-        if !first {
-            for (row, set) in &entered {
-                let said = row.why(self.now_of(source));
-                self.log(source, What::Entered(*set), (&row.shown(), &row.board), said);
-            }
-        }
-        if let Some(whole) = whole.filter(|_| !first) {
-            self.log_whole(source, &whole, &before);
-        }
-        let mut effects = Vec::new();
-        if !first && !gone.is_empty() {
-            effects.push(Effect::WhatBecame { source, rows: gone });
-        }
-        effects.extend(self.alarm());
+        let mut effects: Vec<Effect> = self.alarm().into_iter().collect();
         if matches!(self.pane, Pane::Claims | Pane::Sessions | Pane::Jobs) {
             effects.extend(self.load_pane());
         }
@@ -76,23 +54,38 @@ impl Model {
         effects
     }
 
-    /// Acquisitions and quiet ends are told of only where every claim is known.
-    fn log_whole(&mut self, source: usize, before: &[Row], troubled: &[Row]) {
-        let view = &self.sources[source];
-        // A board that has just become small, or was empty, has no past to compare with.
-        let known = |row: &Row| {
-            view.snapshots.iter().any(|one| one.profile == row.profile)
-                && (before.iter().any(|other| other.board == row.board) || before.is_empty())
+    /// Takes events into the log; what an act of ours took was not finished but recovered.
+    fn log(&mut self, source: usize, events: impl Iterator<Item = Event>) {
+        const KEPT: usize = 2_000;
+        let events = events.map(|event| match self.act_behind(source, &event) {
+            Some(by) => event.recovered(by),
+            None => event,
+        });
+        for event in batched(events.collect()) {
+            self.happened += 1;
+            self.happenings.push_front(Happening { number: self.happened, source, event });
+        }
+        self.happenings.truncate(KEPT);
+    }
+
+    fn act_behind(&mut self, source: usize, event: &Event) -> Option<String> {
+        let id = RowId { source, address: event.address().to_owned() };
+        if tells_of_an_end(event) { self.recovered.remove(&id) } else { None }
+    }
+
+    /// An act of ours took a claim. A poll may have seen it before the word of it came.
+    pub(super) fn recovered(&mut self, id: RowId, by: String) {
+        const LATELY: Span = Span::seconds(10);
+        let since = self.now_of(id.source).minus(LATELY);
+        let is_it = |line: &&mut Happening| {
+            line.source == id.source
+                && line.event.address() == id.address
+                && tells_of_an_end(&line.event)
+                && line.event.at() >= since
         };
-        let changes = compare_whole(before, &view.whole, troubled);
-        let changes: Vec<_> = changes.into_iter().filter(|(row, ..)| known(row)).collect();
-        for (row, what, said) in changes {
-            match self.recovered.remove(&row.id) {
-                Some(by) if what == What::Finished => {
-                    self.log(source, What::Recovered, (&row.shown(), &row.board), by);
-                }
-                _ => self.log(source, what, (&row.shown(), &row.board), said),
-            }
+        match self.happenings.iter_mut().find(is_it) {
+            Some(line) => line.event = line.event.recovered(by),
+            None => _ = self.recovered.insert(id, by),
         }
     }
 
@@ -287,24 +280,17 @@ impl Model {
         Vec::new()
     }
 
-    pub(super) fn became(&mut self, source: usize, rows: Vec<(Row, Option<Claim>)>) -> Vec<Effect> {
-        for (row, is) in rows {
-            let shown = row.shown();
-            if let Some(by) = self.recovered.remove(&row.id) {
-                self.log(source, What::Recovered, (&shown, &row.board), by);
-            } else if let Some((what, said)) = left(&row, is.as_ref(), self.now_of(source)) {
-                self.log(source, what, (&shown, &row.board), said);
-            }
-        }
-        Vec::new()
-    }
-
     /// Whether a set has anything in it that is not snoozed.
     pub fn is_calm(&self) -> bool {
         [Set::Stale, Set::Orphaned, Set::Expiring, Set::Unknown]
             .into_iter()
             .all(|set| self.counts().of(set) == 0)
     }
+}
+
+/// Whether it says that a claim is no longer what it was, as an act of ours would make it.
+fn tells_of_an_end(event: &Event) -> bool {
+    matches!(event.what(), What::ChangedHands | What::Renewed | What::Finished | What::Left)
 }
 
 fn apply(row: &mut Row, probe: Option<&Probed>, now: crate::domain::time::Moment) {

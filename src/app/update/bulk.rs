@@ -135,7 +135,7 @@ impl Model {
             addresses,
         } = summary;
         for address in addresses {
-            self.recovered.insert(RowId { source, address }, format!("{action} by you"));
+            self.recovered(RowId { source, address }, format!("{action} by you"));
         }
         for id in action_ids {
             self.undoable.push((source, id, format!("{applied} claims")));

@@ -18,24 +18,31 @@ pub struct SweepArgs {
     /// Sweep again and again, this far apart; takes only what stood still between two looks
     #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
     pub(super) every: Option<Span>,
+    /// Print exactly what would be done, and write nothing at all
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Take only what stood still since an earlier run; keeps sightings in the state folder
+    #[arg(long, conflicts_with = "every")]
+    pub(super) sighted: bool,
+    #[command(flatten)]
+    pub(super) terms: SweepTerms,
+}
+
+/// What a sweep may take, how much of it, and who is told: the same wherever it runs.
+#[derive(Debug, Args)]
+pub struct SweepTerms {
     /// Only claims in these sets: stale, orphaned
     #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = sweepable)]
     pub(super) set: Vec<Set>,
     /// Only this board
     #[arg(long, value_name = "NAME")]
     pub(super) board: Option<String>,
-    /// Print exactly what would be done, and write nothing at all
-    #[arg(long)]
-    pub(super) dry_run: bool,
     /// At most this many claims a run and source [default: 1000]
     #[arg(long, value_name = "N")]
     pub(super) max: Option<usize>,
     /// Hold if more of all claims went stale at once [default: 30%]
     #[arg(long, value_name = "SHARE", value_parser = Share::parse)]
     pub(super) max_share: Option<Share>,
-    /// Take only what stood still since an earlier run; keeps sightings in the state folder
-    #[arg(long, conflicts_with = "every")]
-    pub(super) sighted: bool,
     /// Append the events to a file, or print them with -
     #[arg(long, value_name = "FILE|-")]
     pub(super) events: Option<PathBuf>,

@@ -1,20 +1,22 @@
-//! Where a sweep's events and summaries go: lines for people, JSON for programs, a file for both.
+//! Where a sweep's events and summaries go: lines for people, JSON for programs, a stream for those who
+//! listen.
 
-use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use super::super::event_stream::EventStream;
 use super::super::output::{complain, print};
 use crate::domain::visible::safe;
+use crate::events::{By, Event, batched};
 use crate::report::json::line;
-use crate::sweep::{Event, Summary};
+use crate::sweep::Summary;
 
 /// What standard output is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stdout {
-    /// Events and summaries as JSON lines.
+    /// Every act and the summaries as JSON lines.
     Json,
-    /// Events as JSON lines; what people read goes to standard error.
+    /// The stream of events; what people read goes to standard error.
     Events,
     People,
 }
@@ -22,50 +24,61 @@ enum Stdout {
 #[derive(Debug)]
 pub(super) struct Voice {
     stdout: Stdout,
-    file: Option<File>,
+    stream: EventStream,
+    /// What was done in this run and is not in the stream yet.
+    pending: Vec<Event>,
+    /// The claims that were taken in this run.
+    taken: Vec<String>,
 }
 
 impl Voice {
     pub(super) fn open(json: bool, events: Option<&Path>) -> Result<Voice, String> {
-        let to_stdout = events.is_some_and(|path| path.as_os_str() == "-");
-        let file = match events.filter(|_| !to_stdout) {
-            Some(path) => Some(
-                OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .open(path)
-                    .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?,
-            ),
-            None => None,
-        };
-        let stdout = match (json, to_stdout) {
+        let stream = EventStream::open(events)?;
+        let stdout = match (json, &stream) {
             (true, _) => Stdout::Json,
-            (false, true) => Stdout::Events,
-            (false, false) => Stdout::People,
+            (false, EventStream::Stdout) => Stdout::Events,
+            (false, _) => Stdout::People,
         };
-        Ok(Voice { stdout, file })
+        Ok(Voice { stdout, stream, pending: Vec::new(), taken: Vec::new() })
     }
 
-    /// One thing that happened.
+    /// Whether anybody listens to what two looks reveal.
+    pub(super) fn has_listeners(&self) -> bool {
+        self.stream.is_open()
+    }
+
+    /// One thing that was done. Whoever asked for JSON is told each at once; the stream gets all of a
+    /// run together.
     pub(super) fn say(&mut self, event: &Event) {
-        let text = line(event) + "\n";
-        if let Some(file) = &mut self.file
-            && let Err(error) = file.write_all(text.as_bytes())
-        {
-            complain(&format!("an event could not be written: {error}"));
+        if let Some(about) = event.about().filter(|about| about.by == By::Sweep && !about.dry_run) {
+            self.taken.push(about.address.clone());
         }
         // The trail is the record; whether anybody reads along does not matter to the sweep.
         match (self.stdout, event.text()) {
-            (Stdout::Json | Stdout::Events, _) => _ = print(&text),
+            (Stdout::Json, _) => _ = print(&(line(event) + "\n")),
             (Stdout::People, Some(sentence)) => _ = print(&(safe(&sentence) + "\n")),
-            (Stdout::People, None) => {}
+            (Stdout::People, None) | (Stdout::Events, _) => {}
+        }
+        let told = self.stdout == Stdout::Json && matches!(self.stream, EventStream::Stdout);
+        if self.stream.is_open() && !told {
+            self.pending.push(event.clone());
         }
     }
 
-    /// What a run came to on one source.
-    pub(super) fn conclude(&mut self, summary: &Summary) {
-        for sentence in summary.held.iter().chain(&summary.error) {
-            complain(&format!("{}: {sentence}", summary.source));
+    /// What two looks revealed.
+    pub(super) fn tell(&mut self, events: Vec<Event>) {
+        self.stream.write(&batched(events));
+    }
+
+    /// What a run came to on one source; the claims that were taken.
+    pub(super) fn conclude(&mut self, summary: &Summary) -> Vec<String> {
+        let events = std::mem::take(&mut self.pending);
+        // What is only rehearsed is wanted in full.
+        self.stream.write(&if summary.dry_run { events } else { batched(events) });
+        for sentence in summary.sentences().chain(summary.error.as_deref()) {
+            // A sentence about a file begins with its name already.
+            let named = sentence.starts_with(&format!("{}: ", summary.source));
+            complain(&if named { sentence.to_owned() } else { format!("{}: {sentence}", summary.source) });
         }
         if self.stdout == Stdout::Json {
             print(&(line(&summary.object()) + "\n"));
@@ -76,6 +89,7 @@ impl Voice {
                 Stdout::People | Stdout::Json => _ = print(&text),
             }
         }
+        std::mem::take(&mut self.taken)
     }
 
     /// Something that whoever runs it should know.

@@ -63,6 +63,7 @@ pub struct Line<'a> {
 pub struct Evidence<'a> {
     pub conclusion: &'a str,
     pub forced: bool,
+    pub kind: Option<&'a str>,
     pub process: &'a str,
     pub reasons: Vec<&'a str>,
     pub why: &'a str,

@@ -1,79 +1,402 @@
-//! stub
-use super::reader::{Options, Reader};
-use crate::domain::recovery::Word;
-use crate::store::act::*;
-use crate::store::*;
-use std::time::Duration;
+//! One PostgreSQL database, acted on: look at a claim, then change exactly that, or say what moved.
+//!
+//! The holder's registry row is locked first, then the claim's; only then a new statement reads both,
+//! so that whoever beat meanwhile is seen. The row is compared with what was seen, judged again by the
+//! database's clock, changed by a statement that carries every one of its columns and its version as a
+//! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
+use serde_json::Value as Json;
+use std::time::{Duration, Instant};
+
+use super::act::{Statements, statements};
+use super::audit_table;
+use super::error::PgError;
+use super::image;
+use super::link::{Backoff, Begin, Limits, Link, Purpose};
+use super::look;
+use super::reader::{Options, Reader};
+use super::touched;
+use super::watch::{Watch, query};
+use super::words::Words;
+use crate::domain::recovery::{Outcome, permit};
+use crate::domain::time::Moment;
+use crate::store::act::{
+    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+};
+use crate::store::image::{Change, Image, Side};
+use crate::store::schema::{Schema, Table};
+use crate::store::seen::Seen;
+use crate::store::{StoreError, clock};
+
+/// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
-pub struct Actor {}
+pub struct Actor {
+    pub(super) reader: Reader,
+    pub(super) link: Option<Link>,
+}
+
+/// What is known of a transaction that is under way.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub(super) now: Moment,
+    pub(super) transaction: String,
+}
+
+/// How long the answer to a lost commit is looked for before it is called unknown.
+const LOOKING_UP: Duration = Duration::from_secs(10);
+
+/// What a locked row means: whoever holds it is alive.
+pub(super) const BEING_CHANGED: &str = "somebody is changing it right now: its row is locked";
+pub(super) const SESSION_BEING_CHANGED: &str = "its session is being written right now";
+
 impl Actor {
-    pub fn open(_: Options) -> Result<Actor, StoreError> {
-        unimplemented!()
+    pub fn open(options: Options) -> Result<Actor, StoreError> {
+        Ok(Actor { reader: Reader::open(options)?, link: None })
     }
+
     pub fn reader(&mut self) -> &mut Reader {
-        unimplemented!()
+        &mut self.reader
     }
+
+    /// Tells this database from every other, whatever it is called.
     pub fn fingerprint(&self) -> String {
-        unimplemented!()
+        self.reader.fingerprint()
     }
+
+    pub(super) fn schema(&self) -> &Schema {
+        &self.reader.schema
+    }
+
+    pub(super) fn zone(&self) -> &str {
+        &self.reader.options.zone
+    }
+
+    /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
-        unimplemented!()
+        self.begin()?;
+        let made = self.run(|link| link.batch(audit_table::CREATE));
+        let ended = self.run(|link| if made.is_ok() { link.commit() } else { link.rollback() });
+        made.and(ended).map_err(|error| self.sentence(&error, "making claimtop_audit"))?;
+        self.reader.fit_again();
+        Ok(())
     }
-    pub fn find(&mut self, _: &str, _: Option<&str>) -> Result<Vec<Seen>, StoreError> {
-        unimplemented!()
-    }
-    pub fn select(&mut self, _: &Filter) -> Result<Vec<Seen>, StoreError> {
-        unimplemented!()
-    }
-    pub fn profile_of(&self, _: &Seen) -> (&str, bool) {
-        unimplemented!()
-    }
-    pub fn names(&self, _: &Seen) -> (String, String) {
-        unimplemented!()
-    }
-    pub fn address(&self, _: &Seen) -> String {
-        unimplemented!()
-    }
-    pub fn act(&mut self, _: &Seen, _: &Order<'_>, _: &mut Recorder<'_>) -> Result<Acted, StoreError> {
-        unimplemented!()
-    }
-    pub fn act_batch(
+
+    /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
+    pub fn act(
         &mut self,
-        _: &[&Seen],
-        _: &Order<'_>,
-        _: Duration,
-        _: &mut Collect<'_>,
-        _: &mut Flush<'_>,
-    ) -> Result<Batch, StoreError> {
-        unimplemented!()
-    }
-    pub fn held_by(&mut self, _: &str) -> Result<Holding, StoreError> {
-        unimplemented!()
-    }
-    pub fn end_session(
-        &mut self,
-        _: &Registered,
-        _: &Word,
-        _: &str,
-        _: &mut ChangeRecorder<'_>,
+        seen: &Seen,
+        order: &Order<'_>,
+        record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
-        unimplemented!()
+        let turn = self.begin()?;
+        let acted = self.act_inside(&turn, seen, order, record);
+        self.end(acted, order.action_id, order.dry_run)
     }
-    pub fn rehearse_session(
+
+    /// Begins a transaction that may write; what is to be known of it.
+    pub(super) fn begin(&mut self) -> Result<Turn, StoreError> {
+        if !self.link.as_ref().is_some_and(Link::is_open) {
+            let options = &self.reader.options;
+            let limits = Limits { lock: options.busy_timeout, ..options.limits() };
+            self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
+        }
+        let begun = self.run(|link| {
+            link.begin(Begin::Acting)?;
+            link.query("SELECT clock_timestamp()::text, pg_current_xact_id()::text", &[])
+        });
+        let rows = begun.map_err(|error| self.sentence(&error, "beginning"))?;
+        let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
+        let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
+        Ok(Turn { now, transaction: text(1).to_owned() })
+    }
+
+    /// Has the connection for acts do something.
+    pub(super) fn run<T>(&mut self, ask: impl FnOnce(&mut Link) -> Result<T, PgError>) -> Result<T, PgError> {
+        match &mut self.link {
+            Some(link) => ask(link),
+            None => Err(PgError::Lost("it was never opened".into())),
+        }
+    }
+
+    pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
+        let options = &self.reader.options;
+        match error.code() {
+            Some("25006") => StoreError::ReadOnly {
+                path: options.target.label().into(),
+                why: "it is a standby, or the role may only read".into(),
+            },
+            Some("42501") => StoreError::ReadOnly {
+                path: options.target.label().into(),
+                why: format!("{error}; `assets/schema/postgres/roles.sql` has a role that may"),
+            },
+            _ => options.sentence(error, doing),
+        }
+    }
+
+    /// Commits what was applied and takes everything else back.
+    pub(super) fn end(
         &mut self,
-        _: &Holding,
-        _: &Word,
-    ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
-        unimplemented!()
+        acted: Result<Acted, StoreError>,
+        action_id: &str,
+        dry_run: bool,
+    ) -> Result<Acted, StoreError> {
+        let commit = matches!(&acted, Ok(Acted { outcome: Outcome::Applied, .. })) && !dry_run;
+        if !commit {
+            // A connection that is gone has taken everything back.
+            let _ = self.run(Link::rollback);
+            return acted;
+        }
+        let acted = acted?;
+        match self.run(Link::commit) {
+            Ok(()) => Ok(acted),
+            Err(error) => {
+                let outcome = self.became_of(&error, action_id, acted.transaction.as_deref(), &acted.changes);
+                Ok(match outcome {
+                    Outcome::Refused(_) => Acted { preview: acted.preview, ..Acted::nothing(outcome) },
+                    other => Acted { outcome: other, ..acted },
+                })
+            }
+        }
     }
-    pub fn undo(&mut self, _: &[Change], _: bool, _: &mut ChangeRecorder<'_>) -> Result<Acted, StoreError> {
-        unimplemented!()
+
+    /// What a failed commit comes to: the server's own refusal, or what can be found out on another
+    /// connection.
+    pub(super) fn became_of(
+        &mut self,
+        error: &PgError,
+        action_id: &str,
+        transaction: Option<&str>,
+        changes: &[Change],
+    ) -> Outcome {
+        if !error.ends_the_link() {
+            return Outcome::Refused(self.sentence(error, "committing").to_string());
+        }
+        let (since, mut backoff) = (Instant::now(), Backoff::default());
+        loop {
+            match self.became(action_id, transaction, changes) {
+                Ok(Some(true)) => return Outcome::Applied,
+                Ok(Some(false)) => {
+                    return Outcome::Refused(format!("{error}; nothing was written"));
+                }
+                Ok(None) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
+                Ok(None) | Err(_) => {
+                    return Outcome::Unknown(format!(
+                        "{error}, and what became of it cannot be found out yet"
+                    ));
+                }
+            }
+        }
     }
-    pub fn matches(&mut self, _: &[Change], _: Side) -> Result<bool, StoreError> {
-        unimplemented!()
+
+    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
+    pub fn became(
+        &mut self,
+        action_id: &str,
+        transaction: Option<&str>,
+        changes: &[Change],
+    ) -> Result<Option<bool>, StoreError> {
+        let has_table = self.has_audit_table();
+        let known = self.reader.aside("looking up the act", |link| {
+            if has_table && audit_table::contains(link, action_id)? {
+                return Ok(Some(true));
+            }
+            let Some(transaction) = transaction else { return Ok(None) };
+            let rows = link.query("SELECT pg_xact_status(($1::text)::xid8)", &[Some(transaction)])?;
+            Ok(match rows.first().and_then(|row| row.get(0)) {
+                Some("committed") => Some(true),
+                Some("aborted") => Some(false),
+                // In progress, or so old that the server has forgotten it.
+                _ => None,
+            })
+        })?;
+        if known.is_some() || transaction.is_some() {
+            return Ok(known);
+        }
+        if self.matches(changes, Side::Before)? {
+            return Ok(Some(false));
+        }
+        Ok(self.matches(changes, Side::After)?.then_some(true))
     }
-    pub fn became(&mut self, _: &str, _: Option<&str>, _: &[Change]) -> Result<Option<bool>, StoreError> {
-        unimplemented!()
+
+    pub(super) fn has_audit_table(&self) -> bool {
+        self.schema().table(audit_table::NAME).is_some()
     }
+
+    pub(super) fn act_inside(
+        &mut self,
+        turn: &Turn,
+        seen: &Seen,
+        order: &Order<'_>,
+        record: &mut Recorder<'_>,
+    ) -> Result<Acted, StoreError> {
+        let moved = |what: &str| Ok(Acted::nothing(Outcome::Moved(what.into())));
+        if look::at(&self.reader.watched, seen.place).is_none() {
+            return moved(TABLES_CHANGED);
+        }
+        match self.lock(seen) {
+            Ok(Locked::Both) => {}
+            Ok(Locked::NoClaim) => return moved(NO_LONGER_CLAIMED),
+            Err(error) if is_locked(&error) => return moved(BEING_CHANGED),
+            Err(error) => return Err(self.sentence(&error, "locking the claim")),
+        }
+        let fresh = match self.fresh(turn, seen)? {
+            Some(fresh) => fresh,
+            None => return moved(NO_LONGER_CLAIMED),
+        };
+        if let Some(what) = seen.moved(&fresh) {
+            return moved(&what);
+        }
+        let judged = &fresh.judged;
+        if let Err(refusal) =
+            permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word)
+        {
+            return Ok(Acted::nothing(Outcome::Refused(refusal)));
+        }
+        let Some(watch) = look::at(&self.reader.watched, seen.place) else { return moved(TABLES_CHANGED) };
+        let profile = &self.reader.watched[seen.place.profile].profile;
+        let statements = match statements(profile, watch, &fresh, order, self.zone()) {
+            Ok(statements) => statements,
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+        };
+        let preview = if order.dry_run { statements.preview() } else { Vec::new() };
+        let table = watch.table.clone();
+        let changes = match self.perform(&table, &fresh.row, &statements) {
+            Ok(Ok(changes)) => changes,
+            Ok(Err(outcome)) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
+            Err(error) if is_locked(&error) => return moved(BEING_CHANGED),
+            Err(error) => return Err(self.sentence(&error, "acting")),
+        };
+        let transaction = Some(turn.transaction.clone());
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction };
+        if order.dry_run {
+            return Ok(acted);
+        }
+        let (profile, board) = self.names(seen);
+        let pending = Pending {
+            seen: &fresh,
+            profile: &profile,
+            board: &board,
+            address: self.address(&fresh),
+            before: acted.images(Side::Before),
+            after: acted.images(Side::After),
+            db_at: turn.now,
+            transaction: acted.transaction.clone(),
+        };
+        if let Err(problem) = record(&pending) {
+            return Ok(Acted::nothing(Outcome::Refused(format!(
+                "the record could not be written: {problem}"
+            ))));
+        }
+        let note = Note { action: order.action.as_str(), address: &pending.address, word: order.word };
+        self.note(order.action_id, turn.now, &note, &pending.before, &pending.after)?;
+        Ok(acted)
+    }
+
+    /// Locks the holder's row and then the claim's.
+    fn lock(&mut self, seen: &Seen) -> Result<Locked, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(Locked::NoClaim) };
+        let Some(watch) = look::at(&reader.watched, seen.place) else { return Ok(Locked::NoClaim) };
+        if let (Some(registry), Some(holder)) = (&watch.board.registry, &seen.judged.claim.holder) {
+            let mut words = Words::default();
+            words.add("holder", &registry.id.declared, Some(holder.clone()));
+            let sql = format!(
+                "SELECT 'x' FROM {} WHERE {} = :holder FOR SHARE NOWAIT",
+                registry.from, registry.id.text
+            );
+            query(link, &words, &sql)?;
+        }
+        let mut words = watch.clock(seen.now);
+        let key = watch.has_key(&seen.judged.claim.key.0, &mut words);
+        let sql = format!("SELECT 'x' FROM {} WHERE {key} FOR UPDATE OF c NOWAIT", watch.board.from);
+        let rows = query(link, &words, &sql)?;
+        Ok(if rows.is_empty() { Locked::NoClaim } else { Locked::Both })
+    }
+
+    /// The claim as it is now, if it is one.
+    fn fresh(&mut self, turn: &Turn, seen: &Seen) -> Result<Option<Seen>, StoreError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
+        let Some(watch) = look::at(&reader.watched, seen.place) else { return Ok(None) };
+        let mut words = Words::default();
+        let condition = format!(" AND {}", watch.has_key(&seen.judged.claim.key.0, &mut words));
+        let found = look::look(link, watch, seen.place, &condition, words, turn.now);
+        let mut found = found.map_err(|error| reader.options.sentence(&error, "looking at the claim"))?;
+        // Where two rows go by one id, the one that was seen is meant.
+        let same = found.iter().position(|fresh| fresh.version == seen.version);
+        let at = same.unwrap_or(0);
+        Ok((at < found.len()).then(|| found.swap_remove(at)))
+    }
+
+    /// Runs the statements of an act on one row and says which rows they changed, and how.
+    pub(super) fn perform(
+        &mut self,
+        table: &Table,
+        row: &Image,
+        statements: &Statements,
+    ) -> Result<Result<Vec<Change>, Outcome>, PgError> {
+        let words = &statements.words;
+        if let Some(sql) = &statements.blocked_by
+            && !self.run(|link| query(link, words, sql))?.is_empty()
+        {
+            let why = "the profile forbids it for this claim (blocked_by)";
+            return Ok(Err(Outcome::Refused(why.into())));
+        }
+        let mut changes = self.beside(words, &statements.before, false)?;
+        let rows = self.run(|link| query(link, words, &statements.act))?;
+        let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))) };
+        let is_gone = statements.act.starts_with("DELETE");
+        let after = (!is_gone).then(|| image::read(table, left, 0));
+        changes.push(image::change(table, Some(row.clone()), after));
+        changes.extend(self.beside(words, &statements.also, true)?);
+        Ok(Ok(changes))
+    }
+
+    fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {
+        let mut changes = Vec::new();
+        if all.is_empty() {
+            return Ok(changes);
+        }
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(changes) };
+        let schema = reader.schema.clone();
+        let onlooker = reader.onlooker().map_err(|error| PgError::Lost(error.to_string()))?;
+        for sql in all {
+            changes.extend(touched::run(link, onlooker, &schema, words, sql, optional)?);
+        }
+        Ok(changes)
+    }
+
+    /// The record as a row of the same transaction, where the database has the table for it.
+    pub(super) fn note(
+        &mut self,
+        action_id: &str,
+        at: Moment,
+        note: &Note<'_>,
+        before: &Json,
+        after: &Json,
+    ) -> Result<(), StoreError> {
+        if !self.has_audit_table() {
+            return Ok(());
+        }
+        let entry = note.entry(before, after);
+        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), &entry));
+        written.map_err(|error| self.sentence(&error, "writing the record"))
+    }
+
+    pub(super) fn watch(&self, seen: &Seen) -> Option<&Watch> {
+        look::at(&self.reader.watched, seen.place)
+    }
+}
+
+enum Locked {
+    Both,
+    NoClaim,
+}
+
+/// Whether somebody else holds the row.
+pub(super) fn is_locked(error: &PgError) -> bool {
+    matches!(error.code(), Some("55P03" | "40P01"))
+}
+
+#[allow(clippy::disallowed_methods, reason = "a server that is gone says nothing when it is back")]
+fn pause(length: Duration) {
+    std::thread::sleep(length);
 }

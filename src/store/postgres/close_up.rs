@@ -309,7 +309,7 @@ impl Watch {
     }
 
     /// The database itself looks for a holder and a kind.
-    fn narrowed(&self, holder: Option<&str>, kind: Option<&str>) -> (String, Words) {
+    pub fn narrowed(&self, holder: Option<&str>, kind: Option<&str>) -> (String, Words) {
         let (mut condition, mut words) = (String::new(), Words::default());
         let holder_sql = self.board.holder.as_ref().map(|holder| &holder.text);
         for (wanted, sql, name) in

@@ -58,6 +58,7 @@ pub struct Reader {
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
     fitted: Instant,
+    fingerprint: String,
     sky: Sky,
 }
 
@@ -106,6 +107,7 @@ impl Reader {
             watched: Vec::new(),
             schema: Schema::default(),
             fitted: Instant::now(),
+            fingerprint: String::new(),
             sky: Sky::default(),
         };
         reader.connect()?;
@@ -129,8 +131,10 @@ impl Reader {
             now,
             clock_offset: self.sky.clock_offset,
             poll_cost,
+            replica: self.sky.lag,
             boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
             notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
+            veiled: self.veiled(),
         };
         Ok(self.watched.iter().map(snapshot).collect())
     }
@@ -141,6 +145,11 @@ impl Reader {
             let watches = watched.iter().flat_map(|watched| &watched.boards);
             watches.map(|watch| watch.tally(link, now)).collect()
         })
+    }
+
+    /// Names the database as the trail does.
+    pub fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
     }
 
     /// Stops this reader's clock at an instant, or moves it to another.
@@ -206,10 +215,12 @@ impl Reader {
             all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
         }
         let veiled = veiled(link, &all).map_err(said)?;
+        let fingerprint = fingerprint(link).map_err(said)?;
         link.rollback().map_err(said)?;
         self.watched = all;
         self.schema = schema;
         self.sky.veiled = veiled;
+        self.fingerprint = fingerprint;
         self.fitted = Instant::now();
         Ok(())
     }
@@ -223,7 +234,7 @@ impl Reader {
         let mut outcome = self.read_once(&mut look)?;
         if outcome.as_ref().is_err_and(is_of_old_tables) {
             // The tables have changed since the profiles were laid onto them.
-            self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
+            self.fit_again();
             outcome = self.read_once(&mut look)?;
         }
         outcome.map_err(|error| self.options.sentence(&error, doing))
@@ -268,22 +279,53 @@ impl Reader {
         look(link, &mut self.watched, now)
     }
 
-    /// How far behind its primary the database is, if it is a standby.
-    pub(super) fn lag(&self) -> Option<Span> {
-        self.sky.lag
+    /// Why rows may be hidden from us.
+    pub fn veiled(&self) -> Option<String> {
+        (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; "))
+    }
+
+    /// Asks something apart from polls, in a transaction of its own that only reads.
+    pub(super) fn aside<T>(
+        &mut self,
+        doing: &str,
+        mut ask: impl FnMut(&mut Link) -> Result<T, PgError>,
+    ) -> Result<T, StoreError> {
+        self.reading(doing, |link, _, _| ask(link))
+    }
+
+    /// The connection that sees what is committed, outside any transaction.
+    pub(super) fn onlooker(&mut self) -> Result<&mut Link, StoreError> {
+        self.connect()
+    }
+
+    /// Lays the profiles onto the tables anew before the next look.
+    pub(super) fn fit_again(&mut self) {
+        self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
     }
 }
 
 impl Sky {
     fn notices(&self) -> Vec<String> {
-        let mut notices = self.veiled.clone();
-        if let Some(lag) = self.lag {
-            notices.push(format!(
+        let lag = self.lag.map(|lag| {
+            format!(
                 "this is a standby, {lag} behind: claims are judged as of then, and nothing can be changed here"
-            ));
-        }
-        notices
+            )
+        });
+        lag.into_iter().collect()
     }
+}
+
+/// Tells this database from every other, whatever it is called.
+fn fingerprint(link: &mut Link) -> Result<String, PgError> {
+    let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
+               current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
+    let rows = link.query(sql, &[])?;
+    let may_ask = rows.first().is_some_and(|row| is_true(row, 2));
+    let system = "SELECT system_identifier::text FROM pg_control_system()";
+    let system = if may_ask { link.query(system, &[])? } else { Vec::new() };
+    let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
+    let system = system.first().and_then(|row| row.get(0)).unwrap_or("server");
+    Ok(format!("postgres:{system}:{}:{}", text(0), text(1)))
 }
 
 /// A sentence for every table whose rows are hidden from us by its policies.

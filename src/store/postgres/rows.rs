@@ -100,6 +100,17 @@ impl RowReader {
         self.ambiguous
     }
 
+    /// The same with further columns of the rows after the state.
+    pub fn select_with(&self, more: &[String]) -> String {
+        let RowReader { columns, state, from, held, .. } = self;
+        format!("SELECT {columns}, {state}, {} FROM {from} WHERE ({held})", more.join(", "))
+    }
+
+    /// How many columns come before those of [`Self::select_with`].
+    pub fn width(&self) -> usize {
+        1 + self.keys + FIELDS + STATES
+    }
+
     /// Where the row was while the transaction lasts.
     pub fn place<'a>(&self, row: &'a Row) -> Option<&'a str> {
         row.get(0)

@@ -75,8 +75,25 @@ impl Words {
         self.0.extend(more.0);
     }
 
+    /// The statement with every name for a piece of SQL replaced by that; pieces may name others.
+    fn written_out(&self, sql: &str) -> String {
+        let mut out = sql.to_owned();
+        for _ in 0..2 {
+            let written = |piece: Piece<'_>| match piece {
+                Piece::Text(text) => text.to_owned(),
+                Piece::Name(name) => match self.0.iter().find(|word| word.name == name) {
+                    Some(Word { value: Value::Written, sql, .. }) => sql.clone(),
+                    _ => format!(":{name}"),
+                },
+            };
+            out = pieces(&out).into_iter().map(written).collect();
+        }
+        out
+    }
+
     /// The statement with numbered parameters, and their values.
     pub fn put_into(&self, sql: &str) -> Put {
+        let sql = &self.written_out(sql);
         let mut put = Put { sql: String::with_capacity(sql.len() + 64), values: Vec::new() };
         let mut numbers: Vec<Option<usize>> = vec![None; self.0.len()];
         for piece in pieces(sql) {

@@ -8,9 +8,8 @@ use super::image::InFile;
 use super::run::{bind_known, now_value, select};
 use super::watch::Watch;
 use crate::domain::time::Moment;
-use crate::domain::value::percent;
 use crate::store::image::Image;
-use crate::store::seen::{Place, Rows, Seen};
+use crate::store::seen::{Place, Rows, Seen, prefix};
 use crate::store::{Filter, StoreError};
 
 impl Actor {
@@ -141,11 +140,6 @@ impl Actor {
             None => Ok(None),
         }
     }
-}
-
-/// What the addresses of a board begin with.
-fn prefix(profile: &str, board: &str) -> String {
-    format!("{}/{}/", percent(profile), percent(board))
 }
 
 /// One part of a key that somebody named.

@@ -110,6 +110,11 @@ impl Reader {
         self.last.map(|(version, _)| version)
     }
 
+    /// Names the database as the trail does.
+    pub fn fingerprint(&self) -> String {
+        self.identity.fingerprint()
+    }
+
     /// Stops this reader's clock at an instant, or moves it to another.
     pub fn freeze(&mut self, at: Moment) {
         self.options.frozen_at = Some(at);
@@ -129,8 +134,10 @@ impl Reader {
                 // SQLite has no clock of its own: it is this host's.
                 clock_offset: Span::ZERO,
                 poll_cost,
+                replica: None,
                 boards,
                 notices: watched.notices.clone(),
+                veiled: None,
             })
             .collect()
     }

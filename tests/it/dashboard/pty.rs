@@ -232,7 +232,7 @@ impl Pty {
         kill_process(self.pid(), signal).expect("our own child");
     }
 
-    fn pid(&self) -> Pid {
+    pub fn pid(&self) -> Pid {
         let pid = self.child.process_id().expect("a child that was not collected");
         Pid::from_raw(pid.cast_signed()).expect("no process is 0")
     }

@@ -13,6 +13,7 @@ use claimtop::app::model::{Settings, Tone};
 use claimtop::app::source::{Access, Link, SourceView};
 use claimtop::app::{Effect, Model, Msg};
 use claimtop::domain::time::{Moment, Span};
+use claimtop::events::{Again, Look, Onlooker};
 use claimtop::ui::theme::{Depth, Palette};
 use claimtop::ui::{Theme, View, render};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -44,6 +45,9 @@ pub struct Stage {
     pub view: View,
     pub now: Moment,
     size: (u16, u16),
+    /// What a claim that left the rows is when it is read again.
+    pub again: Again,
+    onlookers: BTreeMap<usize, Onlooker>,
 }
 
 impl Stage {
@@ -66,7 +70,14 @@ impl Stage {
         let sources = worlds.iter().map(World::view).collect();
         let settings = Settings { interval: Span::seconds(1), bell: true };
         let model = Model::new(sources, settings, Keymap::default(), noon());
-        Stage { model, view: View::default(), now: noon(), size: MIDDLE }
+        Stage {
+            model,
+            view: View::default(),
+            now: noon(),
+            size: MIDDLE,
+            again: Again::Gone,
+            onlookers: BTreeMap::new(),
+        }
     }
 
     pub fn without_source() -> Stage {
@@ -94,12 +105,22 @@ impl Stage {
     }
 
     pub fn poll_of(&mut self, source: usize, world: &World) -> Vec<Effect> {
-        let poll = Ok(world.poll(self.now));
-        self.tell(Msg::Polled { source, poll })
+        let poll = world.poll(self.now);
+        let look = Look::of(&poll.snapshots, poll.whole.as_deref().unwrap_or_default());
+        let (now, again) = (self.now, self.again.clone());
+        let events = self.onlooker(source).see(look, now, &mut |_| again.clone());
+        self.tell(Msg::Polled { source, poll: Ok(poll), events })
     }
 
     pub fn poll_fails(&mut self, why: &str) -> Vec<Effect> {
-        self.tell(Msg::Polled { source: 0, poll: Err(why.into()) })
+        let now = self.now;
+        let events = self.onlooker(0).fail(why, now).into_iter().collect();
+        self.tell(Msg::Polled { source: 0, poll: Err(why.into()), events })
+    }
+
+    /// Who compares the polls of a source, as its poller does.
+    fn onlooker(&mut self, source: usize) -> &mut Onlooker {
+        self.onlookers.entry(source).or_insert_with(|| Onlooker::new("tasks.db"))
     }
 
     /// Time passes, and the second ticks.

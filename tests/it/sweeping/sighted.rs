@@ -106,6 +106,57 @@ fn after_a_clock_jump_or_a_restart_everything_is_watched_anew() {
     assert_eq!(scene.sweep(&["--sighted"]).summary(0)["applied"], 1);
 }
 
+#[test]
+fn a_gap_between_runs_that_is_longer_than_usual_starts_the_watch_anew() {
+    let scene = Scene::new();
+    scene.config(AT_ONCE);
+    scene.expired(1);
+    scene.sweep(&["--sighted"]).summary(0);
+    // Nobody knows yet how far apart runs are; two hours are too long for any usual timer.
+    later(&scene, 120);
+    let first = scene.sweep(&["--sighted"]);
+    assert_eq!(first.summary(0)["watching"], 1);
+    assert!(first.err.contains("nobody looked for 2h"), "{first:#?}");
+    // A timer of an hour is learnt from its runs.
+    for minutes in [60, 60] {
+        scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
+        later(&scene, minutes);
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
+    }
+    later(&scene, 60);
+    let usual = scene.sweep(&["--sighted"]);
+    assert!(!usual.err.contains("nobody looked"), "{usual:#?}");
+    assert_eq!(usual.summary(0)["applied"], 1);
+}
+
+#[test]
+fn one_long_gap_does_not_make_the_next_seem_usual() {
+    let scene = Scene::new();
+    scene.config(AT_ONCE);
+    scene.expired(1);
+    for (minutes, gap) in [(0, false), (5, false), (5, false), (300, true), (300, true)] {
+        scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
+        if minutes > 0 {
+            later(&scene, minutes);
+        }
+        let run = scene.sweep(&["--sighted"]);
+        assert_eq!(run.summary(0)["watching"], 1);
+        assert_eq!(run.err.contains("nobody looked"), gap, "{minutes} minutes: {run:#?}");
+    }
+}
+
+#[test]
+fn what_the_config_says_about_the_distance_counts() {
+    let scene = Scene::new();
+    scene.config("[sweep]\nsighted_for = \"0s\"\nevery = \"2m\"\n");
+    scene.expired(1);
+    scene.sweep(&["--sighted"]).summary(0);
+    later(&scene, 7);
+    let run = scene.sweep(&["--sighted"]);
+    assert!(run.err.contains("nobody looked for 7m"), "{run:#?}");
+    assert_eq!(run.summary(0)["watching"], 1);
+}
+
 /// A sweep that goes on until it is told to stop.
 struct Going {
     child: Child,

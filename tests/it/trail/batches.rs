@@ -10,6 +10,7 @@ fn line<'a>(n: usize, before: &'a Json, outcome: Option<&'a str>) -> Line<'a> {
         before,
         evidence: Evidence {
             conclusion: "probably dead",
+            kind: None,
             forced: false,
             process: "unknown",
             reasons: vec!["lease_expired"],

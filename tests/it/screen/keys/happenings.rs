@@ -1,12 +1,11 @@
 //! The live log: what entered and left the sets, and nothing that only moved in or out of sight.
 
-use claimtop::app::happening::What;
+use claimtop::app::Msg;
 use claimtop::app::message::Done;
-use claimtop::app::row::Row;
-use claimtop::app::{Effect, Msg};
-use claimtop::domain::claim::Claim;
 use claimtop::domain::recovery::Outcome;
+use claimtop::domain::time::Reading;
 use claimtop::domain::verdict::Set;
+use claimtop::events::{Again, BOUND, What};
 
 use super::super::stage::{Held, Stage, World, claim, noon, span, task_board};
 
@@ -16,25 +15,32 @@ fn world(held: impl IntoIterator<Item = Held>) -> World {
 
 /// The log, newest first.
 fn log(stage: &Stage) -> Vec<(What, String, String)> {
-    let line = |one: &claimtop::app::happening::Happening| (one.what, one.shown.clone(), one.said.clone());
-    stage.model.happenings.iter().map(line).collect()
+    let events = stage.model.happenings.iter().map(|line| &line.event);
+    events.map(|event| (event.what(), event.shown(), event.said())).collect()
 }
 
-/// The claims that are to be read again.
-fn left(effects: Vec<Effect>) -> Vec<Row> {
-    let rows = |effect| match effect {
-        Effect::WhatBecame { rows, .. } => Some(rows),
-        _ => None,
-    };
-    effects.into_iter().find_map(rows).expect("claims that left")
+fn read_again(held: Held) -> Again {
+    Again::Is(Box::new(task_board([held]).judged(noon()).remove(0)))
 }
 
-/// A stale claim leaves its set; this is what it is now.
-fn became(is: Option<&Claim>) -> Vec<(What, String, String)> {
+/// A stale claim leaves its set; this is what it is when it is read again.
+fn became(again: Again) -> Vec<(What, String, String)> {
     let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
-    let rows = left(stage.poll(&world([])));
-    stage.tell(Msg::Became { source: 0, rows: rows.into_iter().map(|row| (row, is.cloned())).collect() });
+    stage.again = again;
+    stage.poll(&world([]));
     log(&stage)
+}
+
+fn reclaimed(address: &str) -> Msg {
+    Msg::Acted(Done {
+        source: 0,
+        address: address.into(),
+        action_id: "1".into(),
+        action: "reclaim".into(),
+        outcome: Outcome::Applied,
+        shown: "a".into(),
+        holder: Some("worker-7".into()),
+    })
 }
 
 #[test]
@@ -63,46 +69,105 @@ fn a_claim_that_gets_worse_is_told_again() {
 
 #[test]
 fn a_claim_that_is_gone_was_finished() {
-    let log = became(None);
+    let log = became(Again::Gone);
     assert_eq!(log[0].0, What::Finished);
     assert_eq!(log[0].2, "worker-7 no longer has it: finished or released");
 }
 
 #[test]
 fn a_claim_that_beats_again_was_renewed() {
-    let mut renewed = claim("a").lease_ran_out("10m").claim;
-    renewed.beat_at = claimtop::domain::time::Reading::At(noon().minus(span("3s")));
-    let log = became(Some(&renewed));
+    let mut renewed = claim("a").lease_ran_out("10m");
+    renewed.claim.beat_at = Reading::At(noon().minus(span("3s")));
+    let log = became(read_again(renewed));
     assert_eq!((log[0].0, log[0].2.as_str()), (What::Renewed, "renewed 3s ago by worker-7"));
 }
 
 #[test]
 fn a_claim_of_another_holder_changed_hands() {
-    let log = became(Some(&claim("a").lease_ran_out("10m").held_by("worker-9").claim));
+    let log = became(read_again(claim("a").lease_ran_out("10m").held_by("worker-9")));
     assert_eq!((log[0].0, log[0].2.as_str()), (What::ChangedHands, "worker-7 → worker-9"));
+}
+
+#[test]
+fn a_claim_that_cannot_be_read_again_left_and_nobody_knows_why() {
+    assert_eq!(became(Again::Unknown)[0].0, What::Left);
+}
+
+#[test]
+fn a_claim_that_is_renewed_into_a_better_set_was_renewed() {
+    let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
+    stage.poll(&world([claim("a").lease_ran_out("10m").runs_out_in("2m").beat("1s")]));
+    assert_eq!(log(&stage)[0].0, What::Renewed, "{:?}", log(&stage));
+}
+
+#[test]
+fn a_session_that_is_lost_is_told_once_with_all_its_claims_and_before_them() {
+    let mut stage = Stage::on(&world([claim("a"), claim("b"), claim("c").held_by("worker-8")]));
+    let lost = world([
+        claim("a").session_silent_for("20m"),
+        claim("b").session_silent_for("20m"),
+        claim("c").held_by("worker-8"),
+    ]);
+    stage.poll(&lost);
+    let told = log(&stage);
+    let what: Vec<(What, &str)> = told.iter().rev().map(|(what, shown, _)| (*what, shown.as_str())).collect();
+    let orphaned = What::Entered(Set::Orphaned);
+    assert_eq!(what, [(What::SessionLost, "worker-7"), (orphaned, "a"), (orphaned, "b")]);
+    assert_eq!(told[2].2, "has stopped beating, and holds 2 claims");
+    stage.poll(&lost);
+    assert_eq!(log(&stage).len(), 3);
+}
+
+#[test]
+fn a_session_that_lets_go_of_all_it_held_is_told_in_one_line_more() {
+    let mut stage = Stage::on(&world([claim("a"), claim("b"), claim("c").held_by("worker-8")]).read_whole());
+    stage.poll(&world([claim("c").held_by("worker-8")]).read_whole());
+    let what: Vec<What> = log(&stage).into_iter().rev().map(|(what, ..)| what).collect();
+    assert_eq!(what, [What::Finished, What::Finished, What::SessionCleanup]);
 }
 
 #[test]
 fn a_claim_that_was_taken_by_an_act_of_ours_was_recovered() {
     let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
-    stage.tell(Msg::Acted(Done {
-        source: 0,
-        address: "taskqueue/tasks/a".into(),
-        action_id: "1".into(),
-        action: "reclaim".into(),
-        outcome: Outcome::Applied,
-        shown: "a".into(),
-        holder: Some("worker-7".into()),
-    }));
-    let rows = left(stage.poll(&world([])));
-    stage.tell(Msg::Became { source: 0, rows: rows.into_iter().map(|row| (row, None)).collect() });
+    stage.tell(reclaimed("taskqueue/tasks/a"));
+    stage.poll(&world([]));
     assert_eq!(log(&stage)[0].0, What::Recovered, "{:?}", log(&stage));
+}
+
+#[test]
+fn it_was_recovered_even_if_the_poll_saw_it_before_the_word_of_the_act_came() {
+    let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
+    stage.poll(&world([]));
+    assert_eq!(log(&stage)[0].0, What::Finished);
+    stage.tell(reclaimed("taskqueue/tasks/a"));
+    assert_eq!(log(&stage), [(What::Recovered, "a".into(), "reclaim by you".into())]);
 }
 
 #[test]
 fn a_claim_that_is_only_out_of_sight_is_no_news() {
     // The same claim, unchanged, beyond the rows that were fetched.
-    assert!(became(Some(&claim("a").lease_ran_out("10m").claim)).is_empty());
+    assert!(became(read_again(claim("a").lease_ran_out("10m"))).is_empty());
+}
+
+#[test]
+fn what_happens_while_the_screen_stands_still_is_told_when_it_goes_on() {
+    let mut stage = Stage::on(&world([claim("a")]));
+    stage.press("f");
+    stage.poll(&world([claim("a").lease_ran_out("2s")]));
+    assert!(log(&stage).is_empty());
+    stage.press("f");
+    stage.poll(&world([claim("a").lease_ran_out("2s")]));
+    assert_eq!(log(&stage)[0].0, What::Entered(Set::Stale));
+}
+
+#[test]
+fn many_of_a_kind_are_one_line() {
+    let stale = |count: usize| (0..count).map(|at| claim(&format!("t-{at:03}")).lease_ran_out("1s"));
+    let mut stage = Stage::on(&world([]));
+    stage.poll(&world(stale(BOUND + 1).collect::<Vec<_>>()));
+    let told = log(&stage);
+    assert_eq!((told.len(), told[0].0, told[0].1.as_str()), (1, What::Entered(Set::Stale), "51 claims"));
+    assert!(told[0].2.starts_with("taskqueue/tasks/t-000, taskqueue/tasks/t-001"), "{}", told[0].2);
 }
 
 #[test]
@@ -137,12 +202,12 @@ fn small_boards_tell_who_took_and_who_finished() {
 #[test]
 fn the_log_has_an_end() {
     let mut stage = Stage::on(&world([]));
-    for round in 0..30 {
-        let held = (0..100).map(|at| claim(&format!("t-{round}-{at}")).lease_ran_out("1s"));
+    for round in 0..60 {
+        let held = (0..40).map(|at| claim(&format!("t-{round}-{at}")).lease_ran_out("1s"));
         stage.poll(&world(held.collect::<Vec<_>>()));
     }
     assert_eq!(stage.model.happenings.len(), 2_000);
-    assert!(stage.model.happenings[0].shown.starts_with("t-29-"), "the newest are kept");
+    assert!(stage.model.happenings[0].event.shown().starts_with("t-58-"), "the newest are kept");
 }
 
 #[test]

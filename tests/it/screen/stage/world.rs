@@ -229,8 +229,10 @@ impl World {
             now,
             clock_offset: self.clock_offset,
             poll_cost: Span::micros(2_300),
+            replica: None,
             boards: self.boards.iter().map(|board| board.snapshot(now)).collect(),
             notices: self.notices.clone(),
+            veiled: None,
         };
         Poll {
             snapshots: vec![snapshot],

@@ -1,0 +1,244 @@
+//! Two looks in, events out.
+
+use super::event::{About, By, Event, millis};
+use super::look::{Board, Extent, Look};
+use super::sessions::Sessions;
+use crate::domain::change::Change;
+use crate::domain::claim::{Claim, Registry};
+use crate::domain::evidence::why;
+use crate::domain::snapshot::Judged;
+use crate::domain::time::{Moment, Reading};
+use crate::domain::verdict::{Reason, Set, judge};
+use crate::domain::visible::visible;
+
+/// A claim as one look showed it.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight<'a> {
+    pub profile: &'a str,
+    pub board: &'a str,
+    pub address: &'a str,
+    pub judged: &'a Judged,
+}
+
+/// What reading a claim again by its key came to.
+#[derive(Debug, Clone)]
+pub enum Again {
+    Is(Box<Judged>),
+    Gone,
+    /// It could not be read.
+    Unknown,
+}
+
+/// What the second look reveals of what happened since the first.
+pub(super) fn reveal(
+    source: &str,
+    before: &Look,
+    after: &Look,
+    again: &mut dyn FnMut(&Sight<'_>) -> Again,
+) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut sessions = Sessions::default();
+    for ((profile, name), is) in &after.boards {
+        // A board that was not there has no past to compare with.
+        let Some(was) = before.boards.get(&(profile.clone(), name.clone())) else { continue };
+        let teller = Teller { source, profile, name, was, is };
+        let told = teller.tell(again);
+        sessions.take(&teller, &told);
+        events.extend(told);
+    }
+    events.extend(sessions.tell(source));
+    events
+}
+
+/// One board at two looks.
+pub(super) struct Teller<'a> {
+    source: &'a str,
+    pub(super) profile: &'a str,
+    name: &'a str,
+    pub(super) was: &'a Board,
+    pub(super) is: &'a Board,
+}
+
+impl Teller<'_> {
+    fn tell(&self, again: &mut dyn FnMut(&Sight<'_>) -> Again) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (address, is) in &self.is.claims {
+            match self.was.claims.get(address) {
+                Some(was) => events.extend(self.stayed(address, was, is)),
+                None => events.extend(self.came(address, is)),
+            }
+        }
+        for (address, was) in &self.was.claims {
+            if !self.is.claims.contains_key(address) {
+                events.extend(self.went(address, was, again));
+            }
+        }
+        events
+    }
+
+    /// It is among the rows and was not before.
+    fn came(&self, address: &str, is: &Judged) -> Vec<Event> {
+        let mut events = Vec::new();
+        if (self.was.extent, self.is.extent) == (Extent::Whole, Extent::Whole) {
+            let why = format!("by {}", holder(&is.claim));
+            events.push(Event::Acquired {
+                task_id: is.claim.key.text(),
+                session_id: is.claim.holder.clone(),
+                expires_at: is.verdict.deadline.map(millis),
+                about: self.about(address, is, why),
+            });
+        }
+        // What slides into a window that was full has been so all along, unless the clock made it so.
+        let then = judge(&is.claim, &self.is.nature.rules, self.was.now).headline();
+        if self.was.extent != Extent::Worst || then > is.verdict.headline() {
+            events.extend(self.entered(address, is));
+        }
+        events
+    }
+
+    /// It is among the rows of both looks.
+    fn stayed(&self, address: &str, was: &Judged, is: &Judged) -> Option<Event> {
+        let (then, now) = (was.verdict.headline(), is.verdict.headline());
+        match Change::between(&was.claim, Some(&is.claim)) {
+            // Of one that is in trouble again already, that is the news.
+            _ if now < then => self.entered(address, is),
+            Change::TakenBy(_) | Change::ClaimedAgain => Some(self.changed_hands(address, was, is)),
+            _ if now == then => None,
+            Change::Renewed => Some(self.extended(address, is)),
+            Change::Finished | Change::Kind | Change::Other if session_beat(was, is) => {
+                Some(self.extended(address, is))
+            }
+            Change::Finished | Change::Kind | Change::Other if now == Set::Healthy => {
+                Some(self.left(address, is))
+            }
+            // It is better off than it was, and still in a set.
+            Change::Finished | Change::Kind | Change::Other => None,
+        }
+    }
+
+    /// It was among the rows and is no longer.
+    fn went(&self, address: &str, was: &Judged, again: &mut dyn FnMut(&Sight<'_>) -> Again) -> Option<Event> {
+        if self.is.extent == Extent::Whole {
+            return Some(self.released(address, was));
+        }
+        // The board has grown: healthy claims are not looked at any more.
+        if was.verdict.headline() == Set::Healthy {
+            return None;
+        }
+        let sight = Sight { profile: self.profile, board: self.name, address, judged: was };
+        match again(&sight) {
+            Again::Gone => Some(self.released(address, was)),
+            Again::Unknown => Some(self.left(address, was)),
+            Again::Is(is) => match Change::between(&was.claim, Some(&is.claim)) {
+                Change::TakenBy(_) | Change::ClaimedAgain => Some(self.changed_hands(address, was, &is)),
+                Change::Renewed => Some(self.extended(address, &is)),
+                Change::Finished | Change::Kind | Change::Other if session_beat(was, &is) => {
+                    Some(self.extended(address, &is))
+                }
+                // Unchanged, and only beyond the rows that were fetched.
+                _ if is.verdict.headline() != Set::Healthy => None,
+                Change::Finished | Change::Kind | Change::Other => Some(self.left(address, &is)),
+            },
+        }
+    }
+
+    fn about(&self, address: &str, judged: &Judged, why: String) -> About {
+        About {
+            source: self.source.into(),
+            profile: self.profile.into(),
+            board: self.name.into(),
+            address: address.into(),
+            why,
+            by: By::Look,
+            action_id: None,
+            timestamp: millis(self.is.now),
+            dry_run: false,
+            shown: judged.claim.key.visible(),
+        }
+    }
+
+    fn entered(&self, address: &str, is: &Judged) -> Option<Event> {
+        let (claim, now) = (&is.claim, self.is.now);
+        let about = self.about(address, is, why(claim, &is.verdict, &self.is.nature.rules, now));
+        let (task_id, session_id) = (claim.key.text(), claim.holder.clone());
+        let set = is.verdict.headline();
+        let reason = is.verdict.reasons.iter().find(|reason| reason.set() == set).map_or("", Reason::as_str);
+        let deadline = is.verdict.deadline.map(millis);
+        Some(match set {
+            Set::Healthy => return None,
+            Set::Stale => {
+                let age_ms = claim.claimed_at.at().map(|at| now.since(at).as_millis());
+                Event::Expired { task_id, session_id, expired_at: deadline, age_ms, about }
+            }
+            Set::Orphaned => {
+                Event::Orphaned { task_id, session_id, reason, stale_for_ms: silent_for(claim, now), about }
+            }
+            Set::Unknown => Event::Unclear { task_id, session_id, reason, about },
+            Set::Expiring => Event::Expiring { task_id, session_id, expires_at: deadline, about },
+        })
+    }
+
+    fn changed_hands(&self, address: &str, was: &Judged, is: &Judged) -> Event {
+        let change = Change::between(&was.claim, Some(&is.claim));
+        let why = match &change {
+            Change::TakenBy(by) => format!("{} → {}", holder(&was.claim), visible(by)),
+            other => other.sentence(Some(&is.claim), self.is.now),
+        };
+        Event::ChangedHands {
+            task_id: is.claim.key.text(),
+            session_id: is.claim.holder.clone(),
+            from_session_id: was.claim.holder.clone(),
+            about: self.about(address, is, why),
+        }
+    }
+
+    fn extended(&self, address: &str, is: &Judged) -> Event {
+        Event::Extended {
+            task_id: is.claim.key.text(),
+            session_id: is.claim.holder.clone(),
+            expires_at: is.verdict.deadline.map(millis),
+            about: self.about(address, is, Change::Renewed.sentence(Some(&is.claim), self.is.now)),
+        }
+    }
+
+    fn released(&self, address: &str, was: &Judged) -> Event {
+        let why = format!("{} no longer has it: finished or released", holder(&was.claim));
+        Event::Released {
+            task_id: was.claim.key.text(),
+            session_id: was.claim.holder.clone(),
+            reason: "finished_or_released",
+            held_for_ms: was.claim.claimed_at.at().map(|at| self.is.now.since(at).as_millis()),
+            about: self.about(address, was, why),
+        }
+    }
+
+    fn left(&self, address: &str, judged: &Judged) -> Event {
+        let why = "it is in none of the sets any more; why cannot be told".into();
+        Event::Left {
+            task_id: judged.claim.key.text(),
+            session_id: judged.claim.holder.clone(),
+            about: self.about(address, judged, why),
+        }
+    }
+}
+
+fn holder(claim: &Claim) -> String {
+    claim.holder.as_deref().map_or_else(|| "–".into(), visible)
+}
+
+/// For how long the claim's session has been silent.
+pub(super) fn silent_for(claim: &Claim, now: Moment) -> Option<i64> {
+    session_beat_of(claim).map(|at| now.since(at).as_millis())
+}
+
+fn session_beat_of(claim: &Claim) -> Option<Moment> {
+    match &claim.registry {
+        Registry::Listed(session) => Reading::at(&session.beat_at),
+        Registry::None | Registry::Missing => None,
+    }
+}
+
+/// Whether the session was heard of in between.
+fn session_beat(was: &Judged, is: &Judged) -> bool {
+    session_beat_of(&is.claim) > session_beat_of(&was.claim)
+}

@@ -1,0 +1,22 @@
+//! `claimtop serve` without its command line: HTTP for Prometheus, and the threads that find out what
+//! it is told.
+//!
+//! A scrape reads figures and nothing else. A database that does not answer keeps its own thread
+//! waiting; a client that says or reads nothing keeps its own connection waiting, and not for long.
+//!
+//! ```text
+//! http      connections: how many, how long, how large
+//! reply     a request in, an answer out: pure
+//! watcher   one thread per source that polls
+//! ledger    one thread that reads the trail on
+//! ```
+
+mod http;
+mod ledger;
+mod reply;
+mod watcher;
+
+pub use http::start;
+pub use ledger::follow;
+pub use reply::{Asked, Reply, reply};
+pub use watcher::{Opener, Watcher};

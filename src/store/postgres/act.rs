@@ -1,0 +1,157 @@
+//! The statements of an act: what the profile says is done, inside a guard that the program adds.
+
+use super::image;
+use super::schema::quoted;
+use super::watch::Watch;
+use super::words::Words;
+use crate::domain::claim::Claim;
+use crate::domain::recovery::Action;
+use crate::domain::time::{Moment, Span};
+use crate::profile::format::{Act, Profile};
+use crate::store::act::{Order, act_of};
+use crate::store::schema::Table;
+use crate::store::seen::Seen;
+
+/// What runs, in order, and the values it runs with.
+#[derive(Debug)]
+pub struct Statements {
+    /// Selects something if the act is forbidden.
+    pub blocked_by: Option<String>,
+    pub before: Vec<String>,
+    pub act: String,
+    pub also: Vec<String>,
+    pub words: Words,
+}
+
+/// What an act on a board does, as far as it is the same for all its claims.
+pub fn written<'a>(profile: &'a Profile, watch: &Watch, action: Action) -> Result<&'a Act, String> {
+    let written = profile.boards.iter().find(|written| written.name == watch.board.name);
+    let act = written.and_then(|written| act_of(written, action));
+    act.ok_or_else(|| format!("profile {} does not say how to {action} here", profile.name))
+}
+
+/// Compiles an act on exactly the row that was looked at, or says why there is none.
+pub fn statements(
+    profile: &Profile,
+    watch: &Watch,
+    fresh: &Seen,
+    order: &Order<'_>,
+    zone: &str,
+) -> Result<Statements, String> {
+    let act = written(profile, watch, order.action)?;
+    let mut words = Words::default();
+    let key = watch.has_key(&fresh.judged.claim.key.0, &mut words);
+    let same = image::guard(&watch.table, &fresh.row, "c", "seen", &mut words);
+    words.add("version", "", fresh.version.clone());
+    words.extend(self::words(watch, &fresh.judged.claim, &fresh.why, order, fresh.now, zone));
+    let conditions = format!("{key} AND c.xmin::text = :version AND {same}");
+    Ok(Statements {
+        blocked_by: act.blocked_by.as_ref().map(|predicate| {
+            format!("SELECT 'x' FROM {} WHERE {key} AND ({predicate}\n)", watch.board.joined())
+        }),
+        before: act.before.clone(),
+        act: guarded(act, &watch.table, "c", "", &conditions, order.action.as_str())?,
+        also: act.also.clone(),
+        words,
+    })
+}
+
+/// The statement that does the act to the rows for which the conditions hold, and says what is left of
+/// them.
+pub fn guarded(
+    act: &Act,
+    table: &Table,
+    alias: &str,
+    from: &str,
+    conditions: &str,
+    verb: &str,
+) -> Result<String, String> {
+    let images = image::columns(table, alias).join(", ");
+    if act.delete {
+        let using = if from.is_empty() { String::new() } else { format!(" USING {from}") };
+        return Ok(format!(
+            "DELETE FROM {} AS {alias}{using} WHERE {conditions} RETURNING {images}",
+            table.sql
+        ));
+    }
+    // Columns that this version of the system lacks are left out, as they are in reading. The line
+    // break keeps a comment in a value from swallowing the guard.
+    let set = act.set.iter().filter_map(|(column, value)| {
+        let column = table.column(column)?;
+        Some(format!("{} = ({value}\n)::{}", quoted(&column.name), column.declared))
+    });
+    let set: Vec<String> = set.collect();
+    if set.is_empty() {
+        return Err(format!("none of the columns that {verb} sets is in this database"));
+    }
+    let from = if from.is_empty() { String::new() } else { format!(" FROM {from}") };
+    Ok(format!(
+        "UPDATE {} AS {alias} SET {}{from} WHERE {conditions} RETURNING {images}",
+        table.sql,
+        set.join(", ")
+    ))
+}
+
+/// The values that a profile's expressions may name.
+pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Moment, zone: &str) -> Words {
+    let mut words = shared_words(watch, order, now, zone);
+    let own = OwnWords::new(watch, claim, why, order);
+    words.add_span("by", watch.board.unit, own.by);
+    words.add_time("until", watch.board.unit, zone, watch.board.rules.claim_now(now).plus(own.by));
+    words.add("ttl_minutes", "bigint", own.ttl_minutes.map(|minutes| minutes.to_string()));
+    words.add("max_attempts", "bigint", own.max_attempts.map(|most| most.to_string()));
+    words.add("why", "text", Some(own.why));
+    words.add("id", id_type(watch), own.id);
+    words.add("holder", "text", own.holder);
+    words
+}
+
+/// Those that are the same for all claims of a board.
+pub fn shared_words(watch: &Watch, order: &Order<'_>, now: Moment, zone: &str) -> Words {
+    let mut words = Words::default();
+    words.add_time("now", watch.board.unit, zone, watch.board.rules.claim_now(now));
+    words.add("reason", "text", order.word.reason.clone());
+    words
+}
+
+/// The type of the first part of the key.
+pub fn id_type(watch: &Watch) -> &str {
+    watch.board.id_types.first().map_or("text", String::as_str)
+}
+
+/// Those that are a claim's own.
+#[derive(Debug)]
+pub struct OwnWords {
+    pub by: Span,
+    pub ttl_minutes: Option<i64>,
+    pub max_attempts: Option<i64>,
+    pub why: String,
+    pub id: Option<String>,
+    pub holder: Option<String>,
+}
+
+impl OwnWords {
+    pub fn new(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>) -> OwnWords {
+        let limits = watch.board.rules.for_kind(claim.kind.as_deref());
+        let why = if order.action == Action::Requeue { "queued again by hand" } else { why };
+        OwnWords {
+            by: order.word.by.or(limits.ttl).unwrap_or(limits.lease),
+            ttl_minutes: limits.ttl.map(|ttl| ttl.as_micros() / Span::minutes(1).as_micros()),
+            max_attempts: claim.max_attempts,
+            why: match &order.word.reason {
+                Some(reason) => format!("{why} ({reason})"),
+                None => why.to_owned(),
+            },
+            id: claim.key.0.first().and_then(super::cell::sent),
+            holder: claim.holder.clone(),
+        }
+    }
+}
+
+impl Statements {
+    /// Everything as it would run, and the values it names.
+    pub fn preview(&self) -> Vec<String> {
+        let all = self.before.iter().chain([&self.act]).chain(&self.also);
+        all.flat_map(|sql| [sql.replace('\n', ""), format!("  with {}", self.words.shown_in(sql))]).collect()
+    }
+}

@@ -1,0 +1,409 @@
+//! Many acts in one short transaction: rows that others hold are passed over, the rest is changed by one
+//! statement that carries what was seen of each.
+
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use super::act::{OwnWords, guarded, id_type, shared_words, written};
+use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
+use super::audit_table;
+use super::cell::sent;
+use super::error::PgError;
+use super::image;
+use super::link::Link;
+use super::look;
+use super::watch::{Watch, query};
+use super::words::{Words, array};
+use crate::domain::recovery::{Outcome, permit};
+use crate::domain::time::TimeUnit;
+use crate::profile::format::Act;
+use crate::store::StoreError;
+use crate::store::act::{
+    AT_THE_LAST_MOMENT, Acted, Batch, Collect, Flush, NO_LONGER_CLAIMED, Note, Order, Pending,
+    TABLES_CHANGED, Tried, numbered,
+};
+use crate::store::image::{Image, RowAt, row_json};
+use crate::store::seen::Seen;
+
+/// Claims of one transaction: so many keep a heartbeat waiting for some milliseconds.
+const AT_ONCE: usize = 500;
+
+impl Actor {
+    /// Does the order to claims of one board, as many as fit into one short transaction, at least one.
+    pub fn act_batch(
+        &mut self,
+        all: &[&Seen],
+        order: &Order<'_>,
+        _: Duration,
+        collect: &mut Collect<'_>,
+        flush: &mut Flush<'_>,
+    ) -> Result<Batch, StoreError> {
+        let all = &all[..all.len().min(AT_ONCE)];
+        let turn = self.begin()?;
+        let tried = self.try_all(&turn, all, order, collect);
+        let tried = match tried {
+            Ok(tried) => self.commit_all(&turn, order, tried, flush),
+            Err(error) => {
+                // A connection that is gone has taken everything back.
+                let _ = self.run(Link::rollback);
+                return Err(error);
+            }
+        };
+        Ok(Batch { tried, held: None, log: None })
+    }
+
+    fn try_all(
+        &mut self,
+        turn: &Turn,
+        all: &[&Seen],
+        order: &Order<'_>,
+        collect: &mut Collect<'_>,
+    ) -> Result<Vec<Tried>, StoreError> {
+        let Some(first) = all.first() else { return Ok(Vec::new()) };
+        let Some(watch) = self.watch(first) else {
+            return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
+        };
+        let profile = &self.reader.watched[first.place.profile].profile;
+        let act = match written(profile, watch, order.action) {
+            Ok(act) => act.clone(),
+            Err(refusal) => return Ok(all.iter().map(|_| refused(&refusal)).collect()),
+        };
+        let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
+        if !alone {
+            return self.one_by_one(turn, all, order, collect);
+        }
+        let mut results = self.look_at_all(turn, all, order)?;
+        let eligible: Vec<(usize, Seen)> = results
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(at, result)| match result {
+                Look::Eligible(fresh) => Some((at, fresh.as_ref().clone())),
+                Look::Over(_) => None,
+            })
+            .collect();
+        let left = self.change_all(turn, &eligible, &act, order)?;
+        let (profile, board) = self.names(first);
+        let mut notes = Vec::new();
+        let mut tried = Vec::new();
+        for (at, result) in results.into_iter().enumerate() {
+            let fresh = match result {
+                Look::Over(tried_so) => {
+                    tried.push(tried_so);
+                    continue;
+                }
+                Look::Eligible(fresh) => fresh,
+            };
+            let Some((key, after)) = left.get(&at) else {
+                tried.push(moved(AT_THE_LAST_MOMENT));
+                continue;
+            };
+            let table = self.watch(&fresh).map(|watch| watch.table.name.clone()).unwrap_or_default();
+            let pending = Pending {
+                profile: &profile,
+                board: &board,
+                address: self.address(&fresh),
+                before: Json::Array(vec![row_json(&table, key, Some(fresh.row.json()))]),
+                after: Json::Array(vec![row_json(&table, key, after.as_ref().map(Image::json))]),
+                db_at: turn.now,
+                transaction: Some(turn.transaction.clone()),
+                seen: &fresh,
+            };
+            collect(at + 1, &pending);
+            let Pending { address, before, after, .. } = pending;
+            let note = Note { action: order.action.as_str(), address: &address, word: order.word };
+            notes.push((numbered(order.action_id, at + 1), note.entry(&before, &after)));
+            tried.push(Tried { outcome: Outcome::Applied, before, after });
+        }
+        if self.has_audit_table() && !notes.is_empty() {
+            let at = turn.now.rfc3339();
+            let written = self.run(|link| audit_table::insert_all(link, &at, &notes));
+            written.map_err(|error| self.sentence(&error, "writing the record"))?;
+        }
+        Ok(tried)
+    }
+
+    /// Locks what can be locked without waiting, and looks at it again.
+    fn look_at_all(
+        &mut self,
+        turn: &Turn,
+        all: &[&Seen],
+        order: &Order<'_>,
+    ) -> Result<Vec<Look>, StoreError> {
+        let Actor { reader, link: Some(link), .. } = self else {
+            return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
+        };
+        let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
+        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
+            return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
+        };
+        let sessions = lock_sessions(link, watch, all).map_err(said)?;
+        let (condition, words) = with_keys(watch, all);
+        let mut naming = watch.clock(turn.now);
+        naming.extend(words.clone());
+        // Only the names of the rows: the look itself comes after, so that it sees what came before.
+        let sql = format!(
+            "SELECT {} FROM {} WHERE ({}){condition} FOR UPDATE OF c SKIP LOCKED",
+            watch.board.id.iter().map(|id| format!("({id})::text")).collect::<Vec<_>>().join(", "),
+            watch.board.from,
+            watch.board.is_held()
+        );
+        let locked: HashSet<Vec<Option<String>>> = query(link, &naming, &sql)
+            .map_err(said)?
+            .iter()
+            .map(|row| (0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+            .collect();
+        let place = all[0].place;
+        let found = look::look(link, watch, place, &condition, words, turn.now).map_err(said)?;
+        let mut fresh: BTreeMap<String, Seen> =
+            found.into_iter().map(|seen| (seen.judged.claim.key.address(), seen)).collect();
+        let look = |seen: &&Seen| {
+            let key = &seen.judged.claim.key;
+            let Some(fresh) = fresh.remove(&key.address()) else {
+                return Look::Over(moved(NO_LONGER_CLAIMED));
+            };
+            let name: Vec<Option<String>> = key.0.iter().map(sent).collect();
+            if !locked.contains(&name) {
+                return Look::Over(moved(BEING_CHANGED));
+            }
+            let holder = fresh.judged.claim.holder.as_ref();
+            if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
+                return Look::Over(moved(SESSION_BEING_CHANGED));
+            }
+            if let Some(what) = seen.moved(&fresh) {
+                return Look::Over(moved(&what));
+            }
+            let judged = &fresh.judged;
+            match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
+                Ok(()) => Look::Eligible(Box::new(fresh)),
+                Err(refusal) => Look::Over(refused(&refusal)),
+            }
+        };
+        Ok(all.iter().map(look).collect())
+    }
+
+    /// One statement for all of them; what is left of each, by its number.
+    fn change_all(
+        &mut self,
+        turn: &Turn,
+        eligible: &[(usize, Seen)],
+        act: &Act,
+        order: &Order<'_>,
+    ) -> Result<BTreeMap<usize, (RowAt, Option<Image>)>, StoreError> {
+        let mut left = BTreeMap::new();
+        let Some((_, first)) = eligible.first() else { return Ok(left) };
+        let zone = self.zone().to_owned();
+        let Some(watch) = self.watch(first) else { return Ok(left) };
+        let (from, words) = each(watch, eligible, order, turn, &zone);
+        let key: Vec<String> = watch
+            .board
+            .id
+            .iter()
+            .zip(&watch.board.id_types)
+            .enumerate()
+            .map(|(at, (id, kind))| format!("({id}) = claimtop_row.key{at}::{kind}"))
+            .collect();
+        let conditions = format!("{} AND c.xmin::text = claimtop_row.version", key.join(" AND "));
+        let sql = match guarded(act, &watch.table, "c", &from, &conditions, order.action.as_str()) {
+            Ok(sql) => format!("{sql}, claimtop_row.n::text"),
+            // Nothing to set: none of them is changed.
+            Err(_) => return Ok(left),
+        };
+        let table = watch.table.clone();
+        let rows = self.run(|link| query(link, &words, &sql));
+        let rows = rows.map_err(|error| self.sentence(&error, "acting"))?;
+        let width = table.written().count();
+        for row in &rows {
+            let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
+            let Some((at, fresh)) = eligible.get(number) else { continue };
+            let after = (!act.delete).then(|| image::read(&table, row, 0));
+            let change = image::change(&table, Some(fresh.row.clone()), after.clone());
+            // Two rows for one claim: neither may be.
+            if left.insert(*at, (change.at, after)).is_some() {
+                let why = "an id is not the name of one row alone; nothing was changed";
+                let source_name = self.reader.options.target.label().to_owned();
+                return Err(StoreError::Server { source_name, said: why.into(), doing: "acting".into() });
+            }
+        }
+        Ok(left)
+    }
+
+    /// Acts that are more than one statement, each so that it can be taken back without the others.
+    fn one_by_one(
+        &mut self,
+        turn: &Turn,
+        all: &[&Seen],
+        order: &Order<'_>,
+        collect: &mut Collect<'_>,
+    ) -> Result<Vec<Tried>, StoreError> {
+        let mut tried = Vec::new();
+        for (at, seen) in all.iter().enumerate() {
+            let id = numbered(order.action_id, at + 1);
+            let order = Order { action_id: &id, ..order.clone() };
+            let acted = self.apart(|actor| {
+                actor.act_inside(turn, seen, &order, &mut |pending| {
+                    collect(at + 1, pending);
+                    Ok(())
+                })
+            })?;
+            tried.push(Tried::of(acted));
+        }
+        Ok(tried)
+    }
+
+    /// Does one act so that it can be taken back without the others.
+    pub(super) fn apart(
+        &mut self,
+        act: impl FnOnce(&mut Actor) -> Result<Acted, StoreError>,
+    ) -> Result<Acted, StoreError> {
+        let said = |actor: &Actor, error: PgError| actor.sentence(&error, "keeping acts apart");
+        self.run(|link| link.batch("SAVEPOINT claimtop_row")).map_err(|error| said(self, error))?;
+        let acted = act(self)?;
+        let ending = if acted.outcome == Outcome::Applied {
+            "RELEASE claimtop_row"
+        } else {
+            "ROLLBACK TO claimtop_row; RELEASE claimtop_row"
+        };
+        self.run(|link| link.batch(ending)).map_err(|error| said(self, error))?;
+        Ok(acted)
+    }
+
+    fn commit_all(
+        &mut self,
+        turn: &Turn,
+        order: &Order<'_>,
+        tried: Vec<Tried>,
+        flush: &mut Flush<'_>,
+    ) -> Vec<Tried> {
+        let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
+        if !any {
+            let _ = self.run(Link::rollback);
+            return tried;
+        }
+        if let Err(problem) = flush() {
+            let _ = self.run(Link::rollback);
+            let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
+            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
+        }
+        match self.run(Link::commit) {
+            Ok(()) => tried,
+            Err(error) => {
+                // All of them share one fate; the transaction tells it.
+                let first = numbered(order.action_id, 1);
+                let outcome = self.became_of(&error, &first, Some(&turn.transaction), &[]);
+                match outcome {
+                    Outcome::Applied => tried,
+                    other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
+                }
+            }
+        }
+    }
+}
+
+/// What a second look came to.
+enum Look {
+    Eligible(Box<Seen>),
+    Over(Tried),
+}
+
+fn moved(what: &str) -> Tried {
+    Tried::of(Acted::nothing(Outcome::Moved(what.into())))
+}
+
+fn refused(why: &str) -> Tried {
+    Tried::of(Acted::nothing(Outcome::Refused(why.into())))
+}
+
+/// The sessions of the claims, locked, less those that somebody else holds.
+fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<HashSet<String>, PgError> {
+    let Some(registry) = &watch.board.registry else { return Ok(HashSet::new()) };
+    let holders: HashSet<&str> = all.iter().filter_map(|seen| seen.judged.claim.holder.as_deref()).collect();
+    let mut words = Words::default();
+    words.add("holders", "text[]", Some(array(holders.into_iter().map(Some))));
+    let sql = format!(
+        "SELECT ({id})::text FROM {} WHERE ({id}) = ANY ((:holders)::{}[]) ORDER BY 1 FOR SHARE SKIP LOCKED",
+        registry.from,
+        if registry.id.declared.is_empty() { "text" } else { &registry.id.declared },
+        id = registry.id.text
+    );
+    let rows = query(link, &words, &sql)?;
+    Ok(rows.iter().filter_map(|row| row.get(0)).map(str::to_owned).collect())
+}
+
+/// That a row is one of these claims.
+fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
+    let mut words = Words::default();
+    let (mut columns, mut arrays) = (Vec::new(), Vec::new());
+    for (at, kind) in watch.board.id_types.iter().enumerate() {
+        let values: Vec<Option<String>> =
+            all.iter().map(|seen| seen.judged.claim.key.0.get(at).and_then(sent)).collect();
+        words.add(&format!("keys{at}"), "text[]", Some(array(values.iter().map(Option::as_deref))));
+        columns.push(format!("claimtop_key.k{at}::{kind}"));
+        arrays.push(format!(":keys{at}"));
+    }
+    let names: Vec<String> = (0..columns.len()).map(|at| format!("k{at}")).collect();
+    let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})")).collect();
+    let condition = format!(
+        " AND ({}) IN (SELECT {} FROM unnest({}) AS claimtop_key({}))",
+        ids.join(", "),
+        columns.join(", "),
+        arrays.join(", "),
+        names.join(", ")
+    );
+    (condition, words)
+}
+
+/// A table of the claims with what is each one's own, and the words that refer to it.
+fn each(
+    watch: &Watch,
+    eligible: &[(usize, Seen)],
+    order: &Order<'_>,
+    turn: &Turn,
+    zone: &str,
+) -> (String, Words) {
+    let own: Vec<OwnWords> =
+        eligible.iter().map(|(_, seen)| OwnWords::new(watch, &seen.judged.claim, &seen.why, order)).collect();
+    let mut words = shared_words(watch, order, turn.now, zone);
+    let mut columns: Vec<(String, Vec<Option<String>>)> = Vec::new();
+    columns.push(("n".into(), (0..eligible.len()).map(|n| Some(n.to_string())).collect()));
+    columns.push(("version".into(), eligible.iter().map(|(_, seen)| seen.version.clone()).collect()));
+    for at in 0..watch.board.id.len() {
+        let key = eligible.iter().map(|(_, seen)| seen.judged.claim.key.0.get(at).and_then(sent));
+        columns.push((format!("key{at}"), key.collect()));
+    }
+    let number = |number: Option<i64>| number.map(|number| number.to_string());
+    columns.push(("why".into(), own.iter().map(|own| Some(own.why.clone())).collect()));
+    columns.push(("holder".into(), own.iter().map(|own| own.holder.clone()).collect()));
+    columns.push(("id".into(), own.iter().map(|own| own.id.clone()).collect()));
+    columns.push(("ttl_minutes".into(), own.iter().map(|own| number(own.ttl_minutes)).collect()));
+    columns.push(("max_attempts".into(), own.iter().map(|own| number(own.max_attempts)).collect()));
+    columns.push(("by".into(), own.iter().map(|own| Some(own.by.as_micros().to_string())).collect()));
+    words.add_sql("why", "claimtop_row.why");
+    words.add_sql("holder", "claimtop_row.holder");
+    words.add_sql("id", &format!("(claimtop_row.id)::{}", id_type(watch)));
+    words.add_sql("ttl_minutes", "(claimtop_row.ttl_minutes)::bigint");
+    words.add_sql("max_attempts", "(claimtop_row.max_attempts)::bigint");
+    add_spans(&mut words, watch.board.unit);
+    let (mut names, mut arrays) = (Vec::new(), Vec::new());
+    for (name, values) in &columns {
+        let place = format!("claimtop_each_{name}");
+        words.add(&place, "text[]", Some(array(values.iter().map(Option::as_deref))));
+        arrays.push(format!(":{place}"));
+        names.push(name.clone());
+    }
+    (format!("unnest({}) AS claimtop_row({})", arrays.join(", "), names.join(", ")), words)
+}
+
+/// `:by` and `:until` out of the microseconds of each row.
+fn add_spans(words: &mut Words, unit: TimeUnit) {
+    let micros = "(claimtop_row.by)::numeric";
+    if unit.is_number() {
+        let by = format!("({micros} * {} / 1000000)::bigint", unit.per_second());
+        words.add_sql("until", &format!("(:now + {by})"));
+        words.add_sql("by", &by);
+    } else {
+        let by = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
+        words.add_sql("until", &format!("(:now + {by})"));
+        words.add_sql("by", &by);
+    }
+}

@@ -1,0 +1,54 @@
+//! Images of rows in a table.
+
+use super::cell::{cell, sent};
+use super::link::Row;
+use super::schema::quoted;
+use super::words::Words;
+use crate::store::image::{Change, Image, RowAt};
+use crate::store::schema::Table;
+
+/// Every column that can be written, as text, of the row called `alias`.
+pub fn columns(table: &Table, alias: &str) -> Vec<String> {
+    table.written().map(|column| format!("{alias}.{}::text", quoted(&column.name))).collect()
+}
+
+/// The image in the columns of `row` that begin at `first`.
+pub fn read(table: &Table, row: &Row, first: usize) -> Image {
+    let columns = table.written().enumerate();
+    Image(
+        columns.map(|(at, column)| (column.name.clone(), cell(row, first + at, &column.declared))).collect(),
+    )
+}
+
+/// A condition that holds for exactly this row; its values are named after `prefix`.
+pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, words: &mut Words) -> String {
+    let conditions = image.0.iter().enumerate().map(|(at, (name, value))| {
+        let column = table.column(name).map_or(name.as_str(), |column| &column.name);
+        words.add(&format!("{prefix}{at}"), "", sent(value));
+        // As texts: not every type has an equality, and the texts have one form in this transaction.
+        format!("{alias}.{}::text IS NOT DISTINCT FROM :{prefix}{at}", quoted(column))
+    });
+    conditions.collect::<Vec<_>>().join(" AND ")
+}
+
+/// A condition that finds the row by what tells it apart; nothing, if nothing does.
+pub fn at(table: &Table, key: &Image, alias: &str, words: &mut Words) -> String {
+    let conditions = key.0.iter().enumerate().map(|(at, (name, value))| {
+        let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
+        words.add(&format!("at{at}"), kind, sent(value));
+        format!("{alias}.{} = :at{at}", quoted(name))
+    });
+    let all: Vec<String> = conditions.collect();
+    if all.is_empty() { "TRUE".into() } else { all.join(" AND ") }
+}
+
+/// A change of one row of a table.
+pub fn change(table: &Table, before: Option<Image>, after: Option<Image>) -> Change {
+    let key = after.as_ref().or(before.as_ref()).map(|image| key(table, image)).unwrap_or(Image(Vec::new()));
+    Change { table: table.name.clone(), at: RowAt::Key(key), before, after }
+}
+
+fn key(table: &Table, image: &Image) -> Image {
+    let part = |name: &String| image.0.iter().find(|(other, _)| other == name).cloned();
+    Image(table.key.iter().filter_map(part).collect())
+}

@@ -1,0 +1,170 @@
+//! Looking before an act: the claims that are meant, each as it is at that moment.
+
+use super::actor::Actor;
+use super::error::PgError;
+use super::image;
+use super::link::{Link, Row};
+use super::reader::Watched;
+use super::watch::{Watch, query};
+use super::words::Words;
+use crate::domain::claim::Registry;
+use crate::domain::time::Moment;
+use crate::domain::value::Value;
+use crate::store::listed::worse_first;
+use crate::store::seen::{Place, Rows, Seen, prefix};
+use crate::store::{Filter, StoreError};
+
+impl Actor {
+    /// The claims that an address, or a bare id, means.
+    pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        let places = self.reader.places(board);
+        let mut found = self.reader.reading("looking for the claim", |link, watched, now| {
+            let mut found = Vec::new();
+            for &(profile, number) in &places {
+                let watch = &watched[profile].boards[number];
+                if !watch.board.has_rowid {
+                    continue;
+                }
+                let prefix = prefix(&watched[profile].name, &watch.board.name);
+                let key: Vec<Value> = match wanted.strip_prefix(&prefix) {
+                    Some(encoded) => encoded.split(',').map(decode).collect(),
+                    None if watch.board.id.len() == 1 => vec![Value::Text(wanted.into())],
+                    None => wanted.split(',').map(|part| Value::Text(part.into())).collect(),
+                };
+                if key.len() == watch.board.id.len() {
+                    let place = Place { profile, board: number, rowid: 0 };
+                    found.extend(with_key(link, watch, place, &key, now)?);
+                }
+            }
+            Ok(found)
+        })?;
+        // A bare id may be part of another's; the address of each tells.
+        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
+        Ok(found)
+    }
+
+    /// The claims in the sets of a filter, worst first.
+    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
+        let places = self.reader.places(filter.board.as_deref());
+        let found = self.reader.reading("looking for claims", |link, watched, now| {
+            let mut found = Vec::new();
+            for &(profile, number) in &places {
+                let watch = &watched[profile].boards[number];
+                if !watch.board.has_rowid {
+                    continue;
+                }
+                let (mut condition, mut words) =
+                    watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+                let (trouble, more) = watch.trouble(now);
+                condition += &trouble;
+                words.extend(more);
+                let place = Place { profile, board: number, rowid: 0 };
+                let mut own = look(link, watch, place, &condition, words, now)?;
+                own.sort_by(|one, other| worse_first(&one.judged, &other.judged));
+                // Set after set, each claim once.
+                for set in &filter.sets {
+                    let (of_set, rest): (Vec<Seen>, Vec<Seen>) =
+                        own.into_iter().partition(|seen| seen.judged.verdict.is_in(*set));
+                    found.extend(of_set);
+                    own = rest;
+                }
+            }
+            Ok(found)
+        })?;
+        let taken = found.into_iter().filter(|seen| filter.takes(&seen.judged));
+        Ok(taken.take(filter.limit.unwrap_or(usize::MAX)).collect())
+    }
+
+    /// The profile of a claim, and whether its tables could be anybody's.
+    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
+        let watched = &self.reader.watched[seen.place.profile];
+        (&watched.name, watched.profile.generic)
+    }
+
+    /// The profile and the board of a claim.
+    pub fn names(&self, seen: &Seen) -> (String, String) {
+        let watched = &self.reader.watched[seen.place.profile];
+        (watched.name.clone(), watched.boards[seen.place.board].board.name.clone())
+    }
+
+    pub fn address(&self, seen: &Seen) -> String {
+        let watched = &self.reader.watched[seen.place.profile];
+        let board = &watched.boards[seen.place.board].board.name;
+        prefix(&watched.name, board) + &seen.judged.claim.key.address()
+    }
+}
+
+/// The claims with a key that somebody typed; none, if it cannot even be one.
+fn with_key(
+    link: &mut Link,
+    watch: &Watch,
+    place: Place,
+    key: &[Value],
+    now: Moment,
+) -> Result<Vec<Seen>, PgError> {
+    let mut words = Words::default();
+    let condition = format!(" AND {}", watch.has_key(key, &mut words));
+    link.batch("SAVEPOINT claimtop_key")?;
+    let found = look(link, watch, place, &condition, words, now);
+    match found {
+        Err(PgError::Server { code, .. }) if code.starts_with("22") => {
+            link.batch("ROLLBACK TO claimtop_key")?;
+            Ok(Vec::new())
+        }
+        other => other,
+    }
+}
+
+/// The claims that meet a condition, each with its rows.
+pub fn look(
+    link: &mut Link,
+    watch: &Watch,
+    place: Place,
+    condition: &str,
+    mut words: Words,
+    now: Moment,
+) -> Result<Vec<Seen>, PgError> {
+    words.extend(watch.clock(now));
+    let rows = query(link, &words, &format!("{}{condition}", watch.reader.select_with(&rows_of(watch))))?;
+    Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
+}
+
+/// The columns of the claim's row, and of its holder's.
+fn rows_of(watch: &Watch) -> Vec<String> {
+    let mut columns = image::columns(&watch.table, "c");
+    columns.extend(watch.registry.iter().flat_map(|registry| image::columns(registry, "s")));
+    columns
+}
+
+pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
+    let judged = watch.reader.read(row, &watch.board, now);
+    let first = watch.reader.width();
+    let of_session = first + watch.table.written().count();
+    let is_listed = matches!(judged.claim.registry, Registry::Listed(_));
+    let session = watch.registry.as_ref().filter(|_| is_listed);
+    let rows = Rows {
+        row: image::read(&watch.table, row, first),
+        version: watch.reader.version(row),
+        session: session.map(|registry| image::read(registry, row, of_session)),
+    };
+    Seen::new(place, judged, rows, &watch.board.rules, now)
+}
+
+/// A part of an address, where a tilde marks what is no text.
+fn decode(encoded: &str) -> Value {
+    if encoded == "~null" {
+        return Value::Null;
+    }
+    let bytes = |digits: &str| -> Option<Vec<u8>> {
+        (0..digits.len() / 2).map(|at| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()).collect()
+    };
+    match encoded.strip_prefix("~x").and_then(bytes) {
+        Some(bytes) => Value::Bytes(bytes),
+        None => Value::Text(percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned()),
+    }
+}
+
+/// The board at a place, if the tables are still as they were.
+pub fn at<'a>(watched: &'a [Watched], place: Place) -> Option<&'a Watch> {
+    watched.get(place.profile)?.boards.get(place.board)
+}
