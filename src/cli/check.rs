@@ -90,8 +90,8 @@ fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds) -> Round
     // Who asked for events on standard output reads the rest elsewhere.
     let heard = if has_stdout(setup, arguments) { print(&shown) } else { remark(&shown) };
     for source in &looked {
-        if let Err(sentence) = &source.result {
-            complain(sentence);
+        for sentence in source.failures() {
+            complain(&sentence);
         }
     }
     let exit = looked.iter().map(|source| source.exit(thresholds)).fold(Exit::Fine, Exit::and);

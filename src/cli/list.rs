@@ -36,9 +36,12 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
     let mut exit = Exit::Fine;
     for word in sources {
         match one(setup, word, &filter, &mut printer).await {
-            Ok(true) => {}
+            Ok((true, None)) => {}
+            Ok((true, Some(veiled))) => {
+                exit = exit.and(complain(&format!("{}: {veiled}", setup.label(word))));
+            }
             // Nobody reads any more.
-            Ok(false) => return exit,
+            Ok((false, _)) => return exit,
             Err(error) => exit = exit.and(complain(&error.to_string())),
         }
     }
@@ -46,7 +49,13 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
     exit
 }
 
-async fn one(setup: &Setup, word: &str, filter: &Filter, printer: &mut Printer) -> Result<bool, StoreError> {
+/// Whether anybody still reads, and why rows may be hidden from us.
+async fn one(
+    setup: &Setup,
+    word: &str,
+    filter: &Filter,
+    printer: &mut Printer,
+) -> Result<(bool, Option<String>), StoreError> {
     let store = setup.open(word).await?;
     let (sender, mut batches) = mpsc::channel::<Vec<Listed>>(UNDER_WAY);
     let filter = filter.clone();
@@ -59,7 +68,7 @@ async fn one(setup: &Setup, word: &str, filter: &Filter, printer: &mut Printer) 
         })?;
         // Nobody waits any more: the rest is of no use.
         let _ = sender.blocking_send(batch);
-        Ok(())
+        Ok(reader.veiled())
     });
     let label = setup.label(word);
     let printing = async {
@@ -72,7 +81,7 @@ async fn one(setup: &Setup, word: &str, filter: &Filter, printer: &mut Printer) 
         true
     };
     let (listed, printed) = tokio::join!(listing, printing);
-    listed.map(|()| printed)
+    listed.map(|veiled| (printed, veiled))
 }
 
 pub async fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: Format) -> Exit {

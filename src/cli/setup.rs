@@ -116,7 +116,7 @@ impl Setup {
         let frozen_at = self.now;
         let prober = self.check_pid.then(|| self.prober(name));
         Ok(match self.source(word) {
-            Source::Sqlite(path) => Options::Sqlite(sqlite::Options {
+            Source::Sqlite(path) => Options::from(sqlite::Options {
                 path,
                 profiles,
                 operator,

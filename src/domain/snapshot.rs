@@ -144,6 +144,8 @@ pub enum Mark {
 pub struct Gaps {
     /// Rows looked at so far and rows in the table, where the census is not complete.
     pub census: Option<Census>,
+    /// There are more claims, or more of them in trouble, than were counted.
+    pub more: bool,
     /// Reasons whose counts come from the census.
     pub reasons: Vec<Reason>,
     /// Statements that would add the indexes this board needs.

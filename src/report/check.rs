@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use super::paint::Paint;
 use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
-use crate::domain::time::Moment;
+use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::safe;
 use crate::exit::Exit;
@@ -29,11 +29,32 @@ impl Looked {
     pub fn exit(&self, thresholds: &Thresholds) -> Exit {
         match &self.result {
             Ok(snapshots) => {
-                let exits = snapshots.iter().map(|snapshot| thresholds.judge(&snapshot.counts()));
+                let exits = snapshots.iter().map(|snapshot| judge(snapshot, thresholds));
                 exits.fold(Exit::Fine, Exit::and)
             }
             Err(_) => Exit::Error,
         }
+    }
+
+    /// Why nothing, or not everything, could be told.
+    pub fn failures(&self) -> Vec<String> {
+        match &self.result {
+            Ok(snapshots) => {
+                let mut veils: Vec<&String> =
+                    snapshots.iter().filter_map(|one| one.veiled.as_ref()).collect();
+                veils.dedup();
+                veils.into_iter().map(|veil| format!("{}: {veil}", self.source)).collect()
+            }
+            Err(error) => vec![error.clone()],
+        }
+    }
+}
+
+/// Of rows that are hidden nobody can say that they are fine.
+fn judge(snapshot: &Snapshot, thresholds: &Thresholds) -> Exit {
+    match snapshot.veiled {
+        Some(_) => Exit::Error,
+        None => thresholds.judge(&snapshot.counts()),
     }
 }
 
@@ -60,11 +81,12 @@ fn source_json(source: &Looked, snapshot: &Snapshot) -> Json {
         "source": source.source,
         "engine": source.engine,
         "profile": snapshot.profile,
-        "ok": true,
-        "error": null,
+        "ok": snapshot.veiled.is_none(),
+        "error": snapshot.veiled,
         "now": snapshot.now,
         "poll_ms": snapshot.poll_cost.as_micros() as f64 / 1_000.0,
         "clock_offset_ms": snapshot.clock_offset.as_millis(),
+        "replica_lag_ms": snapshot.replica.map(Span::as_millis),
         "exact": snapshot.is_exact(),
         "generic": snapshot.generic,
         "claims": counts_json(&snapshot.counts()),
@@ -128,7 +150,7 @@ pub fn text(looked: &[Looked], thresholds: &Thresholds, paint: Paint) -> String 
                 if !out.is_empty() {
                     out.push('\n');
                 }
-                let verdict = thresholds.judge(&snapshot.counts());
+                let verdict = judge(snapshot, thresholds);
                 page(&mut out, source, snapshot, verdict, paint);
             }
         }
@@ -141,6 +163,7 @@ fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, verdict: Exit, p
     let headline = match verdict {
         Exit::Critical => paint.set(Set::Stale, "CRITICAL"),
         Exit::Warning => paint.set(Set::Expiring, "WARNING"),
+        Exit::Error => paint.set(Set::Unknown, "UNKNOWN"),
         _ => paint.set(Set::Healthy, "OK"),
     };
     let in_sets = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring]
@@ -148,11 +171,13 @@ fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, verdict: Exit, p
         .filter(|set| counts.of(*set) > 0)
         .map(|set| format!("{} {set}", counts.of(set)))
         .collect::<Vec<_>>();
+    let more = if snapshot.boards.iter().any(|board| board.gaps.more) { "more than " } else { "" };
     let summary = match (in_sets.is_empty(), counts.total) {
         (_, 0) => "nothing is claimed".to_owned(),
-        (true, total) => format!("all {total} claims are healthy"),
+        (true, total) if more.is_empty() => format!("all {total} claims are healthy"),
+        (true, total) => format!("no trouble found in {more}{total} claims"),
         (false, total) => {
-            format!("{} of {total} {}, {} healthy", in_sets.join(", "), claims(total), counts.healthy)
+            format!("{} of {more}{total} {}, {} healthy", in_sets.join(", "), claims(total), counts.healthy)
         }
     };
     let cost = paint.dim(&format!(
@@ -216,7 +241,13 @@ fn holders_and_backlog(out: &mut String, snapshot: &Snapshot) {
 }
 
 fn gaps(out: &mut String, board: &BoardSnapshot) {
-    if let Some(census) = &board.gaps.census {
+    if board.gaps.more {
+        let _ = writeln!(
+            out,
+            "  note: {}: there are more claims than were counted (--exact counts all)",
+            board.board
+        );
+    } else if let Some(census) = &board.gaps.census {
         let names: Vec<&str> = board.gaps.reasons.iter().map(|reason: &Reason| reason.as_str()).collect();
         let _ = writeln!(
             out,

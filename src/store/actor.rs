@@ -31,7 +31,7 @@ macro_rules! either {
 impl Actor {
     pub fn open(options: impl Into<Options>) -> Result<Actor, StoreError> {
         Ok(match options.into() {
-            Options::Sqlite(options) => Actor::Sqlite(Box::new(sqlite::Actor::open(options)?)),
+            Options::Sqlite(options) => Actor::Sqlite(Box::new(sqlite::Actor::open(*options)?)),
             Options::Postgres(options) => Actor::Postgres(Box::new(postgres::Actor::open(*options)?)),
         })
     }

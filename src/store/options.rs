@@ -8,7 +8,7 @@ use crate::profile::library::{Entry, Library};
 /// How to read one source.
 #[derive(Debug, Clone)]
 pub enum Options {
-    Sqlite(sqlite::Options),
+    Sqlite(Box<sqlite::Options>),
     Postgres(Box<postgres::Options>),
 }
 
@@ -49,7 +49,7 @@ impl Options {
 
 impl From<sqlite::Options> for Options {
     fn from(options: sqlite::Options) -> Options {
-        Options::Sqlite(options)
+        Options::Sqlite(Box::new(options))
     }
 }
 

@@ -26,7 +26,7 @@ macro_rules! either {
 impl Reader {
     pub fn open(options: impl Into<Options>) -> Result<Reader, StoreError> {
         Ok(match options.into() {
-            Options::Sqlite(options) => Reader::Sqlite(Box::new(sqlite::Reader::open(options)?)),
+            Options::Sqlite(options) => Reader::Sqlite(Box::new(sqlite::Reader::open(*options)?)),
             Options::Postgres(options) => Reader::Postgres(Box::new(postgres::Reader::open(*options)?)),
         })
     }
@@ -59,6 +59,14 @@ impl Reader {
     /// the number of the last. Nothing where no such table is.
     pub fn attempts(&mut self, after: Option<i64>) -> Result<Option<Attempts>, StoreError> {
         either!(self, reader => reader.attempts(after))
+    }
+
+    /// Why rows may be hidden from us.
+    pub fn veiled(&self) -> Option<String> {
+        match self {
+            Reader::Sqlite(_) => None,
+            Reader::Postgres(reader) => reader.veiled(),
+        }
     }
 
     /// Stops this reader's clock at an instant, or moves it to another.

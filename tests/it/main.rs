@@ -23,6 +23,7 @@ mod load;
 mod postgres_reference;
 mod processes;
 mod queues;
+mod reading;
 mod readonly;
 mod recovery;
 mod screen;

@@ -10,8 +10,8 @@ use crate::report::paint::Paint;
 /// The page with the performance data on its first line; what could not be looked at is said here too,
 /// for monitoring reads no other stream.
 pub fn plugin(looked: &[Looked], thresholds: &Thresholds) -> String {
-    let failures = looked.iter().filter_map(|source| source.result.as_ref().err());
-    let failures: String = failures.map(|error| format!("UNKNOWN  {}\n", safe(error))).collect();
+    let failures = looked.iter().flat_map(Looked::failures);
+    let failures: String = failures.map(|error| format!("UNKNOWN  {}\n", safe(&error))).collect();
     let page = format!("{}{failures}", text(looked, thresholds, Paint::Plain)).replace('|', "¦");
     let found: Vec<(&str, &Snapshot)> = looked
         .iter()

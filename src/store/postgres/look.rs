@@ -165,6 +165,6 @@ fn decode(encoded: &str) -> Value {
 }
 
 /// The board at a place, if the tables are still as they were.
-pub fn at<'a>(watched: &'a [Watched], place: Place) -> Option<&'a Watch> {
+pub fn at(watched: &[Watched], place: Place) -> Option<&Watch> {
     watched.get(place.profile)?.boards.get(place.board)
 }

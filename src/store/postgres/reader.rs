@@ -134,7 +134,7 @@ impl Reader {
             boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
             notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
             replica: self.sky.lag,
-            veiled: (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; ")),
+            veiled: self.veiled(),
         };
         Ok(self.watched.iter().map(snapshot).collect())
     }
@@ -279,6 +279,11 @@ impl Reader {
         look(link, &mut self.watched, now)
     }
 
+    /// Why rows may be hidden from us.
+    pub fn veiled(&self) -> Option<String> {
+        (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; "))
+    }
+
     /// Asks something apart from polls, in a transaction of its own that only reads.
     pub(super) fn aside<T>(
         &mut self,
@@ -301,13 +306,12 @@ impl Reader {
 
 impl Sky {
     fn notices(&self) -> Vec<String> {
-        let mut notices = self.veiled.clone();
-        if let Some(lag) = self.lag {
-            notices.push(format!(
+        let lag = self.lag.map(|lag| {
+            format!(
                 "this is a standby, {lag} behind: claims are judged as of then, and nothing can be changed here"
-            ));
-        }
-        notices
+            )
+        });
+        lag.into_iter().collect()
     }
 }
 

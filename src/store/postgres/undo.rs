@@ -32,7 +32,7 @@ impl Actor {
         let turn = self.begin()?;
         let acted = match self.put_all_back(changes, turn.now) {
             Ok(Ok(undone)) => {
-                let transaction = Some(turn.transaction.clone());
+                let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
                 match record(&acted) {
                     Err(problem) if !dry_run => Ok(Acted::nothing(Outcome::Refused(format!(

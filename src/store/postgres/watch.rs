@@ -138,7 +138,9 @@ impl Watch {
             self.gather_by_arms(link, now, &mut found, &mut claims)?;
         } else {
             let (condition, words) = self.trouble(now);
-            found.more |= self.gather(link, now, &condition, words, &mut claims)?;
+            // Who asks for everything gets it.
+            let most = effort.slice.max(MOST);
+            found.more |= self.gather_up_to(most, link, now, &condition, words, &mut claims)?;
         }
         self.ask_the_kernel(link, now, &mut claims)?;
         let mut worst = Vec::new();
@@ -180,6 +182,7 @@ impl Watch {
             oldest_queued: self.surroundings.oldest_queued,
             worst: worst.clone(),
             gaps: Gaps {
+                more: *more,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
                 indexes: Vec::new(),
@@ -197,7 +200,7 @@ impl Watch {
             "SELECT count(*)::text FROM (SELECT FROM {} WHERE {} LIMIT {}) AS counted",
             self.board.from,
             self.board.is_held(),
-            most.saturating_add(1)
+            limit(most)
         );
         let rows = query(link, &self.clock(now), &sql)?;
         let count = rows.first().and_then(|row| number(row, 0).int()).unwrap_or(0).max(0).unsigned_abs();
@@ -210,16 +213,30 @@ impl Watch {
         link: &mut Link,
         now: Moment,
         condition: &str,
+        words: Words,
+        claims: &mut Claims,
+    ) -> Result<bool, PgError> {
+        self.gather_up_to(MOST, link, now, condition, words, claims)
+    }
+
+    fn gather_up_to(
+        &self,
+        most: usize,
+        link: &mut Link,
+        now: Moment,
+        condition: &str,
         mut words: Words,
         claims: &mut Claims,
     ) -> Result<bool, PgError> {
         words.extend(self.clock(now));
-        let sql = format!("{}{condition} LIMIT {}", self.reader.select(false), MOST + 1);
+        let sql = format!("{}{condition} LIMIT {}", self.reader.select(false), limit(most));
         let rows = query(link, &words, &sql)?;
-        for row in rows.iter().take(MOST) {
-            claims.add(self.reader.place(row), self.reader.read(row, &self.board, now));
+        let mut own = Claims::default();
+        for row in rows.iter().take(most) {
+            own.add(self.reader.place(row), self.reader.read(row, &self.board, now));
         }
-        Ok(rows.len() > MOST)
+        claims.join(own);
+        Ok(rows.len() > most)
     }
 
     /// Each arm by itself, so that each can use its own index; what no index answers is asked less often.
@@ -232,14 +249,9 @@ impl Watch {
     ) -> Result<(), PgError> {
         let mut burdens = std::mem::take(&mut self.burdens);
         let arms = self.arms.as_deref().unwrap_or_default();
+        let mut asked = HashSet::new();
         for (number, arm) in arms.iter().enumerate() {
-            if let Some(burden) = burdens.get(&number).filter(|burden| Instant::now() < burden.next) {
-                found.since = Some(found.since.map_or(burden.at, |since| since.min(burden.at)));
-                for known in &burden.claims {
-                    let mut judged = known.clone();
-                    judged.verdict = judge(&judged.claim, &self.board.rules, now);
-                    claims.add(None, judged);
-                }
+            if burdens.get(&number).is_some_and(|burden| Instant::now() < burden.next) {
                 continue;
             }
             let started = Instant::now();
@@ -256,6 +268,19 @@ impl Watch {
                 burdens.insert(number, Burden { claims: own.all.clone(), at: now, next });
             }
             claims.join(own);
+            asked.insert(number);
+        }
+        // What was just read says it better than what is remembered.
+        for burden in burdens.iter().filter(|(number, _)| !asked.contains(number)).map(|(_, burden)| burden) {
+            found.since = Some(found.since.map_or(burden.at, |since| since.min(burden.at)));
+            let mut remembered = Claims::default();
+            for known in &burden.claims {
+                let mut judged = known.clone();
+                judged.verdict = judge(&judged.claim, &self.board.rules, now);
+                remembered.all.push(judged);
+                remembered.places.push(None);
+            }
+            claims.join(remembered);
         }
         self.burdens = burdens;
         Ok(())
@@ -393,26 +418,42 @@ pub fn query(link: &mut Link, words: &Words, sql: &str) -> Result<Vec<Row>, PgEr
     link.query(&put.sql, &put.values())
 }
 
+/// One more than this, to see whether there are more.
+fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1)
+}
+
 /// Claims, each once.
 #[derive(Debug, Default)]
 struct Claims {
     all: Vec<Judged>,
     places: Vec<Option<String>>,
-    known: HashSet<String>,
 }
 
 impl Claims {
+    /// Adds a row of a statement that brings each only once.
     fn add(&mut self, place: Option<&str>, judged: Judged) {
-        let name = place.map_or_else(|| judged.claim.key.address(), str::to_owned);
-        if self.known.insert(name) {
-            self.all.push(judged);
-            self.places.push(place.map(str::to_owned));
-        }
+        self.all.push(judged);
+        self.places.push(place.map(str::to_owned));
     }
 
+    /// Adds what another statement found. Rows are told apart by their places, and where one has none
+    /// by their keys.
     fn join(&mut self, other: Claims) {
+        if self.all.is_empty() {
+            *self = other;
+            return;
+        }
+        let places: HashSet<String> = self.places.iter().flatten().cloned().collect();
+        let keys: HashSet<String> = self.all.iter().map(|judged| judged.claim.key.address()).collect();
         for (judged, place) in other.all.into_iter().zip(other.places) {
-            self.add(place.as_deref(), judged);
+            let is_known = match &place {
+                Some(place) => places.contains(place),
+                None => keys.contains(&judged.claim.key.address()),
+            };
+            if !is_known {
+                self.add(place.as_deref(), judged);
+            }
         }
     }
 }

@@ -162,6 +162,7 @@ impl Watch {
             oldest_queued: self.surroundings.oldest_queued,
             worst: self.worst.clone(),
             gaps: Gaps {
+                more: false,
                 census: self.census.gap(),
                 reasons: self.census.reasons(),
                 indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
@@ -185,6 +186,7 @@ impl Watch {
             oldest_queued: self.surroundings.oldest_queued,
             worst: tally.worst.clone(),
             gaps: Gaps {
+                more: false,
                 census: tally.cut.then_some(snapshot::Census {
                     looked_at: tally.counts.total,
                     since: tally.at,

@@ -35,7 +35,7 @@ impl Place {
         }
     }
 
-    fn run(&self, sql: &str) {
+    pub fn run(&self, sql: &str) {
         match self {
             Place::Sqlite(database) => database.connection.execute_batch(sql).expect(sql),
             Place::Postgres(database) => database.run(sql),
