@@ -68,6 +68,8 @@ impl Desk {
         };
         let acted = actor.undo(&changes, false, &mut |acted| {
             written.transaction.clone_from(&acted.transaction);
+            // What a trigger made of the rows is what the next undo will find.
+            (written.before, written.after) = (acted.images(Side::Before), acted.images(Side::After));
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
         })?;
         written.stage = Stage::Outcome;

@@ -10,6 +10,7 @@ mod race;
 mod records;
 mod requeue;
 mod schedules;
+mod schedules_postgres;
 mod sessions;
 mod systems;
 mod systems_more;

@@ -13,6 +13,7 @@ mod doctor;
 mod documents;
 mod events;
 mod failures;
+mod fleet;
 mod hostile;
 mod init;
 mod init_postgres;

@@ -1,12 +1,12 @@
 //! The statements of an act: what the profile says is done, inside a guard that the program adds.
 
 use super::image;
-use super::schema::quoted;
+use super::schema::{literal, quoted};
 use super::watch::Watch;
-use super::words::Words;
+use super::words::{Words, text_utc};
 use crate::domain::claim::Claim;
 use crate::domain::recovery::Action;
-use crate::domain::time::{Moment, Span};
+use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::profile::format::{Act, Profile};
 use crate::store::act::{Order, act_of};
 use crate::store::schema::Table;
@@ -97,7 +97,7 @@ pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Mo
     let mut words = shared_words(watch, order, now, zone);
     let own = OwnWords::new(watch, claim, why, order);
     words.add_span("by", watch.board.unit, own.by);
-    words.add_time("until", watch.board.unit, zone, watch.board.rules.claim_now(now).plus(own.by));
+    add_instant(&mut words, "until", watch.board.unit, zone, watch.board.rules.claim_now(now).plus(own.by));
     words.add("ttl_minutes", "bigint", own.ttl_minutes.map(|minutes| minutes.to_string()));
     words.add("max_attempts", "bigint", own.max_attempts.map(|most| most.to_string()));
     words.add("why", "text", Some(own.why));
@@ -109,9 +109,18 @@ pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Mo
 /// Those that are the same for all claims of a board.
 pub fn shared_words(watch: &Watch, order: &Order<'_>, now: Moment, zone: &str) -> Words {
     let mut words = Words::default();
-    words.add_time("now", watch.board.unit, zone, watch.board.rules.claim_now(now));
+    add_instant(&mut words, "now", watch.board.unit, zone, watch.board.rules.claim_now(now));
     words.add("reason", "text", order.word.reason.clone());
     words
+}
+
+/// An instant for what is written. Where times are texts it has no type of its own: a log beside the claims
+/// may well keep times as such.
+pub fn add_instant(words: &mut Words, name: &str, unit: TimeUnit, zone: &str, moment: Moment) {
+    match unit {
+        TimeUnit::TextUtc => words.add_sql(name, &literal(&text_utc(moment))),
+        _ => words.add_time(name, unit, zone, moment),
+    }
 }
 
 /// The type of the first part of the key.

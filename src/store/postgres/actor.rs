@@ -95,6 +95,15 @@ impl Actor {
 
     /// Begins a transaction that may write; what is to be known of it.
     pub(super) fn begin(&mut self) -> Result<Turn, StoreError> {
+        let was_open = self.link.is_some();
+        match self.begin_once() {
+            // A connection that was lost since the last act says so only now; nothing was begun on it.
+            Err(StoreError::Unreachable { .. }) if was_open => self.begin_once(),
+            other => other,
+        }
+    }
+
+    fn begin_once(&mut self) -> Result<Turn, StoreError> {
         if !self.link.as_ref().is_some_and(Link::is_open) {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
@@ -121,10 +130,12 @@ impl Actor {
     pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
         let options = &self.reader.options;
         match error.code() {
-            Some("25006") => StoreError::ReadOnly {
-                path: options.target.label().into(),
-                why: "it is a standby, or the role may only read".into(),
-            },
+            Some(code) if code == "25006" || (code == "0A000" && doing == "beginning") => {
+                StoreError::ReadOnly {
+                    path: options.target.label().into(),
+                    why: "it is a standby, or the role may only read".into(),
+                }
+            }
             Some("42501") => StoreError::ReadOnly {
                 path: options.target.label().into(),
                 why: format!("{error}; `assets/schema/postgres/roles.sql` has a role that may"),
@@ -196,26 +207,39 @@ impl Actor {
         changes: &[Change],
     ) -> Result<Option<bool>, StoreError> {
         let has_table = self.has_audit_table();
-        let known = self.reader.aside("looking up the act", |link| {
+        let fate = self.reader.aside("looking up the act", |link| {
             if has_table && audit_table::contains(link, action_id)? {
-                return Ok(Some(true));
+                return Ok(Fate::Recorded);
             }
-            let Some(transaction) = transaction else { return Ok(None) };
-            let rows = link.query("SELECT pg_xact_status(($1::text)::xid8)", &[Some(transaction)])?;
+            let Some(transaction) = transaction else { return Ok(Fate::Unknown) };
+            let sql = "SELECT pg_xact_status(($1::text)::xid8)";
+            let rows = match link.query(sql, &[Some(transaction)]) {
+                // A number that the server has not given yet belonged to what a crash has swallowed.
+                Err(PgError::Server { code, .. }) if code == "22023" => return Ok(Fate::Aborted),
+                answer => answer?,
+            };
             Ok(match rows.first().and_then(|row| row.get(0)) {
-                Some("committed") => Some(true),
-                Some("aborted") => Some(false),
-                // In progress, or so old that the server has forgotten it.
-                _ => None,
+                Some("committed") => Fate::Committed,
+                Some("aborted") => Fate::Aborted,
+                Some(_) => Fate::UnderWay,
+                // So old that the server has forgotten it.
+                None => Fate::Unknown,
             })
         })?;
-        if known.is_some() || transaction.is_some() {
-            return Ok(known);
+        match fate {
+            Fate::Recorded => return Ok(Some(true)),
+            Fate::Aborted => return Ok(Some(false)),
+            Fate::UnderWay => return Ok(None),
+            Fate::Committed | Fate::Unknown => {}
         }
-        if self.matches(changes, Side::Before)? {
+        // A server that crashed may give the number of a lost transaction to another one. The rows know.
+        if !changes.is_empty() && self.matches(changes, Side::Before)? {
             return Ok(Some(false));
         }
-        Ok(self.matches(changes, Side::After)?.then_some(true))
+        if fate == Fate::Committed || (!changes.is_empty() && self.matches(changes, Side::After)?) {
+            return Ok(Some(true));
+        }
+        Ok(None)
     }
 
     pub(super) fn has_audit_table(&self) -> bool {
@@ -356,10 +380,8 @@ impl Actor {
             return Ok(changes);
         }
         let Actor { reader, link: Some(link), .. } = self else { return Ok(changes) };
-        let schema = reader.schema.clone();
-        let onlooker = reader.onlooker().map_err(|error| PgError::Lost(error.to_string()))?;
         for sql in all {
-            changes.extend(touched::run(link, onlooker, &schema, words, sql, optional)?);
+            changes.extend(touched::run(link, &reader.schema, words, sql, optional)?);
         }
         Ok(changes)
     }
@@ -386,6 +408,17 @@ impl Actor {
     }
 }
 
+/// What the server knows of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Its row of the audit table is there.
+    Recorded,
+    Committed,
+    Aborted,
+    UnderWay,
+    Unknown,
+}
+
 enum Locked {
     Both,
     NoClaim,
@@ -393,7 +426,7 @@ enum Locked {
 
 /// Whether somebody else holds the row.
 pub(super) fn is_locked(error: &PgError) -> bool {
-    matches!(error.code(), Some("55P03" | "40P01"))
+    matches!(error.code(), Some("55P03" | "40P01" | "40001"))
 }
 
 #[allow(clippy::disallowed_methods, reason = "a server that is gone says nothing when it is back")]

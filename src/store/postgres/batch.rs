@@ -23,7 +23,7 @@ use crate::store::act::{
     AT_THE_LAST_MOMENT, Acted, Batch, Collect, Flush, NO_LONGER_CLAIMED, Note, Order, Pending,
     TABLES_CHANGED, Tried, numbered,
 };
-use crate::store::image::{Image, RowAt, row_json};
+use crate::store::image::{Change, Image, RowAt, row_json};
 use crate::store::seen::Seen;
 
 /// Claims of one transaction: so many keep a heartbeat waiting for some milliseconds.
@@ -201,11 +201,11 @@ impl Actor {
             .iter()
             .zip(&watch.board.id_types)
             .enumerate()
-            .map(|(at, (id, kind))| format!("({id}) = claimtop_row.key{at}::{kind}"))
+            .map(|(at, (id, kind))| format!("({id}) = claimtop_row.claimtop_key{at}::{kind}"))
             .collect();
-        let conditions = format!("{} AND c.xmin::text = claimtop_row.version", key.join(" AND "));
+        let conditions = format!("{} AND c.xmin::text = claimtop_row.claimtop_version", key.join(" AND "));
         let sql = match guarded(act, &watch.table, "c", &from, &conditions, order.action.as_str()) {
-            Ok(sql) => format!("{sql}, claimtop_row.n::text"),
+            Ok(sql) => format!("{sql}, claimtop_row.claimtop_n::text"),
             // Nothing to set: none of them is changed.
             Err(_) => return Ok(left),
         };
@@ -290,7 +290,10 @@ impl Actor {
             Err(error) => {
                 // All of them share one fate; the transaction tells it.
                 let first = numbered(order.action_id, 1);
-                let outcome = self.became_of(&error, &first, Some(&turn.transaction), &[]);
+                let done = tried.iter().find(|acted| acted.outcome == Outcome::Applied);
+                let changes = done.and_then(|acted| Change::from_json(&acted.before, &acted.after));
+                let changes = changes.unwrap_or_default();
+                let outcome = self.became_of(&error, &first, Some(&turn.transaction), &changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
@@ -378,32 +381,39 @@ fn each(
     columns.push(("ttl_minutes".into(), own.iter().map(|own| number(own.ttl_minutes)).collect()));
     columns.push(("max_attempts".into(), own.iter().map(|own| number(own.max_attempts)).collect()));
     columns.push(("by".into(), own.iter().map(|own| Some(own.by.as_micros().to_string())).collect()));
-    words.add_sql("why", "claimtop_row.why");
-    words.add_sql("holder", "claimtop_row.holder");
-    words.add_sql("id", &format!("(claimtop_row.id)::{}", id_type(watch)));
-    words.add_sql("ttl_minutes", "(claimtop_row.ttl_minutes)::bigint");
-    words.add_sql("max_attempts", "(claimtop_row.max_attempts)::bigint");
+    words.add_sql("why", "claimtop_row.claimtop_why");
+    words.add_sql("holder", "claimtop_row.claimtop_holder");
+    words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
+    words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
+    words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
     add_spans(&mut words, watch.board.unit);
     let (mut names, mut arrays) = (Vec::new(), Vec::new());
     for (name, values) in &columns {
         let place = format!("claimtop_each_{name}");
         words.add(&place, "text[]", Some(array(values.iter().map(Option::as_deref))));
         arrays.push(format!(":{place}"));
-        names.push(name.clone());
+        // An expression of the profile's names columns of its own table: these must not be in their way.
+        names.push(format!("claimtop_{name}"));
     }
     (format!("unnest({}) AS claimtop_row({})", arrays.join(", "), names.join(", ")), words)
 }
 
 /// `:by` and `:until` out of the microseconds of each row.
 fn add_spans(words: &mut Words, unit: TimeUnit) {
-    let micros = "(claimtop_row.by)::numeric";
+    let micros = "(claimtop_row.claimtop_by)::numeric";
     if unit.is_number() {
         let by = format!("({micros} * {} / 1000000)::bigint", unit.per_second());
         words.add_sql("until", &format!("(:now + {by})"));
         words.add_sql("by", &by);
-    } else {
-        let by = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
-        words.add_sql("until", &format!("(:now + {by})"));
-        words.add_sql("by", &by);
+        return;
     }
+    let by = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
+    words.add_sql(
+        "until",
+        &match unit {
+            TimeUnit::TextUtc => format!("to_char((:now)::timestamp + {by}, 'YYYY-MM-DD HH24:MI:SS')"),
+            _ => format!("(:now + {by})"),
+        },
+    );
+    words.add_sql("by", &by);
 }

@@ -293,11 +293,6 @@ impl Reader {
         self.reading(doing, |link, _, _| ask(link))
     }
 
-    /// The connection that sees what is committed, outside any transaction.
-    pub(super) fn onlooker(&mut self) -> Result<&mut Link, StoreError> {
-        self.connect()
-    }
-
     /// Lays the profiles onto the tables anew before the next look.
     pub(super) fn fit_again(&mut self) {
         self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);

@@ -1,6 +1,6 @@
 //! A session as a whole: everything it holds, and the end of the session itself.
 
-use super::act::{Statements, guarded};
+use super::act::{Statements, add_instant, guarded};
 use super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
 use super::cell::{number, sent};
 use super::error::PgError;
@@ -168,7 +168,7 @@ impl Actor {
         let guard = image::guard(table, &fresh.row, "s", "seen", &mut words);
         words.add("version", "", fresh.version.clone());
         let now = watch.board.rules.session_now(fresh.now);
-        words.add_time("now", registry.beat_at.unit, self.zone(), now);
+        add_instant(&mut words, "now", registry.beat_at.unit, self.zone(), now);
         words.add("reason", "text", word.reason.clone());
         words.add("id", &registry.id.declared, sent(&fresh.id));
         words.add("holder", &registry.id.declared, sent(&fresh.id));
@@ -269,7 +269,7 @@ fn lock_and_look(
     let mut words = Words::default();
     words.add("session", "", sent(&seen.id));
     let sql = format!(
-        "SELECT 'x' FROM {} WHERE ({})::text = :session FOR UPDATE NOWAIT",
+        "SELECT 'x' FROM {} WHERE ({})::text = :session FOR UPDATE OF s NOWAIT",
         registry.from, registry.id.text
     );
     query(link, &words, &sql)?;

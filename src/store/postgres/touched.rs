@@ -2,17 +2,19 @@
 
 use super::error::PgError;
 use super::image;
-use super::link::Link;
+use super::link::{Link, Row};
 use super::schema::literal;
 use super::words::Words;
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::{Schema, Table};
 
-/// Runs a statement of the profile's; what it changed. `onlooker` is another connection, which sees rows as
-/// they were. A log that this version of the system does not keep is passed over.
+/// Runs a statement of the profile's; what it changed. A log that this version of the system does not keep
+/// is passed over.
+///
+/// What a statement will touch shows only when it has. So one that may change rows that are there runs
+/// twice: the first time to learn which, then taken back to read them as they were.
 pub fn run(
     link: &mut Link,
-    onlooker: &mut Link,
     schema: &Schema,
     words: &Words,
     sql: &str,
@@ -37,72 +39,95 @@ pub fn run(
         }
         other => other?,
     };
+    let changes = match verb {
+        Verb::Insert => added(link, schema, &touched)?,
+        _ if touched.is_empty() => Vec::new(),
+        Verb::Delete => {
+            link.batch("ROLLBACK TO claimtop_also")?;
+            let gone = places(link, schema, &touched)?;
+            link.query(&traced.sql, &traced.values())?;
+            gone.into_iter().map(|(table, before)| image::change(table, Some(before), None)).collect()
+        }
+        Verb::Changing => {
+            let after = places(link, schema, &touched)?;
+            link.batch("ROLLBACK TO claimtop_also")?;
+            let before = as_they_were(link, &after)?;
+            let touched = link.query(&traced.sql, &traced.values())?;
+            let after = places(link, schema, &touched)?;
+            after.into_iter().map(|(table, after)| paired(table, after, &before)).collect()
+        }
+    };
     link.batch("RELEASE claimtop_also")?;
-    let mut changes = Vec::new();
-    for row in &touched {
-        let (Some(name), Some(ctid)) = (row.get(0), row.get(1)) else { continue };
-        let Some(table) = schema.table(&name.replace('"', "")) else { continue };
-        let after = if verb == Verb::Delete { None } else { at_place(link, table, ctid)? };
-        let before = match (verb, &after) {
-            (Verb::Insert, _) => None,
-            (Verb::Delete, _) => at_place_apart(onlooker, table, ctid)?,
-            (_, Some(after)) => before(onlooker, table, after)?,
-            (_, None) => None,
-        };
-        changes.push(image::change(table, before, after));
-    }
     Ok(changes)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
+    /// Only adds rows.
     Insert,
-    Update,
     Delete,
-    Other,
+    /// Changes rows that are there, or may.
+    Changing,
 }
 
 impl Verb {
     fn of(sql: &str) -> Verb {
-        let first = sql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
-        match first.as_str() {
-            "INSERT" => Verb::Insert,
-            "UPDATE" => Verb::Update,
-            "DELETE" => Verb::Delete,
-            _ => Verb::Other,
+        let sql = sql.trim_start().to_ascii_uppercase();
+        if sql.starts_with("INSERT") && !sql.contains("CONFLICT") {
+            Verb::Insert
+        } else if sql.starts_with("DELETE") {
+            Verb::Delete
+        } else {
+            Verb::Changing
         }
     }
 }
 
-fn at_place(link: &mut Link, table: &Table, ctid: &str) -> Result<Option<Image>, PgError> {
-    let columns = image::columns(table, "c").join(", ");
-    let sql = format!("SELECT {columns} FROM {} AS c WHERE c.ctid = {}::tid", table.sql, literal(ctid));
-    Ok(link.query(&sql, &[])?.first().map(|row| image::read(table, row, 0)))
+fn added(link: &mut Link, schema: &Schema, touched: &[Row]) -> Result<Vec<Change>, PgError> {
+    let rows = places(link, schema, touched)?;
+    Ok(rows.into_iter().map(|(table, after)| image::change(table, None, Some(after))).collect())
 }
 
-/// The row as the others still see it.
-fn at_place_apart(onlooker: &mut Link, table: &Table, ctid: &str) -> Result<Option<Image>, PgError> {
-    apart(onlooker, |link| at_place(link, table, ctid))
-}
-
-/// The row as it was before a change that nobody else can see yet.
-fn before(onlooker: &mut Link, table: &Table, after: &Image) -> Result<Option<Image>, PgError> {
-    let RowAt::Key(key) = image::change(table, None, Some(after.clone())).at else { return Ok(None) };
-    if key.0.is_empty() {
-        return Ok(None);
+/// The rows at the places that a statement has returned.
+fn places<'a>(
+    link: &mut Link,
+    schema: &'a Schema,
+    touched: &[Row],
+) -> Result<Vec<(&'a Table, Image)>, PgError> {
+    let mut found = Vec::new();
+    for row in touched {
+        let (Some(name), Some(ctid)) = (row.get(0), row.get(1)) else { continue };
+        let Some(table) = schema.table(&name.replace('"', "")) else { continue };
+        let columns = image::columns(table, "c").join(", ");
+        let sql = format!("SELECT {columns} FROM {} AS c WHERE c.ctid = {}::tid", table.sql, literal(ctid));
+        found.extend(link.query(&sql, &[])?.first().map(|row| (table, image::read(table, row, 0))));
     }
-    apart(onlooker, |link| {
+    Ok(found)
+}
+
+/// The rows with the same keys, as they are before the statement.
+fn as_they_were(link: &mut Link, after: &[(&Table, Image)]) -> Result<Vec<Change>, PgError> {
+    let mut found = Vec::new();
+    for (table, after) in after {
+        let change = image::change(table, None, Some(after.clone()));
+        let RowAt::Key(key) = &change.at else { continue };
+        if key.0.is_empty() {
+            continue;
+        }
         let mut words = Words::default();
-        let condition = image::at(table, &key, "c", &mut words);
+        let condition = image::at(table, key, "c", &mut words);
         let columns = image::columns(table, "c").join(", ");
         let put = words.put_into(&format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql));
-        Ok(link.query(&put.sql, &put.values())?.first().map(|row| image::read(table, row, 0)))
-    })
+        let before = link.query(&put.sql, &put.values())?.first().map(|row| image::read(table, row, 0));
+        found.push(Change { before, ..change });
+    }
+    Ok(found)
 }
 
-fn apart<T>(onlooker: &mut Link, look: impl FnOnce(&mut Link) -> Result<T, PgError>) -> Result<T, PgError> {
-    onlooker.begin(super::link::Begin::Reading)?;
-    let found = look(onlooker);
-    onlooker.rollback()?;
-    found
+/// A changed row with what it was. Where nothing tells rows apart, nobody knows; then an undo leaves it.
+fn paired(table: &Table, after: Image, before: &[Change]) -> Change {
+    let change = image::change(table, None, Some(after.clone()));
+    let was = before.iter().find(|was| was.table == change.table && was.at == change.at);
+    let before = if table.key.is_empty() { Some(after) } else { was.and_then(|was| was.before.clone()) };
+    Change { before, ..change }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::actor::{Actor, is_locked};
-use super::cell::sent;
+use super::cell::{is_true, sent};
 use super::error::PgError;
 use super::image;
 use super::link::Link;
+use super::reader::Watched;
 use super::schema::quoted;
 use super::watch::query;
 use super::words::Words;
@@ -65,14 +66,16 @@ impl Actor {
             let mut refused = Vec::new();
             for &change in &left {
                 match self.put_back(change, now) {
-                    Ok(true) => undone.push(Change {
+                    Ok(Back::As(after)) => undone.push(Change {
                         table: change.table.clone(),
                         at: change.at.clone(),
                         before: change.after.clone(),
-                        after: change.before.clone(),
+                        after,
                     }),
-                    Ok(false) => return Ok(Err(what_moved(change))),
-                    Err(PgError::Server { code, .. }) if code.starts_with("23") => {
+                    Ok(Back::Left) => {}
+                    Ok(Back::Moved) => return Ok(Err(what_moved(change))),
+                    // A constraint, or a trigger that forbids it.
+                    Err(PgError::Server { code, .. }) if code.starts_with("23") || code == "P0001" => {
                         self.run(|link| link.batch("ROLLBACK TO claimtop_undo"))?;
                         refused.push(change);
                     }
@@ -89,16 +92,19 @@ impl Actor {
     }
 
     /// Puts one row back, if it is what the act left behind.
-    fn put_back(&mut self, change: &Change, now: Moment) -> Result<bool, PgError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(false) };
+    fn put_back(&mut self, change: &Change, now: Moment) -> Result<Back, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(Back::Moved) };
         let (Some(table), RowAt::Key(key)) = (reader.schema.table(&change.table), &change.at) else {
-            return Ok(false);
+            return Ok(Back::Moved);
         };
         link.batch("SAVEPOINT claimtop_undo")?;
         match (&change.before, &change.after) {
-            (Some(before), Some(after)) => reset(link, table, key, before, after),
+            (Some(before), Some(after)) => {
+                let stamped = stamped(link, table, &acted_on(&reader.watched, table))?;
+                reset(link, table, key, (before, after), &stamped)
+            }
             (Some(before), None) => {
-                insert(link, table, before)?;
+                let image = insert(link, table, before)?;
                 // Not every table keeps two claims on one thing apart by itself.
                 for watched in &reader.watched {
                     for watch in watched.boards.iter().filter(|watch| watch.table.name == table.name) {
@@ -122,14 +128,14 @@ impl Actor {
                         let rows = query(link, &words, &sql)?;
                         let count = rows.first().and_then(|row| row.get(0)?.parse::<u64>().ok());
                         if count.is_some_and(|count| count > 1) {
-                            return Ok(false);
+                            return Ok(Back::Moved);
                         }
                     }
                 }
-                Ok(true)
+                Ok(Back::As(image))
             }
             (None, Some(after)) => delete(link, table, key, after),
-            (None, None) => Ok(true),
+            (None, None) => Ok(Back::Left),
         }
     }
 
@@ -138,11 +144,12 @@ impl Actor {
         let schema = self.schema().clone();
         self.reader.aside("comparing", |link| {
             for change in changes {
-                let wanted = match side {
-                    Side::Before => &change.before,
-                    Side::After => &change.after,
+                let (wanted, other) = match side {
+                    Side::Before => (&change.before, &change.after),
+                    Side::After => (&change.after, &change.before),
                 };
-                if by_name(&current(link, &schema, change)?) != by_name(wanted) {
+                let known = wanted.as_ref().or(other.as_ref());
+                if by_name(&current(link, &schema, change, known)?) != by_name(wanted) {
                     return Ok(false);
                 }
             }
@@ -151,12 +158,17 @@ impl Actor {
     }
 }
 
-/// The row of a change as it is now.
-fn current(link: &mut Link, schema: &Schema, change: &Change) -> Result<Option<Image>, PgError> {
+/// The row of a change as it is now. Where nothing tells rows apart, the one that is as `known`.
+fn current(
+    link: &mut Link,
+    schema: &Schema,
+    change: &Change,
+    known: Option<&Image>,
+) -> Result<Option<Image>, PgError> {
     let (Some(table), RowAt::Key(key)) = (schema.table(&change.table), &change.at) else { return Ok(None) };
     let mut words = Words::default();
     let condition = if key.0.is_empty() {
-        let Some(image) = change.after.as_ref().or(change.before.as_ref()) else { return Ok(None) };
+        let Some(image) = known else { return Ok(None) };
         image::guard(table, image, "c", "was", &mut words)
     } else {
         image::at(table, key, "c", &mut words)
@@ -173,21 +185,53 @@ fn what_moved(change: &Change) -> String {
     }
 }
 
-/// Only the columns that the act set go back; all of them are compared.
+/// What came of one row.
+enum Back {
+    /// It is as the image has it, or gone.
+    As(Option<Image>),
+    /// It stays as it is: a log that this role may only add to.
+    Left,
+    /// It is not what the act left behind.
+    Moved,
+}
+
+/// The columns of a table that the profiles' acts set.
+fn acted_on(watched: &[Watched], table: &Table) -> Vec<String> {
+    let boards = watched.iter().flat_map(|watched| {
+        let named = |name: &str| watched.profile.boards.iter().find(|written| written.name == name);
+        watched.boards.iter().filter_map(move |watch| Some((watch, named(&watch.board.name)?)))
+    });
+    let of_table = boards.filter(|(watch, _)| watch.table.name == table.name);
+    let acts = of_table.flat_map(|(_, board)| {
+        [&board.reclaim, &board.release, &board.extend, &board.requeue].into_iter().flatten()
+    });
+    acts.flat_map(|act| act.set.keys().cloned()).collect()
+}
+
+/// The columns that only the database's own triggers write: this role may not, and no act does.
+fn stamped(link: &mut Link, table: &Table, acted_on: &[String]) -> Result<Vec<String>, PgError> {
+    let sql = "SELECT attname::text FROM pg_attribute WHERE attrelid = ($1::text)::regclass AND attnum > 0
+                 AND NOT attisdropped AND NOT has_column_privilege(attrelid, attnum, 'UPDATE')";
+    let rows = link.query(sql, &[Some(&table.sql)])?;
+    let names = rows.iter().filter_map(|row| row.get(0)).map(str::to_owned);
+    Ok(names.filter(|name| !acted_on.contains(name)).collect())
+}
+
+/// Only the columns that the act changed go back; all of them are compared.
 fn reset(
     link: &mut Link,
     table: &Table,
     key: &Image,
-    before: &Image,
-    after: &Image,
-) -> Result<bool, PgError> {
+    (before, after): (&Image, &Image),
+    stamped: &[String],
+) -> Result<Back, PgError> {
     let mut words = Words::default();
     let at = image::at(table, key, "c", &mut words);
     let guard = image::guard(table, after, "c", "left", &mut words);
     let (was, is) = (by_column(before), by_column(after));
     let mut set = Vec::new();
     for (name, value) in &was {
-        if is.get(name) != Some(value) {
+        if is.get(name) != Some(value) && !stamped.iter().any(|stamped| stamped == name) {
             let place = format!("was{}", set.len());
             let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
             words.add(&place, kind, sent(value));
@@ -195,14 +239,23 @@ fn reset(
         }
     }
     if set.is_empty() {
-        return Ok(true);
+        return Ok(Back::Left);
     }
-    let sql = format!("UPDATE {} AS c SET {} WHERE {at} AND {guard}", table.sql, set.join(", "));
-    let put = words.put_into(&sql);
-    Ok(link.execute(&put.sql, &put.values())? == 1)
+    let sql = format!(
+        "UPDATE {} AS c SET {} WHERE {at} AND {guard} RETURNING {}",
+        table.sql,
+        set.join(", "),
+        image::columns(table, "c").join(", ")
+    );
+    let rows = query(link, &words, &sql)?;
+    Ok(match &rows[..] {
+        [row] => Back::As(Some(image::read(table, row, 0))),
+        _ => Back::Moved,
+    })
 }
 
-fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<(), PgError> {
+/// The row as it is then: a trigger may have had its say.
+fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<Option<Image>, PgError> {
     let mut words = Words::default();
     let (mut names, mut places) = (Vec::new(), Vec::new());
     for (at, (name, value)) in before.0.iter().enumerate() {
@@ -212,21 +265,26 @@ fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<(), PgError>
         places.push(format!(":was{at}"));
     }
     let sql = format!(
-        "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
+        "INSERT INTO {} AS c ({}) OVERRIDING SYSTEM VALUE VALUES ({}) RETURNING {}",
         table.sql,
         names.join(", "),
-        places.join(", ")
+        places.join(", "),
+        image::columns(table, "c").join(", ")
     );
-    let put = words.put_into(&sql);
-    link.execute(&put.sql, &put.values()).map(|_| ())
+    Ok(query(link, &words, &sql)?.first().map(|row| image::read(table, row, 0)))
 }
 
-fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<bool, PgError> {
+fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<Back, PgError> {
+    let may =
+        link.query("SELECT has_table_privilege(($1::text)::regclass, 'DELETE')::text", &[Some(&table.sql)])?;
+    if !may.first().is_some_and(|row| is_true(row, 0)) {
+        return Ok(Back::Left);
+    }
     let mut words = Words::default();
     let at = image::at(table, key, "c", &mut words);
     let guard = image::guard(table, after, "c", "left", &mut words);
     let put = words.put_into(&format!("DELETE FROM {} AS c WHERE {at} AND {guard}", table.sql));
-    Ok(link.execute(&put.sql, &put.values())? == 1)
+    Ok(if link.execute(&put.sql, &put.values())? == 1 { Back::As(None) } else { Back::Moved })
 }
 
 fn by_column(image: &Image) -> BTreeMap<&str, &Value> {

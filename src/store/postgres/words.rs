@@ -5,6 +5,11 @@
 
 use crate::domain::time::{Moment, Span, TimeUnit};
 
+/// An instant as texts have it.
+pub fn text_utc(moment: Moment) -> String {
+    moment.rfc3339()[..19].replace('T', " ")
+}
+
 /// A value with its name and the SQL that stands for it.
 #[derive(Debug, Clone)]
 struct Word {
@@ -51,7 +56,7 @@ impl Words {
                 self.add(name, "bigint", Some(scaled.to_string()));
             }
             TimeUnit::TextUtc => {
-                self.add(name, "text", Some(moment.rfc3339()[..19].replace('T', " ")));
+                self.add(name, "text", Some(text_utc(moment)));
             }
             TimeUnit::Timestamptz => self.add(name, "timestamptz", Some(stamp(moment))),
             TimeUnit::Timestamp => {

@@ -15,10 +15,10 @@ fn schedules() -> u64 {
     std::env::var("CLAIMTOP_SCHEDULES").ok().and_then(|number| number.parse().ok()).unwrap_or(5_000)
 }
 
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }

@@ -174,7 +174,7 @@ pub const COORDINATION_TASK: System = System {
     ],
 };
 
-const COORDINATION_LOCK: System = System {
+pub const COORDINATION_LOCK: System = System {
     name: "coordination lock",
     schema: COORDINATION,
     id: "src/main.rs",

@@ -37,12 +37,14 @@ fn settles(scene: &Scene, action: &str, outcome: &str) {
 
 #[test]
 fn what_was_done_is_found_to_be_done() {
-    for with_table in [false, true] {
-        let (scene, action) = reclaimed(with_table);
-        forget_the_outcome(&scene);
-        settles(&scene, &action, "applied");
-        scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
-    }
+    on_both(|| {
+        for with_table in [false, true] {
+            let (scene, action) = reclaimed(with_table);
+            forget_the_outcome(&scene);
+            settles(&scene, &action, "applied");
+            scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
+        }
+    });
 }
 
 #[test]
@@ -60,19 +62,21 @@ fn what_was_not_done_is_found_to_be_not_done() {
     let columns = "task_id, session_id, claimed_at, expires_at, last_heartbeat, heartbeat_count, agent_type,
                    release_reason, metadata";
     let back = format!("INSERT INTO task_claims (rowid, {columns}) SELECT r, {columns} FROM kept");
-    scene.database.run(&back, []);
+    scene.execute(&back, []);
     forget_the_outcome(&scene);
     settles(&scene, object["action_id"].as_str().expect("an id"), "refused");
 }
 
 #[test]
 fn an_undo_is_found_to_be_done_although_the_table_does_not_know_it() {
-    for with_table in [false, true] {
-        let (scene, action) = reclaimed(with_table);
-        let undone = scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
-        forget_the_outcome(&scene);
-        settles(&scene, undone["action_id"].as_str().expect("an id"), "applied");
-    }
+    on_both(|| {
+        for with_table in [false, true] {
+            let (scene, action) = reclaimed(with_table);
+            let undone = scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
+            forget_the_outcome(&scene);
+            settles(&scene, undone["action_id"].as_str().expect("an id"), "applied");
+        }
+    });
 }
 
 #[test]
@@ -89,17 +93,19 @@ fn what_nobody_can_tell_stays_open() {
     scene.task("next", "worker-1", 60 * MINUTE);
     scene.run(&["extend", "DB", "task-1", "--json"]).came_to(0, "applied");
     forget_the_outcome(&scene);
-    scene.database.run("UPDATE task_claims SET heartbeat_count = 9 WHERE task_id = 'task-1'", []);
+    scene.execute("UPDATE task_claims SET heartbeat_count = 9 WHERE task_id = 'task-1'", []);
     scene.run(&["extend", "DB", "next", "--json"]).came_to(0, "applied");
     assert_eq!(open(&scene), 1);
 }
 
 #[test]
 fn acts_on_another_database_are_left_to_it() {
-    let (scene, _) = reclaimed(false);
-    forget_the_outcome(&scene);
-    let other = Scene::stale();
-    let path = other.database.path();
-    scene.run(&["extend", path.to_str().expect("UTF-8"), "task-1", "--json"]).came_to(0, "applied");
-    assert_eq!(open(&scene), 1);
+    on_both(|| {
+        let (scene, _) = reclaimed(false);
+        forget_the_outcome(&scene);
+        let other = Scene::stale();
+        let path = other.source();
+        scene.run(&["extend", &path, "task-1", "--json"]).came_to(0, "applied");
+        assert_eq!(open(&scene), 1);
+    });
 }

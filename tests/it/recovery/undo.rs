@@ -9,119 +9,136 @@ fn reclaimed() -> (Scene, String) {
     (scene, object["action_id"].as_str().expect("an id").to_owned())
 }
 
-fn row(scene: &Scene) -> String {
-    let sql =
-        "SELECT json_array(task_id, session_id, claimed_at, expires_at, last_heartbeat, heartbeat_count,
-               agent_type, release_reason, metadata) FROM task_claims";
-    scene.database.connection.query_row(sql, [], |row| row.get(0)).expect("a row")
+fn row(scene: &Scene) -> Vec<String> {
+    scene.rows("task_claims")
 }
 
 #[test]
 fn an_undo_puts_the_row_back_and_refers_to_the_act() {
-    let scene = Scene::stale();
-    let before = row(&scene);
-    let object = scene.run(&["reclaim", "DB", "task-1", "--json"]).came_to(0, "applied");
-    let action = object["action_id"].as_str().expect("an id");
-    let undone = scene.run(&["undo", "DB", action, "--reason", "too soon", "--json"]).came_to(0, "applied");
-    assert_eq!(row(&scene), before);
-    assert_eq!((&undone["action"], &undone["id"]), (&"undo".into(), &"task-1".into()));
-    assert_eq!(undone["holder"], "worker-1");
-    assert_eq!(undone["after"][0]["row"], object["before"][0]["row"]);
-    assert_ne!(undone["action_id"], object["action_id"]);
-    let listed = scene.run(&["audit", "list", "--action", "undo", "--json"]).lines();
-    assert_eq!(listed.len(), 2);
-    for entry in listed {
-        assert_eq!(entry["record"]["refers_to"], action);
-        assert_eq!(entry["record"]["reason"], "too soon");
-    }
+    on_both(|| {
+        let scene = Scene::stale();
+        let before = row(&scene);
+        let object = scene.run(&["reclaim", "DB", "task-1", "--json"]).came_to(0, "applied");
+        let action = object["action_id"].as_str().expect("an id");
+        let undone =
+            scene.run(&["undo", "DB", action, "--reason", "too soon", "--json"]).came_to(0, "applied");
+        assert_eq!(row(&scene), before);
+        assert_eq!((&undone["action"], &undone["id"]), (&"undo".into(), &"task-1".into()));
+        assert_eq!(undone["holder"], "worker-1");
+        assert_eq!(undone["after"][0]["row"], object["before"][0]["row"]);
+        assert_ne!(undone["action_id"], object["action_id"]);
+        let listed = scene.run(&["audit", "list", "--action", "undo", "--json"]).lines();
+        assert_eq!(listed.len(), 2);
+        for entry in listed {
+            assert_eq!(entry["record"]["refers_to"], action);
+            assert_eq!(entry["record"]["reason"], "too soon");
+        }
+    });
 }
 
 #[test]
 fn a_second_undo_has_moved() {
-    let (scene, action) = reclaimed();
-    scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
-    let bytes = scene.bytes();
-    let again = scene.run(&["undo", "DB", &action, "--json"]).came_to(4, "moved");
-    assert_eq!(again["after"], serde_json::json!([]), "nothing was put back");
-    scene.assert_untouched(&bytes, "a second undo");
+    on_both(|| {
+        let (scene, action) = reclaimed();
+        scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
+        let bytes = scene.bytes();
+        let again = scene.run(&["undo", "DB", &action, "--json"]).came_to(4, "moved");
+        assert_eq!(again["after"], serde_json::json!([]), "nothing was put back");
+        scene.assert_untouched(&bytes, "a second undo");
+    });
 }
 
 #[test]
 fn an_undo_never_evicts_the_next_holder() {
-    let (scene, action) = reclaimed();
-    scene.task("task-1", "worker-2", 30 * MINUTE);
-    let bytes = scene.bytes();
-    let run = scene.run(&["undo", "DB", &action, "--json"]);
-    run.came_to(4, "moved");
-    scene.assert_untouched(&bytes, "an undo after the next claim");
+    on_both(|| {
+        let (scene, action) = reclaimed();
+        scene.task("task-1", "worker-2", 30 * MINUTE);
+        let bytes = scene.bytes();
+        let run = scene.run(&["undo", "DB", &action, "--json"]);
+        run.came_to(4, "moved");
+        scene.assert_untouched(&bytes, "an undo after the next claim");
+    });
 }
 
 #[test]
 fn an_undo_can_be_undone() {
-    let (scene, action) = reclaimed();
-    let undone = scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
-    let undone = undone["action_id"].as_str().expect("an id").to_owned();
-    scene.run(&["undo", "DB", &undone, "--json"]).came_to(0, "applied");
-    assert_eq!(scene.held(), [""; 0]);
+    on_both(|| {
+        let (scene, action) = reclaimed();
+        let undone = scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
+        let undone = undone["action_id"].as_str().expect("an id").to_owned();
+        scene.run(&["undo", "DB", &undone, "--json"]).came_to(0, "applied");
+        assert_eq!(scene.held(), [""; 0]);
+    });
 }
 
 #[test]
 fn an_extension_is_taken_back_to_the_millisecond() {
-    let scene = Scene::stale();
-    let before = row(&scene);
-    let object = scene.run(&["extend", "DB", "task-1", "--by", "2h", "--json"]).came_to(0, "applied");
-    assert_ne!(row(&scene), before);
-    scene.run(&["undo", "DB", object["action_id"].as_str().expect("an id"), "--json"]).came_to(0, "applied");
-    assert_eq!(row(&scene), before);
+    on_both(|| {
+        let scene = Scene::stale();
+        let before = row(&scene);
+        let object = scene.run(&["extend", "DB", "task-1", "--by", "2h", "--json"]).came_to(0, "applied");
+        assert_ne!(row(&scene), before);
+        scene
+            .run(&["undo", "DB", object["action_id"].as_str().expect("an id"), "--json"])
+            .came_to(0, "applied");
+        assert_eq!(row(&scene), before);
+    });
 }
 
 #[test]
 fn an_action_that_nobody_knows_is_an_error() {
-    let (scene, _) = reclaimed();
-    let run = scene.run(&["undo", "DB", "01a1e2a4-0000-7000-8000-000000000000", "--json"]);
-    assert_eq!(run.code, 3, "{run:#?}");
-    run.says("there is no action 01a1e2a4-0000-7000-8000-000000000000");
+    on_both(|| {
+        let (scene, _) = reclaimed();
+        let run = scene.run(&["undo", "DB", "01a1e2a4-0000-7000-8000-000000000000", "--json"]);
+        assert_eq!(run.code, 3, "{run:#?}");
+        run.says("there is no action 01a1e2a4-0000-7000-8000-000000000000");
+    });
 }
 
 #[test]
 fn an_act_that_was_not_applied_cannot_be_taken_back() {
-    let scene = Scene::new();
-    scene.session("worker-1", SECOND);
-    scene.task("task-1", "worker-1", 60 * MINUTE);
-    let object = scene.run(&["reclaim", "DB", "task-1", "--json"]).came_to(5, "refused");
-    let run = scene.run(&["undo", "DB", object["action_id"].as_str().expect("an id")]);
-    assert_eq!(run.code, 3, "{run:#?}");
-    run.says("was not applied");
+    on_both(|| {
+        let scene = Scene::new();
+        scene.session("worker-1", SECOND);
+        scene.task("task-1", "worker-1", 60 * MINUTE);
+        let object = scene.run(&["reclaim", "DB", "task-1", "--json"]).came_to(5, "refused");
+        let run = scene.run(&["undo", "DB", object["action_id"].as_str().expect("an id")]);
+        assert_eq!(run.code, 3, "{run:#?}");
+        run.says("was not applied");
+    });
 }
 
 #[test]
 fn another_database_is_an_error_that_names_both() {
-    let (scene, action) = reclaimed();
-    let other = Scene::stale();
-    let path = other.database.path();
-    let run = scene.run(&["undo", path.to_str().expect("UTF-8"), &action, "--json"]);
-    assert_eq!(run.code, 3, "{run:#?}");
-    run.says(scene.export()[0]["fingerprint"].as_str().expect("a fingerprint"));
-    other.run(&["reclaim", "DB", "task-1", "--json"]).came_to(0, "applied");
-    run.says(other.export()[0]["fingerprint"].as_str().expect("a fingerprint"));
+    on_both(|| {
+        let (scene, action) = reclaimed();
+        let other = Scene::stale();
+        let run = scene.run(&["undo", &other.source(), &action, "--json"]);
+        assert_eq!(run.code, 3, "{run:#?}");
+        run.says(scene.export()[0]["fingerprint"].as_str().expect("a fingerprint"));
+        other.run(&["reclaim", "DB", "task-1", "--json"]).came_to(0, "applied");
+        run.says(other.export()[0]["fingerprint"].as_str().expect("a fingerprint"));
+    });
 }
 
 #[test]
 fn a_trail_that_was_edited_undoes_nothing() {
-    let (scene, action) = reclaimed();
-    let journal = fs::read_to_string(scene.journal()).expect("the journal");
-    let bytes = scene.bytes();
-    // The row would come back as somebody else's.
-    let forged = journal.replace("\"session_id\":\"worker-1\"", "\"session_id\":\"worker-X\"");
-    assert_ne!(forged, journal);
-    fs::write(scene.journal(), forged).expect("a forgery");
-    let run = scene.run(&["undo", "DB", &action, "--json"]);
-    run.came_to(5, "refused");
-    run.says("the trail cannot be believed");
-    run.says("line 1");
-    scene.assert_untouched(&bytes, "a forged trail");
-    // A torn end is the trace of a crash, and no reason for distrust.
-    fs::write(scene.journal(), format!("{journal}{}", &journal[..100])).expect("a torn line");
-    scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
-    assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+    on_both(|| {
+        let (scene, action) = reclaimed();
+        let journal = fs::read_to_string(scene.journal()).expect("the journal");
+        let bytes = scene.bytes();
+        // The row would come back as somebody else's.
+        let forged = journal.replace("\"session_id\":\"worker-1\"", "\"session_id\":\"worker-X\"");
+        assert_ne!(forged, journal);
+        fs::write(scene.journal(), forged).expect("a forgery");
+        let run = scene.run(&["undo", "DB", &action, "--json"]);
+        run.came_to(5, "refused");
+        run.says("the trail cannot be believed");
+        run.says("line 1");
+        scene.assert_untouched(&bytes, "a forged trail");
+        // A torn end is the trace of a crash, and no reason for distrust.
+        fs::write(scene.journal(), format!("{journal}{}", &journal[..100])).expect("a torn line");
+        scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
+        assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+    });
 }
