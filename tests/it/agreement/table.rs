@@ -17,14 +17,14 @@ pub struct Table {
 /// Where the random tables are.
 pub enum Place {
     Sqlite(Box<Database>),
-    Postgres(PgDatabase),
+    Postgres(Box<PgDatabase>),
 }
 
 impl Place {
     pub fn new(engine: Engine) -> Place {
         match engine {
             Engine::Sqlite => Place::Sqlite(Box::new(Database::new(""))),
-            Engine::Postgres => Place::Postgres(PgDatabase::new("")),
+            Engine::Postgres => Place::Postgres(Box::new(PgDatabase::new(""))),
         }
     }
 
