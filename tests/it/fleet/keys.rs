@@ -38,15 +38,15 @@ fn one_key_reclaims_another_releases_and_a_third_brings_it_back() {
     pty.wait("worker-1");
     pty.press("r", "done, u undoes it: reclaim");
     assert_eq!(state_of(&database), "queued 2 -");
-    pty.wait("nothing is stale");
+    pty.wait("! 0 stale");
     pty.press("u", "undone: ");
     assert_eq!(row(), before);
-    pty.wait_without("worker-1", "nothing is stale");
+    pty.wait("! 1 stale");
     pty.press("x", "done, u undoes it: release");
     assert_eq!(state_of(&database), "queued 1 -");
     pty.press("u", "undone: ");
     assert_eq!(row(), before);
-    pty.wait_without("worker-1", "nothing is stale");
+    pty.wait("! 1 stale");
     pty.press("e", "done, u undoes it: extend");
     assert_eq!(state_of(&database), "running 1 worker-1");
     let fresh = "SELECT count(*) FROM executor_jobs WHERE heartbeat_at > now() - interval '5 minutes'";
