@@ -132,6 +132,7 @@ impl Desk {
         action: Action,
         word: &Word,
     ) -> Result<Report, RecoveryError> {
+        let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, by, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();

@@ -63,6 +63,7 @@ impl Desk {
     }
 
     fn end_session(&mut self, session: &Registered, word: &Word) -> Result<Report, RecoveryError> {
+        let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();

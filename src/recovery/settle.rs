@@ -15,6 +15,9 @@ impl Desk {
             self.settled = end;
             return Ok(Vec::new());
         }
+        // Whoever is at work says himself what comes of his acts; what he leaves open is for the next time.
+        let Some(_alone) = self.trail.alone() else { return Ok(Vec::new()) };
+        let (open, _) = self.open_here()?;
         // An intent is written under the write lock. Whoever has had that lock since the intents were
         // read knows that none of their acts is still under way: this rehearsal of nothing takes it.
         self.actor.undo(&[], true, &mut |_| Ok(()))?;

@@ -10,7 +10,7 @@
 //! link          a line, and its hash            canonical     one text for one value
 //! journal       the file, its lock              tail          its end, found from behind
 //! follower      what is new in it               scrap         what a crash left
-//! anchor        how far the chain reached
+//! anchor        how far the chain reached       presence      who is at work
 //! verification  the chain, followed             finding       what can be wrong with it
 //! ```
 
@@ -22,6 +22,7 @@ mod finding;
 mod follower;
 mod journal;
 mod link;
+mod presence;
 mod record;
 mod scrap;
 mod tail;

@@ -47,6 +47,7 @@ impl Desk {
         let changes = Change::from_json(&record.before, &record.after)
             .ok_or_else(|| RecoveryError::NotApplied(action_id.clone()))?;
         let id = new_action_id();
+        let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, .. } = self;
         let mut written = Record {
             stage: Stage::Intent,

@@ -17,7 +17,6 @@ use claimtop::profile::format::Profile;
 use claimtop::store::postgres::{Options, Target};
 use claimtop::store::{Effort, Profiles};
 use serde_json::Value as Json;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -135,8 +134,4 @@ fn options(source: &str, profile: Option<&str>) -> Options {
         prober: None,
         zone: "UTC".into(),
     }
-}
-
-fn write(path: &Path, text: &str) {
-    std::fs::write(path, text).expect("written");
 }

@@ -64,7 +64,8 @@ impl Scene {
 
     /// Where the tables are in SQLite's words, they are translated for a server.
     fn of(schema: &str) -> Scene {
-        let words = [("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGSERIAL PRIMARY KEY"), ("INTEGER", "BIGINT")];
+        let words =
+            [("AUTOINCREMENT", ""), ("INTEGER PRIMARY KEY", "BIGSERIAL PRIMARY KEY"), ("INTEGER", "BIGINT")];
         let server = (ENGINE.get() == Engine::Postgres).then(|| {
             let translated =
                 words.iter().fold(schema.to_owned(), |all, (ours, theirs)| all.replace(ours, theirs));

@@ -283,7 +283,14 @@ fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<
     let mut words = Words::default();
     let at = image::at(table, key, "c", &mut words);
     let guard = image::guard(table, after, "c", "left", &mut words);
-    let put = words.put_into(&format!("DELETE FROM {} AS c WHERE {at} AND {guard}", table.sql));
+    // Rows that nothing tells apart are all the same: one of them goes.
+    let one = if key.0.is_empty() { " LIMIT 1" } else { "" };
+    let sql = format!(
+        "DELETE FROM {0} WHERE (tableoid, ctid) IN
+           (SELECT c.tableoid, c.ctid FROM {0} AS c WHERE {at} AND {guard}{one})",
+        table.sql
+    );
+    let put = words.put_into(&sql);
     Ok(if link.execute(&put.sql, &put.values())? == 1 { Back::As(None) } else { Back::Moved })
 }
 

@@ -15,7 +15,10 @@ fn profile(more: &str) -> String {
         ("id", r#"id = "id""#),
         ("reclaim", r#"reclaim = { set = { held_by = "NULL" } }"#),
     ];
-    let said = |name: &str| more.lines().any(|line| line.trim_start().starts_with(&format!("{name} ")));
+    let said = |name: &str| {
+        more.lines().any(|line| line.trim_start().starts_with(&format!("{name} ")))
+            || more.contains(&format!("[claim.{name}]"))
+    };
     let usual: Vec<&str> = usual.iter().filter(|(name, _)| !said(name)).map(|(_, line)| *line).collect();
     format!(
         "title = \"Own\"\nabout = \"Runs\"\n[[claim]]\nname = \"run\"\nrole = \"job\"\nholder = \"held_by\"
