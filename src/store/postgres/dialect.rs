@@ -1,6 +1,6 @@
 //! PostgreSQL's own SQL, for laying profiles onto a database.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::error::PgError;
 use super::link::Link;
@@ -18,21 +18,25 @@ pub struct Postgres<'a> {
     pub zone: &'a str,
     /// Whatever ended the connection meanwhile.
     pub lost: RefCell<Option<PgError>>,
+    /// There is a point to go back to from a statement that does not compile.
+    is_safe: Cell<bool>,
 }
 
 impl<'a> Postgres<'a> {
     pub fn new(link: &'a mut Link, zone: &'a str) -> Postgres<'a> {
-        Postgres { link: RefCell::new(link), zone, lost: RefCell::new(None) }
+        Postgres { link: RefCell::new(link), zone, lost: RefCell::new(None), is_safe: Cell::new(false) }
     }
 
     fn describe(&self, sql: &str) -> Result<Vec<String>, PgError> {
         let mut link = self.link.borrow_mut();
-        link.batch("SAVEPOINT claimtop_compile")?;
-        let described = link.describe(sql);
-        if described.as_ref().is_err_and(PgError::ends_the_link) {
-            return described;
+        if !self.is_safe.replace(true) {
+            link.batch("SAVEPOINT claimtop_compile")?;
         }
-        link.batch("ROLLBACK TO claimtop_compile; RELEASE claimtop_compile")?;
+        let described = link.describe(sql);
+        // What compiles has changed nothing: only a failure costs a second trip.
+        if described.as_ref().is_err_and(|error| !error.ends_the_link()) {
+            link.batch("ROLLBACK TO claimtop_compile")?;
+        }
         described
     }
 }
