@@ -150,6 +150,8 @@ pub struct Gaps {
     pub reasons: Vec<Reason>,
     /// Statements that would add the indexes this board needs.
     pub indexes: Vec<String>,
+    /// States of the backlog of which there are more than were counted.
+    pub backlog: Vec<String>,
 }
 
 /// How far the census in slices has come.

@@ -1,6 +1,8 @@
 //! Many acts: in short transactions, with one intent and one outcome each, and pauses between them.
 
 use std::cell::RefCell;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -26,11 +28,14 @@ struct Done {
     released: Instant,
     /// Shortens the log of the database meanwhile.
     log: Option<JoinHandle<()>>,
+    /// Somebody else works through the same claims.
+    contended: bool,
 }
 
 impl Done {
     fn one(report: Report) -> Done {
-        Done { reports: vec![report], held: Some(Duration::ZERO), released: Instant::now(), log: None }
+        let (held, released) = (Some(Duration::ZERO), Instant::now());
+        Done { reports: vec![report], held, released, log: None, contended: false }
     }
 }
 
@@ -45,20 +50,26 @@ impl Desk {
     ) -> Result<Ended, RecoveryError> {
         let mut paused = Duration::ZERO;
         let mut budget = FIRST;
-        let all: Vec<&Seen> = all.iter().collect();
-        let mut rest = all.as_slice();
+        let mut all: Vec<&Seen> = all.iter().collect();
+        let mut rest = all.as_mut_slice();
         while let Some(first) = rest.first() {
             let board = |seen: &Seen| (seen.place.profile, seen.place.board);
             let together = rest.iter().take(MOST_AT_ONCE).take_while(|seen| board(seen) == board(first));
-            let batch = &rest[..together.count()];
+            let together = together.count();
+            let batch = &rest[..together];
             let done = match batch {
                 [alone] => Done::one(self.perform_one(alone, action, word)?),
                 _ => self.perform_batch(batch, action, word, budget)?,
             };
-            let Done { reports, held, released, log } = done;
-            rest = &rest[reports.len()..];
-            if let (Some(held), true) = (held, reports.len() < batch.len()) {
+            let Done { reports, held, released, log, contended } = done;
+            let unfinished = together - reports.len();
+            rest = &mut rest[reports.len()..];
+            if let (Some(held), true) = (held, unfinished > 0) {
                 budget = next_budget(budget, held);
+            }
+            if contended && unfinished > 0 {
+                // Several who work from the worst down would meet at every step: this one goes elsewhere.
+                rest[..unfinished].rotate_left(anywhere(unfinished));
             }
             // All of them are done: also who wants no more has to hear of each.
             let mut go_on = true;
@@ -92,7 +103,7 @@ impl Desk {
         let order = Order { action, word, action_id: &id, dry_run: false };
         let mut of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
         let intents = RefCell::new((Lines::default(), Ok(()), None, None));
-        let Batch { tried, held, log } = actor.act_batch(
+        let Batch { tried, held, log, contended } = actor.act_batch(
             all,
             &order,
             budget,
@@ -121,8 +132,13 @@ impl Desk {
             report.confess(unwritten.as_ref());
             report
         });
-        Ok(Done { reports: reports.collect(), held, released, log })
+        Ok(Done { reports: reports.collect(), held, released, log, contended })
     }
+}
+
+/// A number below `limit` that two processes hardly have in common.
+fn anywhere(limit: usize) -> usize {
+    RandomState::new().hash_one(std::process::id()) as usize % limit.max(1)
 }
 
 /// Writes down what came of a batch: that all were applied, but for those that were not.

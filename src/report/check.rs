@@ -7,6 +7,7 @@ pub use plugin::plugin;
 pub use thresholds::{Limit, Thresholds};
 
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::paint::Paint;
@@ -138,6 +139,10 @@ fn backlog_json(boards: &[BoardSnapshot], now: Moment) -> Json {
     let oldest = boards.iter().filter_map(|board| board.oldest_queued).min();
     let age = oldest.map(|oldest| now.since(oldest).as_micros().max(0) / 1_000_000);
     all.insert("oldest_queued_s".into(), json!(age));
+    let more: BTreeSet<&String> = boards.iter().flat_map(|board| &board.gaps.backlog).collect();
+    if !more.is_empty() {
+        all.insert("more_than".into(), json!(more));
+    }
     Json::Object(all)
 }
 
@@ -231,7 +236,10 @@ fn holders_and_backlog(out: &mut String, snapshot: &Snapshot) {
         let states: Vec<String> = board
             .backlog
             .iter()
-            .map(|(state, count)| format!("{count} {}", state.replace('_', " ")))
+            .map(|(state, count)| {
+                let more = if board.gaps.backlog.contains(state) { "more than " } else { "" };
+                format!("{more}{count} {}", state.replace('_', " "))
+            })
             .collect();
         let oldest = board.oldest_queued.map_or_else(String::new, |oldest| {
             format!(", the oldest waiting for {}", snapshot.now.since(oldest))

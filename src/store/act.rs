@@ -74,6 +74,8 @@ pub struct Batch {
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
     /// waiting.
     pub log: Option<JoinHandle<()>>,
+    /// Most of them were taken, or are being taken, by somebody else.
+    pub contended: bool,
 }
 
 /// What came of one act among many.

@@ -1,5 +1,6 @@
 //! A reader that stays open sees what a fresh one sees, poll after poll, and is in nobody's way.
 
+mod backlog;
 mod census;
 mod changes;
 

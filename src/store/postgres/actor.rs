@@ -15,6 +15,7 @@ use super::image;
 use super::link::{Backoff, Begin, Limits, Link, Purpose};
 use super::look;
 use super::reader::{Options, Reader};
+use super::stride::Stride;
 use super::touched;
 use super::watch::{Watch, query};
 use super::words::Words;
@@ -33,6 +34,8 @@ use crate::store::{StoreError, clock};
 pub struct Actor {
     pub(super) reader: Reader,
     pub(super) link: Option<Link>,
+    /// How many claims the next transaction of many takes.
+    pub(super) stride: Stride,
 }
 
 /// What is known of a transaction that is under way.
@@ -51,7 +54,7 @@ pub(super) const SESSION_BEING_CHANGED: &str = "its session is being written rig
 
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
-        Ok(Actor { reader: Reader::open(options)?, link: None })
+        Ok(Actor { reader: Reader::open(options)?, link: None, stride: Stride::default() })
     }
 
     pub fn reader(&mut self) -> &mut Reader {

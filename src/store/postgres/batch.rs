@@ -2,8 +2,8 @@
 //! statement that carries what was seen of each.
 
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use super::act::{OwnWords, guarded, id_type, shared_words, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
@@ -26,9 +26,6 @@ use crate::store::act::{
 use crate::store::image::{Change, Image, RowAt, row_json};
 use crate::store::seen::Seen;
 
-/// Claims of one transaction: so many keep a heartbeat waiting for some milliseconds.
-const AT_ONCE: usize = 500;
-
 impl Actor {
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one.
     pub fn act_batch(
@@ -39,24 +36,65 @@ impl Actor {
         collect: &mut Collect<'_>,
         flush: &mut Flush<'_>,
     ) -> Result<Batch, StoreError> {
-        let all = &all[..all.len().min(AT_ONCE)];
         let turn = self.begin()?;
-        let tried = self.try_all(&turn, all, order, collect);
-        let tried = match tried {
-            Ok(tried) => self.commit_all(&turn, order, tried, flush),
+        let began = Instant::now();
+        let tried = self.leading(&turn, all).and_then(|(all, left)| {
+            let tried = self.try_all(&turn, all, &left, order, collect)?;
+            Ok((tried, left.iter().filter(|left| **left).count()))
+        });
+        let (tried, asked) = match tried {
+            Ok((tried, asked)) => (self.commit_all(&turn, order, tried, flush), asked),
             Err(error) => {
                 // A connection that is gone has taken everything back.
                 let _ = self.run(Link::rollback);
                 return Err(error);
             }
         };
-        Ok(Batch { tried, held: None, log: None })
+        let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
+        // Those that were known to be gone have cost next to nothing.
+        let passed = tried.len() - asked;
+        self.stride = self.stride.after(began.elapsed(), asked, gone - passed.min(gone));
+        self.stride.contended |= passed > asked;
+        Ok(Batch { tried, held: None, log: None, contended: self.stride.contended })
+    }
+
+    /// As many of the claims as the next transaction takes, and of each whether it is left to be taken, as
+    /// far as that was asked.
+    fn leading<'a, 'b>(
+        &mut self,
+        turn: &Turn,
+        all: &'a [&'b Seen],
+    ) -> Result<(&'a [&'b Seen], Vec<bool>), StoreError> {
+        let all = &all[..all.len().min(self.stride.ahead())];
+        if !self.stride.contended {
+            return Ok((all, vec![true; all.len()]));
+        }
+        let Actor { reader, link: Some(link), stride } = self else {
+            return Ok((all, vec![true; all.len()]));
+        };
+        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
+            return Ok((all, vec![true; all.len()]));
+        };
+        let held = held(link, watch, turn, all, "")
+            .map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))?;
+        let mut left = Vec::new();
+        let mut count = 0;
+        for seen in all {
+            if count == stride.claims {
+                break;
+            }
+            let is_left = held.contains(&name(seen));
+            count += usize::from(is_left);
+            left.push(is_left);
+        }
+        Ok((&all[..left.len()], left))
     }
 
     fn try_all(
         &mut self,
         turn: &Turn,
         all: &[&Seen],
+        left: &[bool],
         order: &Order<'_>,
         collect: &mut Collect<'_>,
     ) -> Result<Vec<Tried>, StoreError> {
@@ -71,51 +109,54 @@ impl Actor {
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
-            return self.one_by_one(turn, all, order, collect);
+            return self.one_by_one(turn, all, left, order, collect);
         }
-        let mut results = self.look_at_all(turn, all, order)?;
-        let eligible: Vec<(usize, Seen)> = results
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(at, result)| match result {
-                Look::Eligible(fresh) => Some((at, fresh.as_ref().clone())),
-                Look::Over(_) => None,
-            })
-            .collect();
-        let left = self.change_all(turn, &eligible, &act, order)?;
+        let (mut results, mut eligible) = (Vec::new(), Vec::new());
+        for (at, look) in self.look_at_all(turn, all, left, order)?.into_iter().enumerate() {
+            results.push(match look {
+                Look::Eligible(fresh) => {
+                    eligible.push((at, *fresh));
+                    None
+                }
+                Look::Over(tried) => Some(tried),
+            });
+        }
+        let mut changed = self.change_all(turn, &eligible, &act, order)?;
+        let mut eligible = eligible.into_iter();
         let (profile, board) = self.names(first);
+        let table = self.watch(first).map(|watch| watch.table.name.clone()).unwrap_or_default();
+        let has_audit_table = self.has_audit_table();
         let mut notes = Vec::new();
         let mut tried = Vec::new();
-        for (at, result) in results.into_iter().enumerate() {
-            let fresh = match result {
-                Look::Over(tried_so) => {
-                    tried.push(tried_so);
-                    continue;
-                }
-                Look::Eligible(fresh) => fresh,
-            };
-            let Some((key, after)) = left.get(&at) else {
+        for result in results {
+            if let Some(over) = result {
+                tried.push(over);
+                continue;
+            }
+            let Some((at, fresh)) = eligible.next() else { continue };
+            let Some((key, after)) = changed.remove(&at) else {
                 tried.push(moved(AT_THE_LAST_MOMENT));
                 continue;
             };
-            let table = self.watch(&fresh).map(|watch| watch.table.name.clone()).unwrap_or_default();
             let pending = Pending {
                 profile: &profile,
                 board: &board,
                 address: self.address(&fresh),
-                before: Json::Array(vec![row_json(&table, key, Some(fresh.row.json()))]),
-                after: Json::Array(vec![row_json(&table, key, after.as_ref().map(Image::json))]),
+                before: Json::Array(vec![row_json(&table, &key, Some(fresh.row.json()))]),
+                after: Json::Array(vec![row_json(&table, &key, after.as_ref().map(Image::json))]),
                 db_at: turn.now,
                 transaction: Some(turn.transaction.clone()),
                 seen: &fresh,
             };
             collect(at + 1, &pending);
             let Pending { address, before, after, .. } = pending;
-            let note = Note { action: order.action.as_str(), address: &address, word: order.word };
-            notes.push((numbered(order.action_id, at + 1), note.entry(&before, &after)));
+            if has_audit_table {
+                let note = Note { action: order.action.as_str(), address: &address, word: order.word };
+                notes.push((numbered(order.action_id, at + 1), note.entry(&before, &after)));
+            }
             tried.push(Tried { outcome: Outcome::Applied, before, after });
         }
-        if self.has_audit_table() && !notes.is_empty() {
+        if !notes.is_empty() {
             let at = turn.now.rfc3339();
             let written = self.run(|link| audit_table::insert_all(link, &at, &notes));
             written.map_err(|error| self.sentence(&error, "writing the record"))?;
@@ -123,11 +164,12 @@ impl Actor {
         Ok(tried)
     }
 
-    /// Locks what can be locked without waiting, and looks at it again.
+    /// Locks what can be locked without waiting, and looks at that again.
     fn look_at_all(
         &mut self,
         turn: &Turn,
         all: &[&Seen],
+        left: &[bool],
         order: &Order<'_>,
     ) -> Result<Vec<Look>, StoreError> {
         let Actor { reader, link: Some(link), .. } = self else {
@@ -137,35 +179,32 @@ impl Actor {
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
-        let sessions = lock_sessions(link, watch, all).map_err(said)?;
-        let (condition, words) = with_keys(watch, all);
-        let mut naming = watch.clock(turn.now);
-        naming.extend(words.clone());
+        let wanted: Vec<&Seen> =
+            all.iter().zip(left).filter(|(_, is_left)| **is_left).map(|(seen, _)| *seen).collect();
+        let sessions = lock_sessions(link, watch, &wanted).map_err(said)?;
         // Only the names of the rows: the look itself comes after, so that it sees what came before.
-        let sql = format!(
-            "SELECT {} FROM {} WHERE ({}){condition} FOR UPDATE OF c SKIP LOCKED",
-            watch.board.id.iter().map(|id| format!("({id})::text")).collect::<Vec<_>>().join(", "),
-            watch.board.from,
-            watch.board.is_held()
-        );
-        let locked: HashSet<Vec<Option<String>>> = query(link, &naming, &sql)
-            .map_err(said)?
-            .iter()
-            .map(|row| (0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
-            .collect();
-        let place = all[0].place;
-        let found = look::look(link, watch, place, &condition, words, turn.now).map_err(said)?;
-        let mut fresh: BTreeMap<String, Seen> =
+        let locked = held(link, watch, turn, &wanted, " FOR UPDATE OF c SKIP LOCKED").map_err(said)?;
+        let (ours, others): (Vec<&Seen>, Vec<&Seen>) =
+            wanted.into_iter().partition(|seen| locked.contains(&name(seen)));
+        let still_held = if others.is_empty() {
+            HashSet::new()
+        } else {
+            held(link, watch, turn, &others, "").map_err(said)?
+        };
+        let (condition, words) = with_keys(watch, &ours);
+        let found = if ours.is_empty() {
+            Vec::new()
+        } else {
+            look::look_again(link, watch, all[0].place, &condition, words, turn.now).map_err(said)?
+        };
+        let mut fresh: HashMap<String, Seen> =
             found.into_iter().map(|seen| (seen.judged.claim.key.address(), seen)).collect();
         let look = |seen: &&Seen| {
             let key = &seen.judged.claim.key;
             let Some(fresh) = fresh.remove(&key.address()) else {
-                return Look::Over(moved(NO_LONGER_CLAIMED));
+                let is_held = still_held.contains(&name(seen));
+                return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
             };
-            let name: Vec<Option<String>> = key.0.iter().map(sent).collect();
-            if !locked.contains(&name) {
-                return Look::Over(moved(BEING_CHANGED));
-            }
             let holder = fresh.judged.claim.holder.as_ref();
             if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
                 return Look::Over(moved(SESSION_BEING_CHANGED));
@@ -217,9 +256,9 @@ impl Actor {
             let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
             let Some((at, fresh)) = eligible.get(number) else { continue };
             let after = (!act.delete).then(|| image::read(&table, row, 0));
-            let change = image::change(&table, Some(fresh.row.clone()), after.clone());
+            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
             // Two rows for one claim: neither may be.
-            if left.insert(*at, (change.at, after)).is_some() {
+            if left.insert(*at, (key, after)).is_some() {
                 let why = "an id is not the name of one row alone; nothing was changed";
                 let source_name = self.reader.options.target.label().to_owned();
                 return Err(StoreError::Server { source_name, said: why.into(), doing: "acting".into() });
@@ -233,11 +272,16 @@ impl Actor {
         &mut self,
         turn: &Turn,
         all: &[&Seen],
+        left: &[bool],
         order: &Order<'_>,
         collect: &mut Collect<'_>,
     ) -> Result<Vec<Tried>, StoreError> {
         let mut tried = Vec::new();
-        for (at, seen) in all.iter().enumerate() {
+        for (at, (seen, is_left)) in all.iter().zip(left).enumerate() {
+            if !is_left {
+                tried.push(moved(NO_LONGER_CLAIMED));
+                continue;
+            }
             let id = numbered(order.action_id, at + 1);
             let order = Order { action_id: &id, ..order.clone() };
             let acted = self.apart(|actor| {
@@ -315,6 +359,38 @@ fn moved(what: &str) -> Tried {
 
 fn refused(why: &str) -> Tried {
     Tried::of(Acted::nothing(Outcome::Refused(why.into())))
+}
+
+/// Whether it was somebody else's doing that there is nothing left to do.
+fn is_gone(why: &str) -> bool {
+    matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED)
+}
+
+/// A claim by the texts of its key.
+fn name(seen: &Seen) -> Vec<Option<String>> {
+    seen.judged.claim.key.0.iter().map(sent).collect()
+}
+
+/// Those of the claims that are held, by their names; `locking` is added to the statement.
+fn held(
+    link: &mut Link,
+    watch: &Watch,
+    turn: &Turn,
+    all: &[&Seen],
+    locking: &str,
+) -> Result<HashSet<Vec<Option<String>>>, PgError> {
+    let (condition, words) = with_keys(watch, all);
+    let mut naming = watch.clock(turn.now);
+    naming.extend(words);
+    let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})::text")).collect();
+    let sql = format!(
+        "SELECT {} FROM {} WHERE ({}){condition}{locking}",
+        ids.join(", "),
+        watch.board.from,
+        watch.board.is_held()
+    );
+    let rows = query(link, &naming, &sql)?;
+    Ok(rows.iter().map(|row| (0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect()).collect())
 }
 
 /// The sessions of the claims, locked, less those that somebody else holds.

@@ -48,7 +48,8 @@ pub fn change(table: &Table, before: Option<Image>, after: Option<Image>) -> Cha
     Change { table: table.name.clone(), at: RowAt::Key(key), before, after }
 }
 
-fn key(table: &Table, image: &Image) -> Image {
+/// What tells this row of the table apart.
+pub fn key(table: &Table, image: &Image) -> Image {
     let part = |name: &String| image.0.iter().find(|(other, _)| other == name).cloned();
     Image(table.key.iter().filter_map(part).collect())
 }

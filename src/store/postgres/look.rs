@@ -129,6 +129,21 @@ pub fn look(
     Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
 }
 
+/// The same without what stands for their state: it costs a digest of each row, and whoever was shown one
+/// compares the rows themselves.
+pub fn look_again(
+    link: &mut Link,
+    watch: &Watch,
+    place: Place,
+    condition: &str,
+    mut words: Words,
+    now: Moment,
+) -> Result<Vec<Seen>, PgError> {
+    words.extend(watch.clock(now));
+    let rows = query(link, &words, &format!("{}{condition}", watch.reader.select_rows(&rows_of(watch))))?;
+    Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
+}
+
 /// The columns of the claim's row, and of its holder's.
 fn rows_of(watch: &Watch) -> Vec<String> {
     let mut columns = image::columns(&watch.table, "c");

@@ -208,7 +208,7 @@ impl Reader {
                 let Some(mut watch) = Watch::new(board, &schema, zone, self.options.prober.clone()) else {
                     continue;
                 };
-                watch.plan(link).map_err(said)?;
+                watch.plan(link, clock(), self.options.effort).map_err(said)?;
                 boards.push(watch);
             }
             let name = profile.profile.name.clone();

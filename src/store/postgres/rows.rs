@@ -22,6 +22,8 @@ pub struct RowReader {
     /// What tells the states of a row apart: all its columns and its version, and the same of the
     /// holder's.
     state: String,
+    /// The version of the claim's row.
+    version: String,
     from: String,
     held: String,
     keys: usize,
@@ -75,10 +77,13 @@ impl RowReader {
             }
             None => columns.extend((0..4).map(|_| null())),
         }
-        let state = [state("c", Some(table)), state("s", registry)].concat();
+        let [whole, version] = state("c", Some(table));
+        let [of_holder, version_of_holder] = state("s", registry);
+        let state = [whole, version.clone(), of_holder, version_of_holder];
         RowReader {
             columns: columns.join(", "),
             state: state.join(", "),
+            version,
             from: board.joined(),
             held: board.is_held().into(),
             keys: board.id.len(),
@@ -99,6 +104,15 @@ impl RowReader {
     pub fn select_with(&self, more: &[String]) -> String {
         let RowReader { columns, state, from, held, .. } = self;
         format!("SELECT {columns}, {state}, {} FROM {from} WHERE ({held})", more.join(", "))
+    }
+
+    /// The same, of the state only the version.
+    pub fn select_rows(&self, more: &[String]) -> String {
+        let RowReader { columns, version, from, held, .. } = self;
+        format!(
+            "SELECT {columns}, NULL, {version}, NULL, NULL, {} FROM {from} WHERE ({held})",
+            more.join(", ")
+        )
     }
 
     /// How many columns come before those of [`Self::select_with`].
@@ -154,7 +168,7 @@ impl RowReader {
         let verdict = judge(&claim, &board.rules, now);
         let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
             || verdict.reasons.contains(Reason::SessionMissing);
-        let has_state = row.len() >= at(FIELDS) + STATES;
+        let has_state = row.len() >= at(FIELDS) + STATES && row.bytes(at(FIELDS)).is_some();
         let seen = has_state.then(|| self.token(row, board, rests_on_session));
         let mut mark = claim.key.clone();
         if let (true, Some(place)) = (self.ambiguous, self.place(row)) {

@@ -1,45 +1,42 @@
 //! What surrounds the claims of a board: the sessions that hold them, and the jobs nobody holds.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::cell::{number, time};
+use super::backlog::{Backlog, Plan};
+use super::cell::number;
 use super::error::PgError;
 use super::link::Link;
 use super::watch::{Watch, query};
 use super::words::{Words, stamp};
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
-use crate::store::bound::{BoundBacklog, BoundRegistry};
-use crate::store::options::Effort;
+use crate::store::bound::BoundRegistry;
 
 #[derive(Debug, Default, Clone)]
 pub struct Surroundings {
     pub sessions: Option<Sessions>,
-    pub backlog: BTreeMap<String, u64>,
-    pub oldest_queued: Option<Moment>,
-    /// When a backlog that takes long to count is counted again.
+    pub backlog: Backlog,
+    /// When a backlog that took long to count is counted again.
     next: Option<Instant>,
 }
 
-/// A backlog that takes longer than this to count is counted at most for a twentieth of the time.
-const BURDEN: Duration = Duration::from_millis(200);
-const SHARE: u32 = 20;
+/// A backlog that takes longer than this to count, against all plans, is counted at most for a fiftieth
+/// of the time.
+const BURDEN: Duration = Duration::from_millis(20);
+const SHARE: u32 = 50;
 
 impl Surroundings {
     pub fn look(
         link: &mut Link,
         watch: &Watch,
+        plan: &Plan,
         now: Moment,
-        effort: Effort,
         before: &Surroundings,
     ) -> Result<Surroundings, PgError> {
         let mut around = before.clone();
-        if let Some(backlog) = &watch.board.backlog
-            && before.next.is_none_or(|next| next <= Instant::now())
-        {
+        if before.next.is_none_or(|next| next <= Instant::now()) {
             let started = Instant::now();
-            around.count_backlog(link, watch, backlog, now, effort)?;
+            around.backlog = plan.count(link, watch, now)?;
             let took = started.elapsed();
             around.next = (took > BURDEN).then(|| Instant::now() + took * SHARE);
         }
@@ -47,43 +44,6 @@ impl Surroundings {
             around.sessions = Some(count_sessions(link, watch, registry, now)?);
         }
         Ok(around)
-    }
-
-    /// All states in one pass over the table.
-    fn count_backlog(
-        &mut self,
-        link: &mut Link,
-        watch: &Watch,
-        backlog: &BoundBacklog,
-        now: Moment,
-        _effort: Effort,
-    ) -> Result<(), PgError> {
-        let mut columns = Vec::new();
-        for predicate in backlog.states.values() {
-            columns.push(format!("(SELECT count(*) FROM {} WHERE ({predicate}))::text", backlog.from));
-        }
-        let queued = backlog.states.get("queued");
-        let oldest = backlog.oldest.as_ref().filter(|oldest| oldest.bound_type.is_some());
-        if let (Some(queued), Some(oldest)) = (queued, oldest) {
-            columns.push(format!(
-                "(SELECT (min({}))::text FROM {} WHERE ({queued}))",
-                oldest.selected, backlog.from
-            ));
-        }
-        if columns.is_empty() {
-            return Ok(());
-        }
-        let rows = query(link, &watch.clock(now), &format!("SELECT {}", columns.join(", ")))?;
-        let Some(row) = rows.first() else { return Ok(()) };
-        self.backlog.clear();
-        for (at, state) in backlog.states.keys().enumerate() {
-            let count = number(row, at).int().unwrap_or(0).max(0).unsigned_abs();
-            self.backlog.insert(state.clone(), count);
-        }
-        self.oldest_queued = oldest.and_then(|oldest| {
-            oldest.unit.read(&time(row, backlog.states.len(), &oldest.cell.declared)).at()
-        });
-        Ok(())
     }
 }
 

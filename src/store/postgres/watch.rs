@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arms::{self, Arm};
+use super::backlog;
 use super::cell::{is_true, number, text};
 use super::error::PgError;
 use super::link::{Link, Row};
@@ -46,6 +47,7 @@ pub struct Watch {
     holder_is_indexed: bool,
     prober: Option<Prober>,
     found: Found,
+    backlog: backlog::Plan,
     surroundings: Surroundings,
 }
 
@@ -85,13 +87,15 @@ impl Watch {
             holder_is_indexed: false,
             prober,
             found: Found::default(),
+            backlog: backlog::Plan::default(),
             surroundings: Surroundings::default(),
             board,
         })
     }
 
     /// Learns what the indexes of its tables can answer.
-    pub fn plan(&mut self, link: &mut Link) -> Result<(), PgError> {
+    pub fn plan(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
+        self.backlog = backlog::Plan::make(link, self, now, effort)?;
         let column = self.board.holder.as_ref().and_then(|holder| holder.column.clone());
         if let Some(column) = column {
             let sql = "SELECT EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a
@@ -160,7 +164,7 @@ impl Watch {
         found.counts.healthy = found.counts.total.saturating_sub(worst.len() as u64);
         found.worst = self.with_tokens(link, now, keep_worst(worst, effort.rows))?;
         self.found = found;
-        self.surroundings = Surroundings::look(link, self, now, effort, &self.surroundings)?;
+        self.surroundings = Surroundings::look(link, self, &self.backlog, now, &self.surroundings)?;
         Ok(())
     }
 
@@ -178,14 +182,15 @@ impl Watch {
             counts: *counts,
             reasons: reasons.clone(),
             sessions: self.surroundings.sessions.clone(),
-            backlog: self.surroundings.backlog.clone(),
-            oldest_queued: self.surroundings.oldest_queued,
+            backlog: self.surroundings.backlog.states.clone(),
+            oldest_queued: self.surroundings.backlog.oldest_queued,
             worst: worst.clone(),
             gaps: Gaps {
                 more: *more,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
                 indexes: Vec::new(),
+                backlog: self.surroundings.backlog.more.clone(),
             },
         }
     }

@@ -37,7 +37,7 @@ impl Actor {
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
-        Ok(Batch { tried, held: Some(held), log: Some(log) })
+        Ok(Batch { tried, held: Some(held), log: Some(log), contended: false })
     }
 
     fn try_all(

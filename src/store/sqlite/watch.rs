@@ -166,6 +166,7 @@ impl Watch {
                 census: self.census.gap(),
                 reasons: self.census.reasons(),
                 indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
+                backlog: Vec::new(),
             },
         }
     }
@@ -194,6 +195,7 @@ impl Watch {
                 }),
                 reasons: if tally.cut { Reason::ALL.into() } else { Vec::new() },
                 indexes: Vec::new(),
+                backlog: Vec::new(),
             },
         }
     }

@@ -1,0 +1,142 @@
+//! The jobs that nobody holds, state by state: counted as far as that is cheap.
+//!
+//! A queue may hold millions, and only somebody who waits for it wants to know how many exactly: a
+//! state is counted up to a bound, by an index; beyond there are "more than". What no index answers is
+//! counted in one pass over a table that is not too large, and else not at all.
+
+use std::collections::BTreeMap;
+
+use super::cell::{number, time};
+use super::error::PgError;
+use super::link::{Link, Row};
+use super::watch::{Watch, query};
+use super::words::Words;
+use crate::domain::time::Moment;
+use crate::store::bound::BoundBacklog;
+use crate::store::options::Effort;
+
+/// How a backlog is counted.
+#[derive(Debug, Default, Clone)]
+pub struct Plan {
+    /// States that are counted up to `most`, each by itself.
+    bounded: Vec<String>,
+    /// States that are counted together, by reading the table.
+    scanned: Vec<String>,
+    has_oldest: bool,
+    most: usize,
+}
+
+/// A backlog, counted.
+#[derive(Debug, Default, Clone)]
+pub struct Backlog {
+    pub states: BTreeMap<String, u64>,
+    /// The states of which there are more.
+    pub more: Vec<String>,
+    pub oldest_queued: Option<Moment>,
+}
+
+/// One look counts no state further than this: some milliseconds' work.
+const MOST: usize = 100_000;
+
+impl Plan {
+    pub fn make(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> Result<Plan, PgError> {
+        let mut plan = Plan { most: effort.whole.min(MOST), ..Plan::default() };
+        let Some(backlog) = &watch.board.backlog else { return Ok(plan) };
+        let words = watch.clock(now);
+        // The planner's own measure: reading a page costs 1, a row of it a hundredth of that.
+        let cheap = 1_000.0 + plan.most as f64 / 5.0;
+        let rows = estimate(link, &words, &format!("SELECT FROM {}", backlog.from))?.rows;
+        let is_small = rows <= effort.whole as f64;
+        for (state, predicate) in &backlog.states {
+            if estimate(link, &words, &bounded(backlog, predicate, plan.most))?.cost <= cheap {
+                plan.bounded.push(state.clone());
+            } else if is_small {
+                plan.scanned.push(state.clone());
+            }
+        }
+        if let Some(sql) = oldest(backlog) {
+            plan.has_oldest = is_small || estimate(link, &words, &format!("SELECT {sql}"))?.cost <= cheap;
+        }
+        Ok(plan)
+    }
+
+    pub fn count(&self, link: &mut Link, watch: &Watch, now: Moment) -> Result<Backlog, PgError> {
+        let mut counted = Backlog::default();
+        let Some(backlog) = &watch.board.backlog else { return Ok(counted) };
+        let words = watch.clock(now);
+        let predicate = |state: &String| backlog.states.get(state).map_or("FALSE", String::as_str);
+        let mut columns: Vec<String> = self
+            .bounded
+            .iter()
+            .map(|state| format!("({})::text", bounded(backlog, predicate(state), self.most)))
+            .collect();
+        columns.extend(oldest(backlog).filter(|_| self.has_oldest));
+        if !columns.is_empty() {
+            let rows = query(link, &words, &format!("SELECT {}", columns.join(", ")))?;
+            for (at, state) in self.bounded.iter().enumerate() {
+                let count = count(&rows, at);
+                if count > self.most as u64 {
+                    counted.more.push(state.clone());
+                }
+                counted.states.insert(state.clone(), count.min(self.most as u64));
+            }
+            if let (true, Some(oldest), Some(row)) = (self.has_oldest, &backlog.oldest, rows.first()) {
+                let cell = time(row, self.bounded.len(), &oldest.cell.declared);
+                counted.oldest_queued = oldest.unit.read(&cell).at();
+            }
+        }
+        if !self.scanned.is_empty() {
+            let columns: Vec<String> = self
+                .scanned
+                .iter()
+                .map(|state| format!("(count(*) FILTER (WHERE ({})))::text", predicate(state)))
+                .collect();
+            let sql = format!("SELECT {} FROM {}", columns.join(", "), backlog.from);
+            let rows = query(link, &words, &sql)?;
+            for (at, state) in self.scanned.iter().enumerate() {
+                counted.states.insert(state.clone(), count(&rows, at));
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// How many jobs of a state there are, up to one more than `most`.
+fn bounded(backlog: &BoundBacklog, predicate: &str, most: usize) -> String {
+    let limit = most.saturating_add(1);
+    format!(
+        "SELECT count(*) FROM (SELECT FROM {} WHERE ({predicate}) LIMIT {limit}) AS counted",
+        backlog.from
+    )
+}
+
+/// Since when the first of the queue waits, as a column.
+fn oldest(backlog: &BoundBacklog) -> Option<String> {
+    let oldest = backlog.oldest.as_ref().filter(|oldest| oldest.bound_type.is_some())?;
+    let queued = backlog.states.get("queued")?;
+    Some(format!("(SELECT (min({}))::text FROM {} WHERE ({queued}))", oldest.selected, backlog.from))
+}
+
+fn count(rows: &[Row], at: usize) -> u64 {
+    rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0).unsigned_abs()
+}
+
+/// What the planner expects of a statement.
+struct Estimate {
+    cost: f64,
+    rows: f64,
+}
+
+fn estimate(link: &mut Link, words: &Words, sql: &str) -> Result<Estimate, PgError> {
+    let rows = query(link, words, &format!("EXPLAIN {sql}"))?;
+    let first = rows.first().and_then(|row| row.get(0)).unwrap_or_default();
+    // "... (cost=0.42..8.44 rows=1 width=0)"; what cannot be read is dear.
+    let figure = |after: &str| {
+        let rest = &first[first.rfind(after)? + after.len()..];
+        rest.split([' ', ')']).next()?.parse().ok()
+    };
+    Ok(Estimate {
+        cost: figure("..").unwrap_or(f64::INFINITY),
+        rows: figure("rows=").unwrap_or(f64::INFINITY),
+    })
+}

@@ -1,0 +1,64 @@
+//! How many claims one transaction takes: as many as keep a heartbeat of theirs waiting only shortly.
+
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stride {
+    pub claims: usize,
+    /// Somebody else works through the same claims: it pays to ask first which are left.
+    pub contended: bool,
+}
+
+const FEWEST: usize = 250;
+const MOST: usize = 1_000;
+/// A transaction should take no longer than this.
+const LONG: Duration = Duration::from_millis(30);
+/// How many strides ahead the claims that are left are looked for.
+const AHEAD: usize = 10;
+
+impl Default for Stride {
+    fn default() -> Stride {
+        Stride { claims: 500, contended: false }
+    }
+}
+
+impl Stride {
+    /// How far to look for claims that are left.
+    pub fn ahead(self) -> usize {
+        if self.contended { self.claims * AHEAD } else { self.claims }
+    }
+
+    /// The next one, after a transaction that took so long and found so many of its claims gone.
+    pub fn after(self, took: Duration, tried: usize, gone: usize) -> Stride {
+        let claims = match tried - gone {
+            // What was hardly begun tells nothing.
+            done if done < self.claims / 2 => self.claims,
+            _ if took > LONG => self.claims / 2,
+            _ if took < LONG / 3 => self.claims * 2,
+            _ => self.claims,
+        };
+        Stride { claims: claims.clamp(FEWEST, MOST), contended: gone > tried / 2 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_server_gets_shorter_transactions_and_a_fast_one_longer() {
+        let stride = Stride::default();
+        assert_eq!(stride.after(Duration::from_millis(100), 500, 0).claims, 250);
+        assert_eq!(stride.after(Duration::from_millis(5), 500, 0).claims, 1_000);
+        assert_eq!(stride.after(Duration::from_millis(20), 500, 0).claims, 500);
+        assert_eq!(stride.after(Duration::from_millis(1), 500, 400).claims, 500);
+    }
+
+    #[test]
+    fn who_finds_most_of_them_gone_looks_further_ahead() {
+        let stride = Stride::default().after(Duration::from_millis(1), 500, 400);
+        assert!(stride.contended);
+        assert_eq!(stride.ahead(), 5_000);
+        assert_eq!(stride.after(Duration::from_millis(20), 500, 3).ahead(), 500);
+    }
+}
