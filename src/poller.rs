@@ -67,6 +67,8 @@ pub struct Poller {
 pub const SMALL: usize = 500;
 /// So many events are kept for a screen that takes none in, the latest of them.
 const UNTAKEN: usize = 10_000;
+/// A source that owes an answer for longer is called silent.
+pub const SILENCE: Duration = Duration::from_secs(3);
 /// The minutes that the horizon looks ahead.
 pub const MINUTES: usize = 30;
 /// How often it is looked at anew, when something was written and when nothing was.
@@ -153,7 +155,7 @@ impl Work {
                     let polled = self.poll();
                     self.take_turn();
                     next = self.next_poll(started, &polled);
-                    self.hand_out(polled.map_err(|error| trouble(&error)));
+                    self.hand_out(polled.map_err(|error| trouble(&error)), started.elapsed());
                     self.polled.send_modify(|polls| *polls += 1);
                     if self.polled.is_closed() {
                         return;
@@ -179,11 +181,19 @@ impl Work {
     }
 
     /// Lays the answer out for whoever takes it, with the events of those that nobody took.
-    fn hand_out(&mut self, poll: Result<Poll, Trouble>) {
-        let events = match &poll {
-            Ok(poll) => self.reveal(&poll.snapshots),
-            Err(trouble) => self.onlooker.fail(trouble.why(), clock()).into_iter().collect(),
-        };
+    fn hand_out(&mut self, poll: Result<Poll, Trouble>, took: Duration) {
+        let mut events: Vec<Event> = Vec::new();
+        match &poll {
+            Ok(poll) => {
+                // The screen called it silent meanwhile.
+                if took > SILENCE {
+                    let why = format!("no answer for {} s", took.as_secs());
+                    events.extend(self.onlooker.fail(&why, clock()));
+                }
+                events.extend(self.reveal(&poll.snapshots));
+            }
+            Err(trouble) => events.extend(self.onlooker.fail(trouble.why(), clock())),
+        }
         if let Ok(mut latest) = self.latest.lock() {
             let mut all = latest.take().map(|answer| answer.events).unwrap_or_default();
             all.extend(events);

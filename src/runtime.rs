@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::domain::time::Span;
-use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, duration};
+use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, SILENCE, duration};
 use crate::store::clock;
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
@@ -356,9 +356,6 @@ fn notice_silence(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
         }
     });
 }
-
-/// A source that owes an answer for longer is called silent.
-const SILENCE: Duration = Duration::from_secs(3);
 
 /// Of several polls that nobody has looked at yet only the latest counts.
 fn forward(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
