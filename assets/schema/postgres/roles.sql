@@ -2,7 +2,8 @@
 -- made; runs in one transaction, by whoever owns the tables and may make roles. What is absent is
 -- skipped. Both roles cannot log in; give them to logins:
 --   GRANT claimtop_watcher TO alice;     -- looks: check, list, the dashboard read-only
---   GRANT claimtop_operator TO bob;      -- also acts: reclaim, release, extend, requeue, sweep
+--   GRANT claimtop_operator TO bob;      -- also acts: reclaim, release, extend, requeue, sweep, undo
+-- An undo by the operator leaves what was added to a log: nobody may take that away.
 --
 -- What every role of a database may do by PUBLIC's rights, these may do too: before PostgreSQL 15 that
 -- is making tables in the schema public (REVOKE CREATE ON SCHEMA public FROM PUBLIC).

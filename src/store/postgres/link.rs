@@ -53,6 +53,10 @@ pub enum Begin {
 /// a frozen watcher must hold up no worker and no vacuum.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// The same where only a picture of the data is held, which keeps nobody but the vacuum: ten thousand rows
+/// are judged between two statements.
+const IDLE_READING: Duration = Duration::from_secs(30);
+
 /// How long a request to cancel may take.
 const CANCELLING: Duration = Duration::from_secs(3);
 
@@ -115,6 +119,7 @@ impl Link {
                 return Err(PgError::server("25006", "this connection is for reading only"));
             }
         };
+        let idle = if begin == Begin::Reading { IDLE_READING } else { IDLE };
         let sql = format!(
             "BEGIN {mode}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
              SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL TimeZone = 'UTC'; \
@@ -122,7 +127,7 @@ impl Link {
              SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'",
             self.limits.statement.as_millis(),
             self.limits.lock.as_millis(),
-            IDLE.as_millis(),
+            idle.as_millis(),
         );
         self.transaction = Transaction::Open;
         self.batch(&sql)
