@@ -6,6 +6,7 @@ mod django;
 mod java;
 mod python;
 mod rails;
+mod servers;
 mod traps;
 mod workers;
 
@@ -24,12 +25,17 @@ struct Queue {
     profile: String,
 }
 
+/// Where `queues/NAME.toml` is.
+fn profile_path(name: &str) -> String {
+    let file = format!("{name}.toml");
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "it", "queues", &file].iter().collect();
+    path.to_string_lossy().into_owned()
+}
+
 impl Queue {
     /// The queue with the profile `queues/NAME.toml`.
     fn new(name: &str, schema: &str) -> Queue {
-        let file = format!("{name}.toml");
-        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "it", "queues", &file].iter().collect();
-        Queue { database: Database::new(schema), profile: path.to_string_lossy().into_owned() }
+        Queue { database: Database::new(schema), profile: profile_path(name) }
     }
 
     fn run(&self, sql: &str, values: impl rusqlite::Params) {

@@ -263,8 +263,10 @@ impl Reader {
     ) -> Result<T, PgError> {
         link.begin(Begin::Reading)?;
         let asked = clock();
+        // A standby that has replayed nothing yet cannot be newer than its own start.
         let rows = link.query(
-            "SELECT clock_timestamp()::text, pg_is_in_recovery()::text, pg_last_xact_replay_timestamp()::text",
+            "SELECT clock_timestamp()::text, pg_is_in_recovery()::text,
+             coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text",
             &[],
         )?;
         let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));

@@ -51,7 +51,7 @@ fn infinity_is_a_lease_without_end_and_a_claim_since_forever_is_overdue() {
 }
 
 /// A profile on tables whose every name needs quotes, in a schema that is on nobody's path.
-const ODD: &str = "title = 'Odd'\n[[claim]]\nname = 'job'\ntable = 'Work Shop.Jobs'\nheld = '\"State\" = ''on'''\n\
+const ODD: &str = "title = 'Odd'\n[[claim]]\nname = 'job'\ntable = 'Work Shop.Jobs'\nheld = \"c.\\\"State\\\" = 'on'\"\n\
     id = ['Tenant Id', 'No']\nholder = 'Who'\nclaimed_at = 'Since'\ntime = 'timestamptz'\n\
     deadline = { ttl = { x = '1m' }, otherwise = '5m' }\nkind = 'Kind'\n";
 

@@ -14,12 +14,12 @@ fn a_claim_that_was_renewed_after_the_replay_stopped_is_not_called_stale() {
     let primary = Server::start();
     primary.create_database("fleet", JOBS);
     let session = primary.connect("fleet");
+    let standby = primary.standby();
     // Five minutes are its time to live; it has two seconds left.
     session.run(
         "INSERT INTO executor_jobs (type, status, locked_by, locked_at)
          VALUES ('protect_document_v2', 'running', 'w1', clock_timestamp() - interval '4 minutes 58 seconds')",
     );
-    let standby = primary.standby();
     standby.catch_up_with(&primary);
     standby.pause_replay();
     session.run("UPDATE executor_jobs SET heartbeat_at = clock_timestamp()");

@@ -81,9 +81,12 @@ impl Case {
         let timeout =
             self.claim.get("timeout").map(|text| Span::parse(text).expect("a span").as_seconds_f64());
         let timeout = timeout.map_or("NULL".into(), |seconds| seconds.to_string());
-        place.run(&format!(
-            "INSERT INTO cases VALUES ('task-1', {kind}, 'w7', {claimed}, {beat}, {until}, {timeout})"
-        ));
+        // Two of them, so that a slice of one makes the board a large one.
+        for task in ["task-1", "task-2"] {
+            place.run(&format!(
+                "INSERT INTO cases VALUES ('{task}', {kind}, 'w7', {claimed}, {beat}, {until}, {timeout})"
+            ));
+        }
         if let Some(beat) = self.claim.get("session").filter(|beat| *beat != "missing") {
             place.run(&format!("INSERT INTO people VALUES ('w7', {})", time(engine, Some(beat))));
         }
@@ -106,7 +109,7 @@ fn every_case_of_the_verdict_table_holds_in_a_database(engine: Engine) {
     let mut tried = 0;
     for case in stored {
         case.write(&place);
-        for slice in [1_000, 0] {
+        for slice in [1_000, 1] {
             let mut reader = reader(&place, Profiles::Named(vec![case.profile(engine)]), slice);
             let mut found = Vec::new();
             let filter = Filter::default();
@@ -119,7 +122,7 @@ fn every_case_of_the_verdict_table_holds_in_a_database(engine: Engine) {
             let reasons: Vec<&str> = found[0].verdict.reasons.iter().map(|reason| reason.as_str()).collect();
             assert_eq!(reasons, case.reasons, "{}", case.name);
             assert_eq!(found[0].verdict.headline().as_str(), case.verdict, "{}", case.name);
-            if engine == Engine::Sqlite && slice == 0 {
+            if engine == Engine::Sqlite && slice == 1 {
                 continue;
             }
             let snapshot = reader.poll().expect("a poll").remove(0);
