@@ -38,7 +38,7 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
         match one(setup, word, &filter, &mut printer).await {
             Ok((true, None)) => {}
             Ok((true, Some(veiled))) => {
-                exit = exit.and(complain(&format!("{}: {veiled}", setup.label(word))))
+                exit = exit.and(complain(&format!("{}: {veiled}", setup.label(word))));
             }
             // Nobody reads any more.
             Ok((false, _)) => return exit,

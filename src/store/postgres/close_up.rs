@@ -430,7 +430,7 @@ fn traces_of(
     // A column that this version of the system lacks reads as NULL.
     let value = |sql: Option<&String>| match sql {
         Some(sql) if table.column(sql).is_some() => {
-            format!("c.{}", quoted(&table.column(sql).map_or(sql.as_str(), |column| &column.name).to_owned()))
+            format!("c.{}", quoted(table.column(sql).map_or(sql.as_str(), |column| &column.name)))
         }
         Some(sql) if !is_identifier(sql) => format!("({sql})"),
         _ => "NULL".into(),
