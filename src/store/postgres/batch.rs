@@ -5,18 +5,16 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use super::act::{OwnWords, guarded, id_type, shared_words, written};
+use super::act::{guarded, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
-use super::cell::sent;
 use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::watch::{Watch, query};
-use super::words::{Words, array};
+use super::many::{each, held, lock_sessions, name, with_keys};
+use super::watch::query;
 use crate::domain::recovery::{Outcome, permit};
-use crate::domain::time::TimeUnit;
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
@@ -364,132 +362,4 @@ fn refused(why: &str) -> Tried {
 /// Whether it was somebody else's doing that there is nothing left to do.
 fn is_gone(why: &str) -> bool {
     matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED)
-}
-
-/// A claim by the texts of its key.
-fn name(seen: &Seen) -> Vec<Option<String>> {
-    seen.judged.claim.key.0.iter().map(sent).collect()
-}
-
-/// Those of the claims that are held, by their names; `locking` is added to the statement.
-fn held(
-    link: &mut Link,
-    watch: &Watch,
-    turn: &Turn,
-    all: &[&Seen],
-    locking: &str,
-) -> Result<HashSet<Vec<Option<String>>>, PgError> {
-    let (condition, words) = with_keys(watch, all);
-    let mut naming = watch.clock(turn.now);
-    naming.extend(words);
-    let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})::text")).collect();
-    let sql = format!(
-        "SELECT {} FROM {} WHERE ({}){condition}{locking}",
-        ids.join(", "),
-        watch.board.from,
-        watch.board.is_held()
-    );
-    let rows = query(link, &naming, &sql)?;
-    Ok(rows.iter().map(|row| (0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect()).collect())
-}
-
-/// The sessions of the claims, locked, less those that somebody else holds.
-fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<HashSet<String>, PgError> {
-    let Some(registry) = &watch.board.registry else { return Ok(HashSet::new()) };
-    let holders: HashSet<&str> = all.iter().filter_map(|seen| seen.judged.claim.holder.as_deref()).collect();
-    let mut words = Words::default();
-    words.add("holders", "text[]", Some(array(holders.into_iter().map(Some))));
-    let sql = format!(
-        "SELECT ({id})::text FROM {} WHERE ({id}) = ANY ((:holders)::{}[]) ORDER BY 1 FOR SHARE SKIP LOCKED",
-        registry.from,
-        if registry.id.declared.is_empty() { "text" } else { &registry.id.declared },
-        id = registry.id.text
-    );
-    let rows = query(link, &words, &sql)?;
-    Ok(rows.iter().filter_map(|row| row.get(0)).map(str::to_owned).collect())
-}
-
-/// That a row is one of these claims.
-fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
-    let mut words = Words::default();
-    let (mut columns, mut arrays) = (Vec::new(), Vec::new());
-    for (at, kind) in watch.board.id_types.iter().enumerate() {
-        let values: Vec<Option<String>> =
-            all.iter().map(|seen| seen.judged.claim.key.0.get(at).and_then(sent)).collect();
-        words.add(&format!("keys{at}"), "text[]", Some(array(values.iter().map(Option::as_deref))));
-        columns.push(format!("claimtop_key.k{at}::{kind}"));
-        arrays.push(format!(":keys{at}"));
-    }
-    let names: Vec<String> = (0..columns.len()).map(|at| format!("k{at}")).collect();
-    let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})")).collect();
-    let condition = format!(
-        " AND ({}) IN (SELECT {} FROM unnest({}) AS claimtop_key({}))",
-        ids.join(", "),
-        columns.join(", "),
-        arrays.join(", "),
-        names.join(", ")
-    );
-    (condition, words)
-}
-
-/// A table of the claims with what is each one's own, and the words that refer to it.
-fn each(
-    watch: &Watch,
-    eligible: &[(usize, Seen)],
-    order: &Order<'_>,
-    turn: &Turn,
-    zone: &str,
-) -> (String, Words) {
-    let own: Vec<OwnWords> =
-        eligible.iter().map(|(_, seen)| OwnWords::new(watch, &seen.judged.claim, &seen.why, order)).collect();
-    let mut words = shared_words(watch, order, turn.now, zone);
-    let mut columns: Vec<(String, Vec<Option<String>>)> = Vec::new();
-    columns.push(("n".into(), (0..eligible.len()).map(|n| Some(n.to_string())).collect()));
-    columns.push(("version".into(), eligible.iter().map(|(_, seen)| seen.version.clone()).collect()));
-    for at in 0..watch.board.id.len() {
-        let key = eligible.iter().map(|(_, seen)| seen.judged.claim.key.0.get(at).and_then(sent));
-        columns.push((format!("key{at}"), key.collect()));
-    }
-    let number = |number: Option<i64>| number.map(|number| number.to_string());
-    columns.push(("why".into(), own.iter().map(|own| Some(own.why.clone())).collect()));
-    columns.push(("holder".into(), own.iter().map(|own| own.holder.clone()).collect()));
-    columns.push(("id".into(), own.iter().map(|own| own.id.clone()).collect()));
-    columns.push(("ttl_minutes".into(), own.iter().map(|own| number(own.ttl_minutes)).collect()));
-    columns.push(("max_attempts".into(), own.iter().map(|own| number(own.max_attempts)).collect()));
-    columns.push(("by".into(), own.iter().map(|own| Some(own.by.as_micros().to_string())).collect()));
-    words.add_sql("why", "claimtop_row.claimtop_why");
-    words.add_sql("holder", "claimtop_row.claimtop_holder");
-    words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
-    words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
-    words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
-    add_spans(&mut words, watch.board.unit);
-    let (mut names, mut arrays) = (Vec::new(), Vec::new());
-    for (name, values) in &columns {
-        let place = format!("claimtop_each_{name}");
-        words.add(&place, "text[]", Some(array(values.iter().map(Option::as_deref))));
-        arrays.push(format!(":{place}"));
-        // An expression of the profile's names columns of its own table: these must not be in their way.
-        names.push(format!("claimtop_{name}"));
-    }
-    (format!("unnest({}) AS claimtop_row({})", arrays.join(", "), names.join(", ")), words)
-}
-
-/// `:by` and `:until` out of the microseconds of each row.
-fn add_spans(words: &mut Words, unit: TimeUnit) {
-    let micros = "(claimtop_row.claimtop_by)::numeric";
-    if unit.is_number() {
-        let by = format!("({micros} * {} / 1000000)::bigint", unit.per_second());
-        words.add_sql("until", &format!("(:now + {by})"));
-        words.add_sql("by", &by);
-        return;
-    }
-    let by = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
-    words.add_sql(
-        "until",
-        &match unit {
-            TimeUnit::TextUtc => format!("to_char((:now)::timestamp + {by}, 'YYYY-MM-DD HH24:MI:SS')"),
-            _ => format!("(:now + {by})"),
-        },
-    );
-    words.add_sql("by", &by);
 }

@@ -1,0 +1,210 @@
+//! Lists of claims: the troubled ones, worst first, then the healthy ones page by page.
+
+use std::collections::HashSet;
+
+use super::cell::sent;
+use super::error::PgError;
+use super::link::Link;
+use super::reader::{Reader, Watched};
+use super::watch::{Watch, query};
+use super::words::Words;
+use crate::domain::close_up::Cursor;
+use crate::domain::snapshot::{Judged, Mark};
+use crate::domain::time::Moment;
+use crate::domain::value::{Key, Value};
+use crate::domain::verdict::Set;
+use crate::store::listed::{Listed, worse_first};
+use crate::store::{Filter, StoreError};
+
+/// Rows read in one transaction.
+const PAGE: usize = 2_000;
+
+impl Watch {
+    /// That a row has this key; its values go to `words`.
+    pub fn has_key(&self, key: &[Value], words: &mut Words) -> String {
+        let parts = self.board.id.iter().zip(&self.board.id_types).zip(key).enumerate();
+        let condition = parts.map(|(at, ((id, kind), value))| {
+            if *value == Value::Null {
+                return format!("({id}) IS NULL");
+            }
+            words.add(&format!("key{at}"), kind, sent(value));
+            format!("({id}) = :key{at}")
+        });
+        condition.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The claims that meet a condition, with their tokens.
+    pub fn claims(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        condition: &str,
+        mut words: Words,
+    ) -> Result<Vec<Judged>, PgError> {
+        words.extend(self.clock(now));
+        let sql = format!("{}{condition}", self.reader.select(true));
+        let rows = query(link, &words, &sql)?;
+        Ok(rows.iter().map(|row| self.reader.read(row, &self.board, now)).collect())
+    }
+
+    /// What pages are sorted by, and the types: the key, or the rows' places where it is not enough.
+    fn order(&self) -> (Vec<String>, Vec<&str>) {
+        if self.reader.is_ambiguous() {
+            return (vec!["(c.tableoid::text || c.ctid::text)".into()], vec!["text"]);
+        }
+        let ids = self.board.id.iter().map(|id| format!("({id})"));
+        (ids.collect(), self.board.id_types.iter().map(String::as_str).collect())
+    }
+
+    /// A page of claims in the order of their keys, one row longer than asked for if there are more.
+    pub fn page_of(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        from: &Cursor,
+        condition: &str,
+        mut words: Words,
+        rows: usize,
+    ) -> Result<Vec<Judged>, PgError> {
+        let (operator, mark, order) = match from {
+            Cursor::First => ("", None, "ASC"),
+            Cursor::From(mark) => (">=", Some(mark), "ASC"),
+            Cursor::After(mark) => (">", Some(mark), "ASC"),
+            Cursor::Before(mark) => ("<", Some(mark), "DESC"),
+            Cursor::Last => ("", None, "DESC"),
+        };
+        let (ids, kinds) = self.order();
+        let mut edge = String::new();
+        if let Some(Mark::Key(Key(values))) = mark {
+            // The row's place, where there is one, comes last.
+            let values = &values[values.len().saturating_sub(ids.len())..];
+            let places = values.iter().zip(kinds).enumerate().map(|(at, (value, kind))| {
+                words.add(&format!("edge{at}"), kind, sent(value));
+                format!(":edge{at}")
+            });
+            let places: Vec<String> = places.collect();
+            edge = format!(" AND ({}) {operator} ({})", ids.join(", "), places.join(", "));
+        }
+        let sorted: Vec<String> = ids.iter().map(|id| format!("{id} {order}")).collect();
+        let tail =
+            format!("{condition}{edge} ORDER BY {} LIMIT {}", sorted.join(", "), rows.saturating_add(1));
+        self.claims(link, now, &tail, words)
+    }
+
+    /// The claims of a filter's sets that are in trouble, worst first.
+    fn troubled(&self, link: &mut Link, now: Moment, filter: &Filter) -> Result<Vec<Judged>, PgError> {
+        if filter.sets == [Set::Healthy] {
+            return Ok(Vec::new());
+        }
+        let (narrowed, mut words) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+        let (condition, more) = self.trouble(now);
+        words.extend(more);
+        let mut claims = self.claims(link, now, &format!("{narrowed}{condition}"), words)?;
+        claims.retain(|judged| judged.verdict.headline() != Set::Healthy);
+        claims.sort_by(worse_first);
+        Ok(claims)
+    }
+
+    /// The database itself looks for a holder and a kind.
+    pub fn narrowed(&self, holder: Option<&str>, kind: Option<&str>) -> (String, Words) {
+        let (mut condition, mut words) = (String::new(), Words::default());
+        let holder_sql = self.board.holder.as_ref().map(|holder| &holder.text);
+        for (wanted, sql, name) in
+            [(holder, holder_sql, "wanted_holder"), (kind, self.board.kind.as_ref(), "wanted_kind")]
+        {
+            if let Some(wanted) = wanted {
+                let sql = sql.map_or("NULL", String::as_str);
+                condition += &format!(" AND ({sql})::text = :{name}");
+                words.add(name, "", Some(wanted.into()));
+            }
+        }
+        (condition, words)
+    }
+}
+
+impl Reader {
+    /// Hands the claims that `filter` takes to `each`, until that says `false`.
+    pub fn list(&mut self, filter: &Filter, mut each: impl FnMut(Listed) -> bool) -> Result<(), StoreError> {
+        let mut left = filter.limit.unwrap_or(usize::MAX);
+        for place in self.places(filter.board.as_deref()) {
+            let mut take = |watched: &Watched, judged: Judged, now: Moment| {
+                if left > 0 && filter.takes(&judged) {
+                    left -= 1;
+                    let board = &watched.boards[place.1].board;
+                    return each(Listed::new(&watched.name, &board.name, judged, &board.rules, now))
+                        && left > 0;
+                }
+                left > 0
+            };
+            if !self.list_board(place, filter, &mut take)? && left > 0 {
+                // Whoever listens has had enough.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The troubled ones, worst first, then the healthy ones page by page; whether `take` wants more.
+    fn list_board(
+        &mut self,
+        (profile, board): (usize, usize),
+        filter: &Filter,
+        take: &mut dyn FnMut(&Watched, Judged, Moment) -> bool,
+    ) -> Result<bool, StoreError> {
+        let (troubled, now) = self.reading("listing", |link, watched, now| {
+            Ok((watched[profile].boards[board].troubled(link, now, filter)?, now))
+        })?;
+        let mut shown: HashSet<String> = HashSet::new();
+        for judged in troubled {
+            shown.insert(name_of(&judged));
+            if !take(&self.watched[profile], judged, now) {
+                return Ok(false);
+            }
+        }
+        if !filter.sets.is_empty() && !filter.sets.contains(&Set::Healthy) {
+            return Ok(true);
+        }
+        let mut from = Cursor::First;
+        loop {
+            let (mut page, now) = self.reading("listing", |link, watched, now| {
+                let watch = &watched[profile].boards[board];
+                let (condition, words) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+                Ok((watch.page_of(link, now, &from, &condition, words, PAGE)?, now))
+            })?;
+            let more = page.len() > PAGE;
+            page.truncate(PAGE);
+            let next = page.last().and_then(|last| Some(Cursor::After(last.mark.clone()?)));
+            for judged in page {
+                let is_new = !shown.contains(&name_of(&judged));
+                if is_new && !take(&self.watched[profile], judged, now) {
+                    return Ok(false);
+                }
+            }
+            match next {
+                Some(next) if more && next != from => from = next,
+                _ => return Ok(true),
+            }
+        }
+    }
+
+    /// Every board that is meant, by number.
+    pub(super) fn places(&self, board: Option<&str>) -> Vec<(usize, usize)> {
+        let mut places = Vec::new();
+        for (profile, watched) in self.watched.iter().enumerate() {
+            for (number, watch) in watched.boards.iter().enumerate() {
+                if board.is_none_or(|board| board == watch.board.name) {
+                    places.push((profile, number));
+                }
+            }
+        }
+        places
+    }
+}
+
+/// Tells claims apart even where their keys do not.
+fn name_of(judged: &Judged) -> String {
+    match &judged.mark {
+        Some(Mark::Key(key)) => key.address(),
+        _ => judged.claim.key.address(),
+    }
+}
