@@ -23,7 +23,7 @@ use tempfile::TempDir;
 use crate::support::{command, json, lines};
 
 /// Generous: many tests share the machine.
-const DEADLINE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(240);
 
 /// Asks until there is an answer.
 #[track_caller]

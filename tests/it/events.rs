@@ -85,7 +85,7 @@ impl Scene {
     /// Waits until so many events were written since `from`; those.
     #[track_caller]
     fn wait(&self, from: usize, count: usize) -> Vec<Json> {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         loop {
             let events = self.events();
             if events.len() >= from + count {

@@ -22,7 +22,7 @@ use crate::support::command;
 use openmetrics::Exposition;
 
 /// Long enough for a busy machine; nothing waits for it that goes well.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A server, ended with the test.
 struct Server {

@@ -24,7 +24,7 @@ pub const PAGE_DOWN: &str = "\x1b[6~";
 pub const CTRL_C: &str = "\x03";
 
 /// Nothing takes this long unless it never happens.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(180);
 
 /// A program that is about to be started in a terminal.
 pub struct Start {

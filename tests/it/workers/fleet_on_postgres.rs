@@ -261,7 +261,7 @@ fn whoever_is_killed_every_task_is_done_once_or_dead_with_its_reason() {
             }
         });
         let (mut dice, mut kills) = (Dice(0x5eed), 0);
-        let until = Instant::now() + Duration::from_secs(150);
+        let until = Instant::now() + Duration::from_secs(300);
         while number(&database, UNSETTLED) > 0 && Instant::now() < until {
             // The last ones may end in peace: whoever is killed again and again gets nothing done.
             if kills < 60 {
