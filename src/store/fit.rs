@@ -40,7 +40,7 @@ impl Ground<'_> {
     pub fn fitting(&self, profiles: &Profiles) -> Result<Vec<BoundProfile>, StoreError> {
         let mut fitting = Vec::new();
         let mut misfits = Vec::new();
-        for profile in profiles.candidates(self.schema)? {
+        for profile in profiles.candidates(self.schema, self.engine)? {
             let name = profile.name.clone();
             match self.lay(profile)? {
                 Ok(bound) => fitting.push(bound),

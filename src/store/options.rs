@@ -2,7 +2,7 @@
 
 use super::schema::Schema;
 use super::{Prober, StoreError, postgres, sqlite};
-use crate::profile::format::Profile;
+use crate::profile::format::{Engine, Profile};
 use crate::profile::library::{Entry, Library};
 
 /// How to read one source.
@@ -72,7 +72,7 @@ pub enum Profiles {
 
 impl Profiles {
     /// The profiles to try on a database.
-    pub fn candidates(&self, schema: &Schema) -> Result<Vec<Profile>, StoreError> {
+    pub fn candidates(&self, schema: &Schema, engine: Engine) -> Result<Vec<Profile>, StoreError> {
         match self {
             Profiles::Named(profiles) => Ok(profiles.clone()),
             Profiles::Detect(library) => {
@@ -80,8 +80,12 @@ impl Profiles {
                 Ok(likely.map(Entry::profile).collect::<Result<_, _>>()?)
             }
             Profiles::Dead(living) => {
-                let living = living.candidates(schema)?;
-                Ok(living.into_iter().filter_map(Profile::of_the_dead).collect())
+                let mut dead = Vec::new();
+                for profile in living.candidates(schema, engine)? {
+                    // What the engine changes in a profile comes first: it is read out of the file anew.
+                    dead.extend(profile.on(engine)?.of_the_dead());
+                }
+                Ok(dead)
             }
         }
     }
