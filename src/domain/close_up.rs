@@ -1,7 +1,9 @@
 //! What a closer look at a source finds: a page of a board, one claim with all its columns, the
 //! kinds, the holders, the coming minutes.
 
-use super::claim::Worker;
+use std::collections::BTreeMap;
+
+use super::claim::{Claim, Worker};
 use super::snapshot::{Judged, Mark};
 use super::time::{Moment, Reading, Span};
 use super::value::Value;
@@ -15,6 +17,13 @@ pub enum Cursor {
     After(Mark),
     Before(Mark),
     Last,
+}
+
+impl Cursor {
+    /// Whether rows are read from their end.
+    pub fn is_backward(&self) -> bool {
+        matches!(self, Cursor::Before(_) | Cursor::Last)
+    }
 }
 
 /// Which page of which board.
@@ -37,6 +46,25 @@ pub struct Page {
     /// There are no rows before, or after, these.
     pub is_first: bool,
     pub is_last: bool,
+}
+
+impl Page {
+    /// What was read for a request, one row longer than asked for if there are more, in the order in which
+    /// it was read.
+    pub fn of(request: &PageRequest, mut claims: Vec<Judged>, now: Moment) -> Page {
+        let ended = claims.len() <= request.rows;
+        claims.truncate(request.rows);
+        let (is_first, is_last) = match request.from {
+            Cursor::First => (true, ended),
+            Cursor::From(_) | Cursor::After(_) => (false, ended),
+            Cursor::Before(_) => (ended, false),
+            Cursor::Last => (ended, true),
+        };
+        if request.from.is_backward() {
+            claims.reverse();
+        }
+        Page { claims, now, is_first, is_last }
+    }
 }
 
 /// Every claim of a board that is small enough to be read whole.
@@ -126,4 +154,34 @@ pub struct Holder {
     /// How many claims it holds, on all boards that share its registry.
     pub claims: u64,
     pub now: Moment,
+}
+
+/// The holders that claims name, where no registry does.
+#[derive(Debug, Default)]
+pub struct NamedHolders(BTreeMap<String, Holder>);
+
+impl NamedHolders {
+    /// Counts a claim of a table for whoever holds it.
+    pub fn add(&mut self, table: &str, claim: &Claim, now: Moment) {
+        let Some(name) = claim.holder.clone() else { return };
+        let holder = self.0.entry(name.clone()).or_insert_with(|| Holder {
+            profile: String::new(),
+            listed_in: table.into(),
+            id: Value::Text(name),
+            beat_at: Reading::Absent,
+            started_at: Reading::Absent,
+            is_stale: false,
+            worker: claim.worker.clone(),
+            claims: 0,
+            now,
+        });
+        holder.claims += 1;
+        if let Some(sign) = claim.sign_of_life().max(holder.beat_at.at()) {
+            holder.beat_at = Reading::At(sign);
+        }
+    }
+
+    pub fn all(self) -> Vec<Holder> {
+        self.0.into_values().collect()
+    }
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::domain::claim::Session;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
-use crate::domain::time::TimeUnit;
+use crate::domain::time::{Moment, TimeUnit};
+use crate::domain::verdict::gives_up;
 use crate::profile::format::Profile;
 
 /// A profile that fits a database.
@@ -70,6 +72,12 @@ impl BoundBoard {
     /// `FROM` with the registry if that is `needed`, here or by the claim's own values.
     pub fn joined_if(&self, needed: bool) -> String {
         if needed || self.looks_at_session { self.joined() } else { self.from.clone() }
+    }
+
+    /// Whether the system has given a session up.
+    pub fn gives_up_on(&self, session: &Session, now: Moment) -> bool {
+        let limit = self.rules.thresholds.orphan_after;
+        gives_up(session, limit).is_some_and(|at| at < self.rules.session_now(now))
     }
 
     /// `FROM` with the registry, where there is one.

@@ -43,8 +43,6 @@ pub enum StoreError {
     NoBoard { path: PathBuf, wanted: String, boards: String },
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    #[error("{source_name}: PostgreSQL sources are not supported by this version; SQLite files are")]
-    NoPostgres { source_name: String },
     #[error("{source_name}: {why}")]
     BadTarget { source_name: String, why: String },
     #[error("{source_name}: {said}, in: {doing}")]

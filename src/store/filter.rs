@@ -1,5 +1,6 @@
 //! Which claims a listing shows.
 
+use super::StoreError;
 use crate::domain::snapshot::Judged;
 use crate::domain::verdict::Set;
 
@@ -23,5 +24,15 @@ impl Filter {
         (self.sets.is_empty() || self.sets.iter().any(|set| judged.verdict.is_in(*set)))
             && self.holder.as_ref().is_none_or(|wanted| claim.holder.as_ref() == Some(wanted))
             && self.kind.as_ref().is_none_or(|wanted| claim.kind.as_ref() == Some(wanted))
+    }
+}
+
+/// An error that names the boards of a source, unless `wanted` is one of them.
+pub fn expect_board(source: &str, boards: &[&str], wanted: Option<&str>) -> Result<(), StoreError> {
+    match wanted {
+        Some(wanted) if !boards.contains(&wanted) => {
+            Err(StoreError::NoBoard { path: source.into(), wanted: wanted.into(), boards: boards.join(", ") })
+        }
+        _ => Ok(()),
     }
 }

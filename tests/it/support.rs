@@ -1,10 +1,7 @@
 //! What the tests share: databases in temporary folders and on servers, and the program itself.
 
 pub mod engine;
-// Complete before its first users: each of them needs another part.
-#[allow(dead_code)]
 pub mod postgres;
-#[allow(dead_code)]
 pub mod server;
 
 use rusqlite::{Connection, Params};

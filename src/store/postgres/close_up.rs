@@ -7,7 +7,7 @@ use super::reader::{Reader, Watched};
 use super::schema::quoted;
 use super::watch::{Watch, query};
 use super::words::Words;
-use crate::domain::close_up::{Cursor, Examined, Page, PageRequest, Whole};
+use crate::domain::close_up::{Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::Mark;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
@@ -22,19 +22,8 @@ impl Reader {
                 return Ok(Page { claims: Vec::new(), now, is_first: true, is_last: true });
             };
             let (condition, words) = watch.narrowed(request.holder.as_deref(), request.kind.as_deref());
-            let mut claims = watch.page_of(link, now, &request.from, &condition, words, request.rows)?;
-            let ended = claims.len() <= request.rows;
-            claims.truncate(request.rows);
-            let (is_first, is_last) = match request.from {
-                Cursor::First => (true, ended),
-                Cursor::From(_) | Cursor::After(_) => (false, ended),
-                Cursor::Before(_) => (ended, false),
-                Cursor::Last => (ended, true),
-            };
-            if matches!(request.from, Cursor::Before(_) | Cursor::Last) {
-                claims.reverse();
-            }
-            Ok(Page { claims, now, is_first, is_last })
+            let claims = watch.page_of(link, now, &request.from, &condition, words, request.rows)?;
+            Ok(Page::of(request, claims, now))
         })
     }
 

@@ -10,10 +10,9 @@ use super::rows::{read_session, session_columns};
 use super::watch::{MOST, Watch, query};
 use super::words::Words;
 use crate::domain::claim::{Session, Worker};
-use crate::domain::close_up::Holder;
-use crate::domain::time::{Moment, Reading};
+use crate::domain::close_up::{Holder, NamedHolders};
+use crate::domain::time::Moment;
 use crate::domain::value::Value;
-use crate::domain::verdict::gives_up;
 use crate::store::StoreError;
 use crate::store::bound::{BoundBoard, BoundRegistry};
 
@@ -39,11 +38,6 @@ pub fn columns(board: &BoundBoard, registry: &BoundRegistry) -> String {
 pub fn read(row: &super::link::Row, registry: &BoundRegistry) -> (Value, Session, Worker) {
     let id = cell(row, 0, &registry.id.declared);
     (id, read_session(row, 1, registry), Worker::new(number(row, 4), text(row, 5)))
-}
-
-pub fn is_stale(board: &BoundBoard, session: &Session, now: Moment) -> bool {
-    let limit = board.rules.thresholds.orphan_after;
-    gives_up(session, limit).is_some_and(|at| at < board.rules.session_now(now))
 }
 
 /// How many claims each holder has on a board.
@@ -117,7 +111,7 @@ fn registered(
         profile: String::new(),
         listed_in: registry.table.clone(),
         claims: id.text().and_then(|id| held.get(&id).copied()).unwrap_or(0),
-        is_stale: is_stale(&watch.board, &session, now),
+        is_stale: watch.board.gives_up_on(&session, now),
         beat_at: session.beat_at,
         started_at: session.started_at,
         id,
@@ -128,26 +122,10 @@ fn registered(
 }
 
 fn named_by_claims(link: &mut Link, watch: &Watch, now: Moment) -> Result<Vec<Holder>, PgError> {
-    let mut holders: BTreeMap<String, Holder> = BTreeMap::new();
+    let mut holders = NamedHolders::default();
     let sql = format!("{} LIMIT {MOST}", watch.reader.select(false));
     for row in query(link, &watch.clock(now), &sql)? {
-        let claim = watch.reader.read(&row, &watch.board, now).claim;
-        let Some(name) = claim.holder.clone() else { continue };
-        let holder = holders.entry(name.clone()).or_insert_with(|| Holder {
-            profile: String::new(),
-            listed_in: watch.board.table.clone(),
-            id: Value::Text(name),
-            beat_at: Reading::Absent,
-            started_at: Reading::Absent,
-            is_stale: false,
-            worker: claim.worker.clone(),
-            claims: 0,
-            now,
-        });
-        holder.claims += 1;
-        if let Some(sign) = claim.sign_of_life().max(holder.beat_at.at()) {
-            holder.beat_at = Reading::At(sign);
-        }
+        holders.add(&watch.board.table, &watch.reader.read(&row, &watch.board, now).claim, now);
     }
-    Ok(holders.into_values().collect())
+    Ok(holders.all())
 }

@@ -17,6 +17,7 @@ use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
+use crate::store::filter::expect_board;
 use crate::store::fit::{Fit, Ground};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
@@ -161,14 +162,7 @@ impl Reader {
     pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
         let boards = self.watched.iter().flat_map(|watched| &watched.boards);
         let boards: Vec<&str> = boards.map(|watch| watch.board.name.as_str()).collect();
-        match wanted {
-            Some(wanted) if !boards.contains(&wanted) => Err(StoreError::NoBoard {
-                path: self.options.target.label().into(),
-                wanted: wanted.into(),
-                boards: boards.join(", "),
-            }),
-            _ => Ok(()),
-        }
+        expect_board(self.options.target.label(), &boards, wanted)
     }
 
     /// Connects, if there is no connection, and lays the profiles onto the tables.

@@ -239,7 +239,7 @@ fn registered(
         prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
     }
     let boards = sharing(watched, registry);
-    let is_stale = boards.iter().all(|watch| holders::is_stale(&watch.board, &session, now));
+    let is_stale = boards.iter().all(|watch| watch.board.gives_up_on(&session, now));
     let ends = end_of(&watched[place.profile], watch).map_or(Ends::Undescribed, |_| Ends::Described);
     Ok(Some(Registered {
         place,

@@ -1,36 +1,32 @@
 //! One board under watch: its troubled claims from poll to poll.
 
-use std::collections::{BTreeMap, HashSet};
+mod gather;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::arms::{self, Arm};
 use super::backlog;
-use super::cell::{is_true, number, text};
+use super::cell::{is_true, number};
 use super::error::PgError;
 use super::link::{Link, Row};
 use super::rows::RowReader;
 use super::surroundings::Surroundings;
 use super::words::{Words, array};
-use crate::domain::claim::Process;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reason, Set, judge};
+use crate::domain::verdict::{Reason, Set};
 use crate::store::Prober;
 use crate::store::bound::BoundBoard;
 use crate::store::listed::{Tally, worse_first};
 use crate::store::options::Effort;
 use crate::store::schema::{Schema, Table};
+use gather::{Burden, Claims};
 
 /// Claims that one arm may bring in; more are only said to be there.
 pub const MOST: usize = 20_000;
-/// An arm that takes longer than this is a burden, and asked at most for this share of the time.
-const BURDEN: Duration = Duration::from_millis(200);
-const SHARE: u32 = 20;
 /// Claims are counted up to this many slices of the effort; beyond there are "more than".
 const COUNTED_SLICES: usize = 50;
-/// Holders that one poll looks up by hopping through the index.
-const HOLDERS: usize = 20_000;
 
 /// A board and what is known of it.
 #[derive(Debug)]
@@ -49,14 +45,6 @@ pub struct Watch {
     found: Found,
     backlog: backlog::Plan,
     surroundings: Surroundings,
-}
-
-/// An arm that no index answers.
-#[derive(Debug)]
-struct Burden {
-    claims: Vec<Judged>,
-    at: Moment,
-    next: Instant,
 }
 
 /// What a poll found.
@@ -212,161 +200,6 @@ impl Watch {
         Ok((count.min(most as u64), count > most as u64))
     }
 
-    /// Reads the claims that meet a condition; whether there are more than may be read.
-    fn gather(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        condition: &str,
-        words: Words,
-        claims: &mut Claims,
-    ) -> Result<bool, PgError> {
-        self.gather_up_to(MOST, link, now, condition, words, claims)
-    }
-
-    fn gather_up_to(
-        &self,
-        most: usize,
-        link: &mut Link,
-        now: Moment,
-        condition: &str,
-        mut words: Words,
-        claims: &mut Claims,
-    ) -> Result<bool, PgError> {
-        words.extend(self.clock(now));
-        let sql = format!("{}{condition} LIMIT {}", self.reader.select(false), limit(most));
-        let rows = query(link, &words, &sql)?;
-        let mut own = Claims::default();
-        for row in rows.iter().take(most) {
-            own.add(self.reader.place(row), self.reader.read(row, &self.board, now));
-        }
-        claims.join(own);
-        Ok(rows.len() > most)
-    }
-
-    /// Each arm by itself, so that each can use its own index; what no index answers is asked less often.
-    fn gather_by_arms(
-        &mut self,
-        link: &mut Link,
-        now: Moment,
-        found: &mut Found,
-        claims: &mut Claims,
-    ) -> Result<(), PgError> {
-        let mut burdens = std::mem::take(&mut self.burdens);
-        let arms = self.arms.as_deref().unwrap_or_default();
-        let mut asked = HashSet::new();
-        for (number, arm) in arms.iter().enumerate() {
-            if burdens.get(&number).is_some_and(|burden| Instant::now() < burden.next) {
-                continue;
-            }
-            let started = Instant::now();
-            let mut own = Claims::default();
-            let words = arms::words(std::slice::from_ref(arm), &self.zone, now);
-            found.more |= match self.bad_holders(link, now, arm, &words)? {
-                Some(holders) => self.gather_of(link, now, &holders, &mut own)?,
-                None => self.gather(link, now, &format!(" AND ({})", arm.sql), words, &mut own)?,
-            };
-            let took = started.elapsed();
-            burdens.remove(&number);
-            if took > BURDEN {
-                let next = Instant::now() + took * SHARE;
-                burdens.insert(number, Burden { claims: own.all.clone(), at: now, next });
-            }
-            claims.join(own);
-            asked.insert(number);
-        }
-        // What was just read says it better than what is remembered.
-        for burden in burdens.iter().filter(|(number, _)| !asked.contains(number)).map(|(_, burden)| burden) {
-            found.since = Some(found.since.map_or(burden.at, |since| since.min(burden.at)));
-            let mut remembered = Claims::default();
-            for known in &burden.claims {
-                let mut judged = known.clone();
-                judged.verdict = judge(&judged.claim, &self.board.rules, now);
-                remembered.all.push(judged);
-                remembered.places.push(None);
-            }
-            claims.join(remembered);
-        }
-        self.burdens = burdens;
-        Ok(())
-    }
-
-    /// The holders whose own row is in trouble or missing, found by hopping through the index on the
-    /// claims' holders; nothing, if that is no way.
-    fn bad_holders(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        arm: &Arm,
-        words: &Words,
-    ) -> Result<Option<Vec<Option<String>>>, PgError> {
-        let (true, true, Some(holder), Some(registry)) =
-            (arm.needs_session, self.holder_is_indexed, &self.board.holder, &self.board.registry)
-        else {
-            return Ok(None);
-        };
-        if self.board.looks_at_session {
-            return Ok(None);
-        }
-        let (from, held, h) = (&self.board.from, self.board.is_held(), &holder.text);
-        let sql = format!(
-            "WITH RECURSIVE hops AS (
-               (SELECT {h} AS holder, 1 AS n FROM {from} WHERE ({held}) AND {h} IS NOT NULL ORDER BY {h} LIMIT 1)
-               UNION ALL
-               SELECT (SELECT {h} FROM {from} WHERE ({held}) AND {h} > hops.holder ORDER BY {h} LIMIT 1), hops.n + 1
-               FROM hops WHERE hops.holder IS NOT NULL AND hops.n <= {HOLDERS})
-             SELECT hops.holder::text, (hops.n > {HOLDERS})::text FROM hops
-             LEFT JOIN {} ON {} = hops.holder WHERE hops.holder IS NOT NULL AND ({} OR hops.n > {HOLDERS})",
-            registry.from, registry.id.text, arm.sql
-        );
-        let mut all = self.clock(now);
-        all.extend(words.clone());
-        let rows = query(link, &all, &sql)?;
-        if rows.iter().any(|row| is_true(row, 1)) {
-            // As many holders as claims: then the join is the shorter way.
-            return Ok(None);
-        }
-        Ok(Some(rows.iter().map(|row| text(row, 0)).collect()))
-    }
-
-    /// The claims of some holders, and those of nobody.
-    fn gather_of(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        holders: &[Option<String>],
-        claims: &mut Claims,
-    ) -> Result<bool, PgError> {
-        let Some(holder) = &self.board.holder else { return Ok(false) };
-        let mut words = Words::default();
-        words.add("holders", "text[]", Some(array(holders.iter().map(Option::as_deref))));
-        let h = &holder.text;
-        let kind = if holder.declared.is_empty() { "text" } else { &holder.declared };
-        let more =
-            self.gather(link, now, &format!(" AND {h} = ANY ((:holders)::{kind}[])"), words, claims)?;
-        Ok(self.gather(link, now, &format!(" AND {h} IS NULL"), Words::default(), claims)? || more)
-    }
-
-    /// The claims about which the kernel knows more than the tables.
-    fn ask_the_kernel(&self, link: &mut Link, now: Moment, claims: &mut Claims) -> Result<(), PgError> {
-        let (Some(prober), Some(pid)) = (&self.prober, &self.board.pid) else { return Ok(()) };
-        let Some(registry) = &self.board.registry else {
-            let condition = format!(" AND ({pid}) IS NOT NULL");
-            return self.gather(link, now, &condition, Words::default(), claims).map(|_| ());
-        };
-        let mut dead = Vec::new();
-        for (id, session, mut worker) in super::holders::sessions(link, self, registry)? {
-            prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
-            if worker.process == Process::Dead {
-                dead.push(id.text());
-            }
-        }
-        if dead.is_empty() {
-            return Ok(());
-        }
-        self.gather_of(link, now, &dead, claims).map(|_| ())
-    }
-
     /// The same claims with what stands for their state.
     fn with_tokens(
         &self,
@@ -426,41 +259,6 @@ pub fn query(link: &mut Link, words: &Words, sql: &str) -> Result<Vec<Row>, PgEr
 /// One more than this, to see whether there are more.
 fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1)
-}
-
-/// Claims, each once.
-#[derive(Debug, Default)]
-struct Claims {
-    all: Vec<Judged>,
-    places: Vec<Option<String>>,
-}
-
-impl Claims {
-    /// Adds a row of a statement that brings each only once.
-    fn add(&mut self, place: Option<&str>, judged: Judged) {
-        self.all.push(judged);
-        self.places.push(place.map(str::to_owned));
-    }
-
-    /// Adds what another statement found. Rows are told apart by their places, and where one has none
-    /// by their keys.
-    fn join(&mut self, other: Claims) {
-        if self.all.is_empty() {
-            *self = other;
-            return;
-        }
-        let places: HashSet<String> = self.places.iter().flatten().cloned().collect();
-        let keys: HashSet<String> = self.all.iter().map(|judged| judged.claim.key.address()).collect();
-        for (judged, place) in other.all.into_iter().zip(other.places) {
-            let is_known = match &place {
-                Some(place) => places.contains(place),
-                None => keys.contains(&judged.claim.key.address()),
-            };
-            if !is_known {
-                self.add(place.as_deref(), judged);
-            }
-        }
-    }
 }
 
 /// The worst `rows` of each set.

@@ -129,18 +129,7 @@ fn page(
     while let Some(row) = found.next()? {
         claims.push(watch.reader.read(row, board, now, true));
     }
-    let ended = claims.len() <= request.rows;
-    claims.truncate(request.rows);
-    let (is_first, is_last) = match request.from {
-        Cursor::First => (true, ended),
-        Cursor::From(_) | Cursor::After(_) => (false, ended),
-        Cursor::Before(_) => (ended, false),
-        Cursor::Last => (ended, true),
-    };
-    if order == "DESC" {
-        claims.reverse();
-    }
-    Ok(Page { claims, now, is_first, is_last })
+    Ok(Page::of(request, claims, now))
 }
 
 /// A board without rowids has no order to page by: its beginning is all there is to see.

@@ -2,7 +2,6 @@
 //! processes, if somebody asks.
 
 use rusqlite::{Connection, Row};
-use std::collections::BTreeMap;
 
 use super::cell::{cell, to_sql};
 use super::reader::Reader;
@@ -10,10 +9,9 @@ use super::run::{count, now_value, select};
 use super::stream::stream;
 use super::watch::Watch;
 use crate::domain::claim::{Process, Session, Worker};
-use crate::domain::close_up::Holder;
+use crate::domain::close_up::{Holder, NamedHolders};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
-use crate::domain::verdict::gives_up;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::{Prober, StoreError};
 
@@ -61,11 +59,6 @@ fn sessions(
     Ok(all)
 }
 
-pub fn is_stale(board: &BoundBoard, session: &Session, now: Moment) -> bool {
-    let limit = board.rules.thresholds.orphan_after;
-    gives_up(session, limit).is_some_and(|at| at < board.rules.session_now(now))
-}
-
 /// The claims whose verdict the kernel can change: those of dead processes, and of processes that
 /// live although their session is silent.
 pub fn claims_in_question(
@@ -95,7 +88,7 @@ pub fn claims_in_question(
         let matters = match worker.process {
             Process::Dead => true,
             // Kinds may be given up at other times than the board's; each row is judged anyway.
-            Process::Alive => !board.rules.kinds.is_empty() || is_stale(board, &session, now),
+            Process::Alive => !board.rules.kinds.is_empty() || board.gives_up_on(&session, now),
             Process::Unknown => false,
         };
         if matters {
@@ -163,7 +156,7 @@ fn registered(
             profile: String::new(),
             listed_in: registry.table.clone(),
             claims: held_by(connection, boards, registry, &id, now)?,
-            is_stale: is_stale(board, &session, now),
+            is_stale: board.gives_up_on(&session, now),
             beat_at: session.beat_at,
             started_at: session.started_at,
             id,
@@ -200,26 +193,10 @@ pub fn held_by(
 }
 
 fn named_by_claims(connection: &Connection, watch: &Watch, now: Moment) -> rusqlite::Result<Vec<Holder>> {
-    let mut holders: BTreeMap<String, Holder> = BTreeMap::new();
+    let mut holders = NamedHolders::default();
     stream(connection, &watch.board, &watch.reader, now, false, |judged| {
-        let claim = judged.claim;
-        let Some(name) = claim.holder.clone() else { return true };
-        let holder = holders.entry(name.clone()).or_insert_with(|| Holder {
-            profile: String::new(),
-            listed_in: watch.board.table.clone(),
-            id: Value::Text(name),
-            beat_at: Reading::Absent,
-            started_at: Reading::Absent,
-            is_stale: false,
-            worker: claim.worker.clone(),
-            claims: 0,
-            now,
-        });
-        holder.claims += 1;
-        if let Some(sign) = claim.sign_of_life().max(holder.beat_at.at()) {
-            holder.beat_at = Reading::At(sign);
-        }
+        holders.add(&watch.board.table, &judged.claim, now);
         true
     })?;
-    Ok(holders.into_values().collect())
+    Ok(holders.all())
 }

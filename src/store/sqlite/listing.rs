@@ -13,6 +13,7 @@ use super::watch::Watch;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
+use crate::store::filter::expect_board;
 use crate::store::listed::{Listed, worse_first};
 use crate::store::options::Effort;
 use crate::store::seen;
@@ -77,20 +78,9 @@ impl Reader {
 
     /// An error that names the boards there are, unless `wanted` is one of them.
     pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
-        let boards: Vec<&str> = self
-            .watched
-            .iter()
-            .flat_map(|watched| &watched.boards)
-            .map(|watch| watch.board.name.as_str())
-            .collect();
-        match wanted {
-            Some(wanted) if !boards.contains(&wanted) => Err(StoreError::NoBoard {
-                path: self.options.path.clone(),
-                wanted: wanted.into(),
-                boards: boards.join(", "),
-            }),
-            _ => Ok(()),
-        }
+        let boards = self.watched.iter().flat_map(|watched| &watched.boards);
+        let boards: Vec<&str> = boards.map(|watch| watch.board.name.as_str()).collect();
+        expect_board(&self.options.path.display().to_string(), &boards, wanted)
     }
 
     fn list_board(

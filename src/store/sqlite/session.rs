@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::act::{Statements, guarded};
 use super::actor::Actor;
 use super::cell::cell;
-use super::holders::{held_by, is_stale, read_session, session_columns};
+use super::holders::{held_by, read_session, session_columns};
 use super::image::InFile;
 use super::run::{bind_known, now_value, select, time_in};
 use crate::domain::claim::Worker;
@@ -130,7 +130,7 @@ impl Actor {
             if let Some(prober) = &self.reader.options.prober {
                 prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
             }
-            let is_stale = self.sharing(registry).iter().all(|board| is_stale(board, &session, now));
+            let is_stale = self.sharing(registry).iter().all(|board| board.gives_up_on(&session, now));
             let ends = if self.end_of(place).is_some() { Ends::Described } else { Ends::Undescribed };
             let id = cell(row, 0);
             let profile = self.reader.watched[place.profile].name.clone();

@@ -65,11 +65,6 @@ impl PgDatabase {
         Session::open(self.server.clone().dbname(&self.name))
     }
 
-    /// A session on this database of another role, which may log in.
-    pub fn connect_as(&self, user: &str) -> Session {
-        Session::open(self.server.clone().dbname(&self.name).user(user))
-    }
-
     /// claimtop with these arguments, then this database's address.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(arguments);

@@ -74,11 +74,6 @@ impl Server {
         self.folder.path()
     }
 
-    /// What the server wrote about itself.
-    pub fn log(&self) -> String {
-        fs::read_to_string(self.folder().join("log")).unwrap_or_default()
-    }
-
     /// The address by way of the socket.
     pub fn url(&self, database: &str) -> String {
         url(&Host::Unix(self.folder().into()), self.port, USER, database)
