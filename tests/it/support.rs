@@ -1,6 +1,7 @@
 //! What the tests share: databases in temporary folders and on servers, and the program itself.
 
 pub mod engine;
+pub mod figures;
 pub mod postgres;
 pub mod server;
 
