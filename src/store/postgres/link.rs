@@ -158,6 +158,23 @@ impl Link {
         Ok(rows.into_iter().map(Row::new).collect())
     }
 
+    /// The same, after statements without values that go along in the same round trip.
+    pub fn query_after(
+        &mut self,
+        first: &str,
+        sql: &str,
+        values: &[Option<&str>],
+    ) -> Result<Vec<Row>, PgError> {
+        let (first, sql, values) = (first.to_owned(), sql.to_owned(), owned(values));
+        let rows = self.ask(|client| async move {
+            let typed = typed(&values);
+            let (before, rows) =
+                tokio::join!(biased; client.batch_execute(&first), client.query_typed(&sql, &typed));
+            before.and(rows)
+        })?;
+        Ok(rows.into_iter().map(Row::new).collect())
+    }
+
     /// The number of rows that a statement touched.
     pub fn execute(&mut self, sql: &str, values: &[Option<&str>]) -> Result<u64, PgError> {
         let (sql, values) = (sql.to_owned(), owned(values));
