@@ -140,7 +140,11 @@ impl Desk {
         let acted = actor.act(seen, &order, &mut |pending| {
             let intent = by.sign(scribe.intent(&order, pending));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
-        })?;
+        });
+        let acted = match acted {
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said)),
+            other => other?,
+        };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
         let unwritten = trail.append(&[by.sign(scribe.outcome(actor, seen, &order, &acted))]).err();
         let mut report = self.report(seen, &id, action, acted);

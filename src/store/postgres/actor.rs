@@ -130,6 +130,10 @@ impl Actor {
 
     pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
         let options = &self.reader.options;
+        if error.is_of_a_row() {
+            let source_name = options.target.label().to_owned();
+            return StoreError::RowRefused { source_name, said: error.to_string(), doing: doing.into() };
+        }
         match error.code() {
             Some(code) if code == "25006" || (code == "0A000" && doing == "beginning") => {
                 StoreError::ReadOnly {

@@ -1,10 +1,13 @@
 //! Many acts in one short transaction: rows that others hold are passed over, the rest is changed by one
 //! statement that carries what was seen of each.
 
+mod apart;
+
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
+use self::apart::Changed;
 use super::act::{guarded, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
@@ -13,7 +16,6 @@ use super::image;
 use super::link::Link;
 use super::look;
 use super::many::{each, held, lock_sessions, name};
-use super::watch::query;
 use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -119,7 +121,7 @@ impl Actor {
                 Look::Over(tried) => Some(tried),
             });
         }
-        let mut changed = self.change_all(turn, &eligible, &act, order)?;
+        let mut changed = self.change_apart(turn, &eligible, &act, order)?;
         let mut eligible = eligible.into_iter();
         let (profile, board) = self.names(first);
         let table = self.watch(first).map(|watch| watch.table.name.clone()).unwrap_or_default();
@@ -132,9 +134,16 @@ impl Actor {
                 continue;
             }
             let Some((at, fresh)) = eligible.next() else { continue };
-            let Some((key, after)) = changed.remove(&at) else {
-                tried.push(moved(AT_THE_LAST_MOMENT));
-                continue;
+            let (key, after) = match changed.remove(&at) {
+                Some(Changed::To(key, after)) => (key, after),
+                Some(Changed::Not(over)) => {
+                    tried.push(over);
+                    continue;
+                }
+                None => {
+                    tried.push(moved(AT_THE_LAST_MOMENT));
+                    continue;
+                }
             };
             let pending = Pending {
                 profile: &profile,
@@ -217,7 +226,7 @@ impl Actor {
         eligible: &[(usize, Seen)],
         act: &Act,
         order: &Order<'_>,
-    ) -> Result<BTreeMap<usize, (RowAt, Option<Image>)>, StoreError> {
+    ) -> Result<BTreeMap<usize, Changed>, PgError> {
         let mut left = BTreeMap::new();
         let Some((_, first)) = eligible.first() else { return Ok(left) };
         let zone = self.zone().to_owned();
@@ -238,8 +247,8 @@ impl Actor {
             Err(_) => return Ok(left),
         };
         let table = watch.table.clone();
-        let rows = self.run(|link| query(link, &words, &sql));
-        let rows = rows.map_err(|error| self.sentence(&error, "acting"))?;
+        let put = words.put_into(&sql);
+        let rows = self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?;
         let width = table.written().count();
         for row in &rows {
             let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
@@ -247,10 +256,8 @@ impl Actor {
             let after = (!act.delete).then(|| image::read(&table, row, 0));
             let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
             // Two rows for one claim: neither may be.
-            if left.insert(*at, (key, after)).is_some() {
-                let why = "an id is not the name of one row alone; nothing was changed";
-                let source_name = self.reader.options.target.label().to_owned();
-                return Err(StoreError::Server { source_name, said: why.into(), doing: "acting".into() });
+            if left.insert(*at, Changed::To(key, after)).is_some() {
+                return Err(PgError::server("21000", "an id is not the name of one row alone"));
             }
         }
         Ok(left)
@@ -282,23 +289,6 @@ impl Actor {
             tried.push(Tried::of(acted));
         }
         Ok(tried)
-    }
-
-    /// Does one act so that it can be taken back without the others.
-    pub(super) fn apart(
-        &mut self,
-        act: impl FnOnce(&mut Actor) -> Result<Acted, StoreError>,
-    ) -> Result<Acted, StoreError> {
-        let said = |actor: &Actor, error: PgError| actor.sentence(&error, "keeping acts apart");
-        self.run(|link| link.batch("SAVEPOINT claimtop_row")).map_err(|error| said(self, error))?;
-        let acted = act(self)?;
-        let ending = if acted.outcome == Outcome::Applied {
-            "RELEASE claimtop_row"
-        } else {
-            "ROLLBACK TO claimtop_row; RELEASE claimtop_row"
-        };
-        self.run(|link| link.batch(ending)).map_err(|error| said(self, error))?;
-        Ok(acted)
     }
 
     fn commit_all(

@@ -119,14 +119,9 @@ impl Link {
 
     /// Begins, and has the first question of the transaction answered in the same round trip.
     pub fn begin_asking(&mut self, begin: Begin, sql: &str) -> Result<Vec<Row>, PgError> {
-        let (opening, sql) = (self.opening(begin)?, sql.to_owned());
+        let opening = self.opening(begin)?;
         self.transaction = Transaction::Open;
-        let rows = self.ask(|client| async move {
-            let (begun, rows) =
-                tokio::join!(biased; client.batch_execute(&opening), client.query_typed(&sql, &[]));
-            begun.and(rows)
-        })?;
-        Ok(rows.into_iter().map(Row::new).collect())
+        self.query_after(&opening, sql, &[])
     }
 
     /// The statements that a transaction begins with.
@@ -172,6 +167,23 @@ impl Link {
     pub fn query(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, PgError> {
         let (sql, values) = (sql.to_owned(), owned(values));
         let rows = self.ask(|client| async move { client.query_typed(&sql, &typed(&values)).await })?;
+        Ok(rows.into_iter().map(Row::new).collect())
+    }
+
+    /// The same, after statements without values that go along in the same round trip.
+    pub fn query_after(
+        &mut self,
+        first: &str,
+        sql: &str,
+        values: &[Option<&str>],
+    ) -> Result<Vec<Row>, PgError> {
+        let (first, sql, values) = (first.to_owned(), sql.to_owned(), owned(values));
+        let rows = self.ask(|client| async move {
+            let typed = typed(&values);
+            let (before, rows) =
+                tokio::join!(biased; client.batch_execute(&first), client.query_typed(&sql, &typed));
+            before.and(rows)
+        })?;
         Ok(rows.into_iter().map(Row::new).collect())
     }
 

@@ -118,8 +118,11 @@ impl Actor {
             if !tried.is_empty() && Instant::now() >= until {
                 break;
             }
-            let done = self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen))?;
-            let Some(after) = done else { break };
+            let after = match self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen)) {
+                Ok(Some(after)) => after,
+                Ok(None) | Err(StoreError::RowRefused { .. }) => break,
+                Err(error) => return Err(error),
+            };
             let at = RowAt::Rowid(seen.place.rowid);
             let pending = Pending {
                 seen,
