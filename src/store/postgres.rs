@@ -17,6 +17,7 @@ pub mod error;
 mod history;
 mod holders;
 mod image;
+mod indexes;
 mod kinds;
 pub mod link;
 mod listing;
