@@ -39,6 +39,15 @@ pub struct Change {
 }
 
 impl Change {
+    /// That rows of a table changed too, and nobody can tell which: an undo leaves them.
+    pub fn untold(table: &str) -> Change {
+        Change { table: table.into(), at: RowAt::Key(Image(Vec::new())), before: None, after: None }
+    }
+
+    pub fn is_untold(&self) -> bool {
+        self.before.is_none() && self.after.is_none()
+    }
+
     pub fn json(&self, side: Side) -> Json {
         let image = match side {
             Side::Before => &self.before,

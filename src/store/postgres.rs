@@ -30,9 +30,11 @@ mod session;
 mod stride;
 mod surroundings;
 pub mod target;
+mod ties;
 pub mod tls;
 mod touched;
 mod undo;
+mod wake;
 mod watch;
 mod words;
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::apart::Changed;
-use super::act::{guarded, written};
+use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
 use super::error::PgError;
@@ -23,7 +23,7 @@ use crate::store::act::{
     AT_THE_LAST_MOMENT, Acted, Batch, Collect, Flush, NO_LONGER_CLAIMED, Note, Order, Pending,
     TABLES_CHANGED, Tried, numbered,
 };
-use crate::store::image::{Change, Image, RowAt, row_json};
+use crate::store::image::{Change, Image, RowAt, Side, row_json};
 use crate::store::seen::Seen;
 
 impl Actor {
@@ -134,8 +134,8 @@ impl Actor {
                 continue;
             }
             let Some((at, fresh)) = eligible.next() else { continue };
-            let (key, after) = match changed.remove(&at) {
-                Some(Changed::To(key, after)) => (key, after),
+            let (key, after, followed) = match changed.remove(&at) {
+                Some(Changed::To { key, after, followed }) => (key, after, followed),
                 Some(Changed::Not(over)) => {
                     tried.push(over);
                     continue;
@@ -149,8 +149,8 @@ impl Actor {
                 profile: &profile,
                 board: &board,
                 address: self.address(&fresh),
-                before: Json::Array(vec![row_json(&table, &key, Some(fresh.row.json()))]),
-                after: Json::Array(vec![row_json(&table, &key, after.as_ref().map(Image::json))]),
+                before: with(row_json(&table, &key, Some(fresh.row.json())), &followed, Side::Before),
+                after: with(row_json(&table, &key, after.as_ref().map(Image::json)), &followed, Side::After),
                 db_at: turn.now,
                 transaction: Some(turn.transaction.clone()),
                 seen: &fresh,
@@ -256,18 +256,33 @@ impl Actor {
             Err(_) => return Ok(left),
         };
         let table = watch.table.clone();
+        let mut wake = None;
         let put = words.put_into(&sql);
-        let rows = self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?;
+        let lot = lot(act);
+        let rows = if self.reader.ties.reach_beyond(&table.name, &lot) {
+            self.run(|link| link.batch(apart::BEFORE_ROWS))?;
+            let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
+            wake = self.wake_of(&table, lot, &before)?;
+            self.run(|link| link.query(&put.sql, &put.values()))?
+        } else {
+            self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?
+        };
         let width = table.written().count();
+        let mut afters = BTreeMap::new();
         for row in &rows {
             let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
-            let Some((at, fresh)) = eligible.get(number) else { continue };
             let after = (!act.delete).then(|| image::read(&table, row, 0));
-            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
             // Two rows for one claim: neither may be.
-            if left.insert(*at, Changed::To(key, after)).is_some() {
+            if afters.insert(number, after).is_some() {
                 return Err(PgError::server("21000", "an id is not the name of one row alone"));
             }
+        }
+        let mut followed = self.after_wake(wake, &mut afters)?;
+        for (number, after) in afters {
+            let Some((at, fresh)) = eligible.get(number) else { continue };
+            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
+            let followed = followed.remove(&number).unwrap_or_default();
+            left.insert(*at, Changed::To { key, after, followed });
         }
         Ok(left)
     }
@@ -320,7 +335,7 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => tried,
             Err(error) => {
-                // All of them share one fate; the transaction tells it.
+                // All of them share one lot; the transaction tells it.
                 let first = numbered(order.action_id, 1);
                 let done = tried.iter().find(|acted| acted.outcome == Outcome::Applied);
                 let changes = done.and_then(|acted| Change::from_json(&acted.before, &acted.after));
@@ -333,6 +348,11 @@ impl Actor {
             }
         }
     }
+}
+
+/// The row of a claim and those that followed it.
+fn with(row: Json, followed: &[Change], side: Side) -> Json {
+    Json::Array(std::iter::once(row).chain(followed.iter().map(|change| change.json(side))).collect())
 }
 
 /// What a second look came to.
