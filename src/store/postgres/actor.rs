@@ -114,10 +114,8 @@ impl Actor {
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
             self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
         }
-        let begun = self.run(|link| {
-            link.begin(Begin::Acting)?;
-            link.query("SELECT clock_timestamp()::text, pg_current_xact_id()::text", &[])
-        });
+        let ask = "SELECT clock_timestamp()::text, pg_current_xact_id()::text";
+        let begun = self.run(|link| link.begin_asking(Begin::Acting, ask));
         let rows = begun.map_err(|error| self.sentence(&error, "beginning"))?;
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);

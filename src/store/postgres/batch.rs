@@ -4,7 +4,7 @@
 mod apart;
 
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::apart::Changed;
@@ -15,7 +15,7 @@ use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::many::{each, held, lock_sessions, name, with_keys};
+use super::many::{each, held, lock_sessions, name};
 use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -75,7 +75,7 @@ impl Actor {
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
             return Ok((all, vec![true; all.len()]));
         };
-        let held = held(link, watch, turn, all, "")
+        let held = held(link, watch, turn, all)
             .map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))?;
         let mut left = Vec::new();
         let mut count = 0;
@@ -189,26 +189,17 @@ impl Actor {
         let wanted: Vec<&Seen> =
             all.iter().zip(left).filter(|(_, is_left)| **is_left).map(|(seen, _)| *seen).collect();
         let sessions = lock_sessions(link, watch, &wanted).map_err(said)?;
-        // Only the names of the rows: the look itself comes after, so that it sees what came before.
-        let locked = held(link, watch, turn, &wanted, " FOR UPDATE OF c SKIP LOCKED").map_err(said)?;
-        let (ours, others): (Vec<&Seen>, Vec<&Seen>) =
-            wanted.into_iter().partition(|seen| locked.contains(&name(seen)));
+        let mut fresh = look::lock_and_look(link, watch, &wanted, turn.now).map_err(said)?;
+        let address = |seen: &Seen| seen.judged.claim.key.address();
+        let others: Vec<&Seen> =
+            wanted.into_iter().filter(|seen| !fresh.contains_key(&address(seen))).collect();
         let still_held = if others.is_empty() {
             HashSet::new()
         } else {
-            held(link, watch, turn, &others, "").map_err(said)?
+            held(link, watch, turn, &others).map_err(said)?
         };
-        let (condition, words) = with_keys(watch, &ours);
-        let found = if ours.is_empty() {
-            Vec::new()
-        } else {
-            look::look_again(link, watch, all[0].place, &condition, words, turn.now).map_err(said)?
-        };
-        let mut fresh: HashMap<String, Seen> =
-            found.into_iter().map(|seen| (seen.judged.claim.key.address(), seen)).collect();
         let look = |seen: &&Seen| {
-            let key = &seen.judged.claim.key;
-            let Some(fresh) = fresh.remove(&key.address()) else {
+            let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
                 return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
             };

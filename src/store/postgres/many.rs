@@ -18,20 +18,19 @@ pub fn name(seen: &Seen) -> Vec<Option<String>> {
     seen.judged.claim.key.0.iter().map(sent).collect()
 }
 
-/// Those of the claims that are held, by their names; `locking` is added to the statement.
+/// Those of the claims that are held, by their names.
 pub fn held(
     link: &mut Link,
     watch: &Watch,
     turn: &Turn,
     all: &[&Seen],
-    locking: &str,
 ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
     let (condition, words) = with_keys(watch, all);
     let mut naming = watch.clock(turn.now);
     naming.extend(words);
     let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})::text")).collect();
     let sql = format!(
-        "SELECT {} FROM {} WHERE ({}){condition}{locking}",
+        "SELECT {} FROM {} WHERE ({}){condition}",
         ids.join(", "),
         watch.board.from,
         watch.board.is_held()

@@ -161,7 +161,7 @@ fn a_reader_that_went_over_to_a_new_file_keeps_its_lock_beside_it() {
     poll(&mut reader);
     database.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("a checkpoint");
     // The application stops; from here on the reader is alone.
-    database.connection = Connection::open_in_memory().expect("another database");
+    *database.connection = Connection::open_in_memory().expect("another database");
     if locks_on_index(&database) == 0 {
         // A kernel that does not tell.
         return;
