@@ -326,7 +326,7 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => tried,
             Err(error) => {
-                // All of them share one lot; the transaction tells it.
+                // All of them share one fate; the transaction tells it.
                 let first = numbered(order.action_id, 1);
                 let done = tried.iter().find(|acted| acted.outcome == Outcome::Applied);
                 let changes = done.and_then(|acted| Change::from_json(&acted.before, &acted.after));

@@ -67,23 +67,20 @@ impl Actor {
             return Ok(Err(what_moved(moved)));
         }
         // What nobody can tell is left, and said again.
-        let (untold, told): (Vec<&Change>, Vec<&Change>) =
-            changes.iter().rev().partition(|change| change.is_untold());
+        let (untold, mut left): (Vec<&Change>, Vec<&Change>) =
+            changes.iter().partition(|change| change.is_untold());
+        left.reverse();
         let mut undone = Vec::new();
-        let mut left = told;
         while !left.is_empty() {
             let mut refused = Vec::new();
             for &change in &left {
                 match self.put_back(change, now) {
-                    Ok(Back::As(after)) => undone.push(Change {
-                        table: change.table.clone(),
-                        at: change.at.clone(),
-                        before: change.after.clone(),
-                        after,
-                    }),
+                    Ok(Back::As(after)) => undone.push(self.turned(change, after)),
                     Ok(Back::Left) => {}
                     // A foreign key or a trigger has put it back already.
-                    Ok(Back::Moved) if changes.len() > 1 && self.is(change, Side::Before)? => {}
+                    Ok(Back::Moved) if changes.len() > 1 && self.is(change, Side::Before)? => {
+                        undone.push(self.turned(change, change.before.clone()));
+                    }
                     Ok(Back::Moved) => return Ok(Err(what_moved(change))),
                     // A constraint, or a trigger that forbids it.
                     Err(PgError::Server { code, .. }) if code.starts_with("23") || code == "P0001" => {
@@ -106,12 +103,26 @@ impl Actor {
         Ok(Ok(undone))
     }
 
-    /// The first row that is not what the act left behind.
+    /// The change that takes another back, of which this is left.
+    fn turned(&self, change: &Change, after: Option<Image>) -> Change {
+        let at = after.as_ref().map(|after| key_of(&self.reader.schema, change, after));
+        let at = at.unwrap_or_else(|| change.at.clone());
+        Change { table: change.table.clone(), at, before: change.after.clone(), after }
+    }
+
+    /// A row that is not what the act left behind.
     fn moved_among<'a>(&mut self, changes: &'a [Change]) -> Result<Option<&'a Change>, PgError> {
-        for change in changes.iter().filter(|change| !change.is_untold()) {
+        let mut compared: Vec<(&str, &RowAt)> = Vec::new();
+        for change in changes.iter().rev() {
             // Where nothing tells rows apart, only the attempt shows.
             let is_told_apart = matches!(&change.at, RowAt::Key(key) if !key.0.is_empty());
-            if is_told_apart && !self.is(change, Side::After)? {
+            let row = (change.table.as_str(), &change.at);
+            // Of a row that changed twice, the last change is what was left behind.
+            if !is_told_apart || compared.contains(&row) {
+                continue;
+            }
+            compared.push(row);
+            if !self.is(change, Side::After)? {
                 return Ok(Some(change));
             }
         }

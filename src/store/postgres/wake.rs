@@ -116,6 +116,7 @@ impl Wake {
         while let Some(wave) = waves.pop() {
             for (by, lot) in ties.following(&wave.table.name, &wave.lot) {
                 match wake.taken_along(link, schema, &wave, by, lot, &mut known)? {
+                    Some(next) if next.rows.is_empty() => {}
                     Some(next) => waves.push(next),
                     None => drop(wake.untold.insert(by.from.clone())),
                 }

@@ -142,12 +142,7 @@ impl Seen {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn wait_for(
-        &self,
-        what: &str,
-        is_gone: impl Fn() -> bool,
-        is_so: impl Fn(&Screen) -> bool,
-    ) -> String {
+    fn wait_for(&self, what: &str, is_gone: impl Fn() -> bool, is_so: impl Fn(&Screen) -> bool) -> String {
         let deadline = Instant::now() + DEADLINE;
         let mut state = self.state();
         loop {

@@ -50,7 +50,8 @@ fn reclaim_all(who: &Operator, source: &str, heard: &Heard) {
 fn breaks(server: &Server, proxy: &Proxy, number: u64, spectator: &Spectator<'_>) {
     let broken = Instant::now();
     let until_it_is_noticed = (number / 4).is_multiple_of(2);
-    let fault = ["a fall", "ended sessions", "a freeze", "a cut"][usize::try_from(number % 4).expect("small")];
+    let fault =
+        ["a fall", "ended sessions", "a freeze", "a cut"][usize::try_from(number % 4).expect("small")];
     match fault {
         "a fall" if until_it_is_noticed => {
             server.fall();

@@ -50,7 +50,11 @@ pub struct Times {
 impl Times {
     /// Says it beside what is wanted; a busy machine may miss that, and no test fails by it.
     pub fn tell(self, faults: u64) {
-        let told = [("a key's answer", self.keys, 100), ("the banner", self.banners, 5_000), ("the link back", self.returns, 5_000)];
+        let told = [
+            ("a key's answer", self.keys, 100),
+            ("the banner", self.banners, 5_000),
+            ("the link back", self.returns, 5_000),
+        ];
         for (what, times, aim) in told {
             let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
             figures::times(&format!("dashboard, {faults} faults, {what}"), times, Duration::from_millis(aim));
@@ -78,7 +82,13 @@ impl<'a> Spectator<'a> {
         pty.press("1", "Horizon");
         pty.keys("lll");
         pty.wait("▸");
-        Spectator { times, glance: pty.glance(), pty: Mutex::new(pty), unclear: Mutex::new(4), _folder: folder }
+        Spectator {
+            times,
+            glance: pty.glance(),
+            pty: Mutex::new(pty),
+            unclear: Mutex::new(4),
+            _folder: folder,
+        }
     }
 
     /// Types until all is over.

@@ -13,7 +13,8 @@ pub fn tell(line: &str) {
     if let Some(path) = std::env::var_os(FILE) {
         let file = OpenOptions::new().create(true).append(true).open(path);
         // One write, so that the lines of several tests do not mix.
-        file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).expect("the file of figures");
+        file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()))
+            .expect("the file of figures");
     }
 }
 
