@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::apart::Changed;
-use super::act::{guarded, written};
+use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
 use super::error::PgError;
@@ -133,8 +133,8 @@ impl Actor {
                 continue;
             }
             let Some((at, mut fresh)) = eligible.next() else { continue };
-            let (key, after) = match changed.remove(&at) {
-                Some(Changed::To(key, after)) => (key, after),
+            let (key, after, followed) = match changed.remove(&at) {
+                Some(Changed::To { key, after, followed }) => (key, after, followed),
                 Some(Changed::Not(over)) => {
                     tried.push(over);
                     continue;
@@ -145,7 +145,8 @@ impl Actor {
                 }
             };
             let before = Some(std::mem::replace(&mut fresh.row, Image(Vec::new())));
-            let changes = vec![Change { table: table.clone(), at: key, before, after }];
+            let mut changes = vec![Change { table: table.clone(), at: key, before, after }];
+            changes.extend(followed);
             let pending = Pending {
                 profile: &profile,
                 board: &board,
@@ -248,18 +249,33 @@ impl Actor {
             Err(_) => return Ok(left),
         };
         let table = watch.table.clone();
+        let mut wake = None;
         let put = words.put_into(&sql);
-        let rows = self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?;
+        let lot = lot(act);
+        let rows = if self.reader.ties.reach_beyond(&table.name, &lot) {
+            self.run(|link| link.batch(apart::BEFORE_ROWS))?;
+            let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
+            wake = self.wake_of(&table, lot, &before)?;
+            self.run(|link| link.query(&put.sql, &put.values()))?
+        } else {
+            self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?
+        };
         let width = table.written().count();
+        let mut afters = BTreeMap::new();
         for row in &rows {
             let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
-            let Some((at, fresh)) = eligible.get(number) else { continue };
             let after = (!act.delete).then(|| image::read(&table, row, 0));
-            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
             // Two rows for one claim: neither may be.
-            if left.insert(*at, Changed::To(key, after)).is_some() {
+            if afters.insert(number, after).is_some() {
                 return Err(PgError::server("21000", "an id is not the name of one row alone"));
             }
+        }
+        let mut followed = self.after_wake(wake, &mut afters)?;
+        for (number, after) in afters {
+            let Some((at, fresh)) = eligible.get(number) else { continue };
+            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
+            let followed = followed.remove(&number).unwrap_or_default();
+            left.insert(*at, Changed::To { key, after, followed });
         }
         Ok(left)
     }

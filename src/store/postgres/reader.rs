@@ -12,6 +12,7 @@ use super::error::PgError;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema;
 use super::target::Target;
+use super::ties::Ties;
 use super::watch::Watch;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
@@ -58,6 +59,7 @@ pub struct Reader {
     link: Option<Link>,
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
+    pub(super) ties: Ties,
     fitted: Instant,
     fingerprint: String,
     sky: Sky,
@@ -107,6 +109,7 @@ impl Reader {
             link: None,
             watched: Vec::new(),
             schema: Schema::default(),
+            ties: Ties::default(),
             fitted: Instant::now(),
             fingerprint: String::new(),
             sky: Sky::default(),
@@ -181,7 +184,7 @@ impl Reader {
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
-        let schema = schema::read(link).map_err(said)?;
+        let (schema, ties) = schema::read(link).map_err(said)?;
         let dialect = Postgres::new(link, &self.options.zone);
         let ground = Ground {
             dialect: &dialect,
@@ -213,6 +216,7 @@ impl Reader {
         link.rollback().map_err(said)?;
         self.watched = all;
         self.schema = schema;
+        self.ties = ties;
         self.sky.veiled = veiled;
         self.fingerprint = fingerprint;
         self.fitted = Instant::now();
@@ -354,7 +358,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     let mut link = Link::open(&options.target, Purpose::Polls, options.limits())?;
     let said = |error: PgError| options.sentence(&error, "reading the tables");
     link.begin(Begin::Reading).map_err(said)?;
-    let schema = schema::read(&mut link).map_err(said)?;
+    let (schema, _) = schema::read(&mut link).map_err(said)?;
     let dialect = Postgres::new(&mut link, &options.zone);
     let ground = Ground {
         dialect: &dialect,
