@@ -23,25 +23,27 @@ use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::time::Moment;
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::sqlite::Options;
 use claimtop::store::{Acted, Actor, Change, Effort, Order, Profiles, Seen, Side};
-use rusqlite::Connection;
+use claimtop::store::{Options, Prober, postgres, sqlite};
 use rusqlite::types::Value;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::{Database, NOW};
+use crate::support::{Database, NOW, dump};
 
 /// A database on which writes do not wait for the disk.
 fn fast(schema: &str) -> Database {
     let database = Database::new("");
-    database.connection.pragma_update(None, "synchronous", "OFF").expect("no waiting");
-    database.connection.execute_batch(schema).expect(schema);
+    if database.server().is_none() {
+        database.connection.pragma_update(None, "synchronous", "OFF").expect("no waiting");
+    }
+    database.batch(schema);
     database
 }
 
-fn options(path: &Path, profiles: Profiles) -> Options {
-    Options {
+/// A file, at [`NOW`].
+fn in_file(path: &Path, profiles: Profiles) -> sqlite::Options {
+    sqlite::Options {
         path: path.into(),
         profiles,
         operator: Config::default().operator(None),
@@ -53,15 +55,40 @@ fn options(path: &Path, profiles: Profiles) -> Options {
     }
 }
 
+/// A database on either engine, at [`NOW`].
+fn options(database: &Database, profiles: Profiles) -> Options {
+    probing(database, profiles, None)
+}
+
+/// The same, with somebody who asks the kernel.
+fn probing(database: &Database, profiles: Profiles, prober: Option<Prober>) -> Options {
+    if database.server().is_none() {
+        return sqlite::Options { prober, ..in_file(&database.path(), profiles) }.into();
+    }
+    let alike = in_file(Path::new(""), profiles);
+    postgres::Options {
+        target: postgres::Target::parse(&database.source(), None).expect("a target"),
+        profiles: alike.profiles,
+        operator: alike.operator,
+        effort: alike.effort,
+        busy_timeout: alike.busy_timeout,
+        poll_timeout: alike.poll_timeout,
+        frozen_at: alike.frozen_at,
+        prober,
+        zone: "UTC".into(),
+    }
+    .into()
+}
+
 /// By the built-in profiles, at [`NOW`].
 fn actor(database: &Database) -> Actor {
-    Actor::open(options(&database.path(), Profiles::Detect(Library::built_in()))).expect("an actor")
+    Actor::open(options(database, Profiles::Detect(Library::built_in()))).expect("an actor")
 }
 
 /// By a profile of the test's own, at [`NOW`].
 fn actor_by(database: &Database, profile: &str) -> Actor {
     let profile = Profile::parse("own", profile).expect(profile);
-    Actor::open(options(&database.path(), Profiles::Named(vec![profile]))).expect("an actor")
+    Actor::open(options(database, Profiles::Named(vec![profile]))).expect("an actor")
 }
 
 /// The one claim with this id.
@@ -109,32 +136,13 @@ fn is_refused(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Refused(_))
 }
 
-/// Every cell of every table: type and bytes. Only numbers that SQLite hands out stay handed out.
-fn dump(connection: &Connection) -> Vec<String> {
-    let mut names = connection
-        .prepare_cached(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
-        )
-        .expect("the tables");
-    let names: Vec<String> =
-        names.query_map([], |row| row.get(0)).expect("names").map(|name| name.expect("a name")).collect();
-    let mut all = Vec::new();
-    for name in names {
-        let sql = format!("SELECT rowid, * FROM \"{name}\" ORDER BY rowid");
-        let mut statement = connection.prepare_cached(&sql).expect(&sql);
-        let width = statement.column_count();
-        let mut rows = statement.query([]).expect(&sql);
-        while let Some(row) = rows.next().expect(&sql) {
-            let cells: Vec<String> =
-                (0..width).map(|at| format!("{:?}", row.get_ref(at).expect("a cell"))).collect();
-            all.push(format!("{name}: {}", cells.join(", ")));
-        }
-    }
-    all
-}
-
-/// The first row that a query answers.
+/// The first row that a query answers. What a server writes like a number is one.
 fn row(database: &Database, sql: &str) -> Vec<Value> {
+    if database.server().is_some() {
+        let number_or_text = |text: String| text.parse().map_or(Value::Text(text), Value::Integer);
+        let cells = database.rows(sql).remove(0).into_iter();
+        return cells.map(|cell| cell.map_or(Value::Null, number_or_text)).collect();
+    }
     let mut statement = database.connection.prepare(sql).expect(sql);
     let width = statement.column_count();
     statement.query_row([], |row| (0..width).map(|at| row.get(at)).collect()).expect(sql)

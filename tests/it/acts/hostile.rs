@@ -4,7 +4,7 @@ use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::profile::format::Profile;
 use claimtop::store::{Actor, Order, Profiles};
 
-use super::{dump, fast, look, options, row, text};
+use super::{fast, look, options, row, text};
 use crate::support::{COORDINATION, Database, SECOND};
 
 fn overdue() -> Database {
@@ -28,7 +28,7 @@ fn profile(reclaim: &str) -> Result<Profile, String> {
 /// What comes of a reclaim of task-1 by such a profile; an error may come at any stage.
 fn attempt(database: &Database, reclaim: &str) -> Result<Outcome, String> {
     let profile = profile(reclaim)?;
-    let opened = Actor::open(options(&database.path(), Profiles::Named(vec![profile])));
+    let opened = Actor::open(options(database, Profiles::Named(vec![profile])));
     let mut actor = opened.map_err(|error| error.to_string())?;
     let seen = look(&mut actor, "task-1");
     let word = Word::default();
@@ -39,7 +39,7 @@ fn attempt(database: &Database, reclaim: &str) -> Result<Outcome, String> {
 fn everything(database: &Database) -> (Vec<String>, Vec<rusqlite::types::Value>) {
     let schema =
         "SELECT group_concat(sql), (SELECT group_concat(name) FROM pragma_database_list) FROM sqlite_schema";
-    (dump(&database.connection), row(database, schema))
+    (database.dump(), row(database, schema))
 }
 
 #[test]
