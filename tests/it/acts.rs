@@ -18,18 +18,13 @@ mod systems_tasks;
 mod undo;
 mod undo_traps;
 
-use claimtop::config::Config;
 use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::domain::time::Moment;
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::{Acted, Actor, Change, Effort, Order, Profiles, Seen, Side};
-use claimtop::store::{Options, Prober, postgres, sqlite};
+use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side};
 use rusqlite::types::Value;
-use std::path::Path;
-use std::time::Duration;
 
-use crate::support::{Database, NOW, dump};
+use crate::support::{Database, dump};
 
 /// A database on which writes do not wait for the disk.
 fn fast(schema: &str) -> Database {
@@ -41,54 +36,15 @@ fn fast(schema: &str) -> Database {
     database
 }
 
-/// A file, at [`NOW`].
-fn in_file(path: &Path, profiles: Profiles) -> sqlite::Options {
-    sqlite::Options {
-        path: path.into(),
-        profiles,
-        operator: Config::default().operator(None),
-        effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
-        busy_timeout: Duration::from_secs(20),
-        poll_timeout: Duration::from_secs(60),
-        frozen_at: Moment::from_micros(NOW * 1_000),
-        prober: None,
-    }
-}
-
-/// A database on either engine, at [`NOW`].
-fn options(database: &Database, profiles: Profiles) -> Options {
-    probing(database, profiles, None)
-}
-
-/// The same, with somebody who asks the kernel.
-fn probing(database: &Database, profiles: Profiles, prober: Option<Prober>) -> Options {
-    if database.server().is_none() {
-        return sqlite::Options { prober, ..in_file(&database.path(), profiles) }.into();
-    }
-    let alike = in_file(Path::new(""), profiles);
-    postgres::Options {
-        target: postgres::Target::parse(&database.source(), None).expect("a target"),
-        profiles: alike.profiles,
-        operator: alike.operator,
-        effort: alike.effort,
-        busy_timeout: alike.busy_timeout,
-        poll_timeout: alike.poll_timeout,
-        frozen_at: alike.frozen_at,
-        prober,
-        zone: "UTC".into(),
-    }
-    .into()
-}
-
 /// By the built-in profiles, at [`NOW`].
 fn actor(database: &Database) -> Actor {
-    Actor::open(options(database, Profiles::Detect(Library::built_in()))).expect("an actor")
+    Actor::open(database.options(Profiles::Detect(Library::built_in()), |_| {})).expect("an actor")
 }
 
 /// By a profile of the test's own, at [`NOW`].
 fn actor_by(database: &Database, profile: &str) -> Actor {
     let profile = Profile::parse("own", profile).expect(profile);
-    Actor::open(options(database, Profiles::Named(vec![profile]))).expect("an actor")
+    Actor::open(database.options(Profiles::Named(vec![profile]), |_| {})).expect("an actor")
 }
 
 /// The one claim with this id.

@@ -11,51 +11,28 @@ use claimtop::domain::snapshot::Snapshot;
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Reason;
 use claimtop::profile::Library;
-use claimtop::store::{Effort, Options, Profiles, Reader, postgres, sqlite};
+use claimtop::store::{Effort, Options, Profiles, Reader};
 use rusqlite::Connection;
-use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A file, at [`NOW`].
-fn in_file(path: &Path) -> sqlite::Options {
-    let config = Config::default();
-    sqlite::Options {
-        path: path.into(),
-        profiles: Profiles::Detect(Library::built_in()),
-        operator: config.operator(None),
-        effort: Effort { rows: config.row_limit, slice: config.census_slice, whole: config.census_slice },
-        busy_timeout: Duration::from_secs(10),
-        poll_timeout: Duration::from_secs(60),
-        frozen_at: Moment::from_micros(NOW * 1_000),
-        prober: None,
-    }
+/// By the built-in profiles, with so much effort.
+fn options(database: &Database, frozen_at: Option<Moment>, effort: Effort) -> Options {
+    database.options(Profiles::Detect(Library::built_in()), |options| {
+        options.frozen_at = frozen_at;
+        options.effort = effort;
+    })
 }
 
-/// A database on either engine, with so much effort.
-fn options(database: &Database, frozen_at: Option<Moment>, effort: Effort) -> Options {
-    if database.server().is_none() {
-        return sqlite::Options { frozen_at, effort, ..in_file(&database.path()) }.into();
-    }
-    let alike = in_file(Path::new(""));
-    postgres::Options {
-        target: postgres::Target::parse(&database.source(), None).expect("a target"),
-        profiles: alike.profiles,
-        operator: alike.operator,
-        effort,
-        busy_timeout: alike.busy_timeout,
-        poll_timeout: alike.poll_timeout,
-        frozen_at,
-        prober: None,
-        zone: "UTC".into(),
-    }
-    .into()
+/// As much effort as by default.
+fn usual() -> Effort {
+    let config = Config::default();
+    Effort { rows: config.row_limit, slice: config.census_slice, whole: config.census_slice }
 }
 
 /// A reader with the usual effort, at [`NOW`].
 fn open(database: &Database) -> Reader {
-    let usual = in_file(Path::new(""));
-    Reader::open(options(database, usual.frozen_at, usual.effort)).expect("a reader")
+    Reader::open(options(database, Moment::from_micros(NOW * 1_000), usual())).expect("a reader")
 }
 
 /// The one snapshot of a poll.
@@ -262,8 +239,7 @@ fn the_clock_alone_moves_claims_from_set_to_set() {
             );
         }
         database.batch("COMMIT");
-        let effort = in_file(Path::new("")).effort;
-        let mut reader = Reader::open(options(&database, None, effort)).expect("a reader");
+        let mut reader = Reader::open(options(&database, None, usual())).expect("a reader");
         for turn in 0..40 {
             let snapshot = poll(&mut reader);
             assert_eq!(counted(&snapshot), by_plain_sql(&database, &snapshot), "poll {turn}");

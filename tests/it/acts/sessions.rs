@@ -7,7 +7,7 @@ use claimtop::profile::format::Profile;
 use claimtop::recovery::{Desk, Report};
 use claimtop::store::{Ends, Holding, Prober, Profiles};
 
-use super::{actor, actor_by, fast, is_moved, is_refused, number, probing, row};
+use super::{actor, actor_by, fast, is_moved, is_refused, number, row};
 use crate::support::engine::{Engine, engine, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
@@ -48,7 +48,12 @@ fn desk(database: &Database) -> Desk {
 
 fn desk_by(database: &Database, profiles: Profiles, prober: Option<Process>) -> Desk {
     let prober = prober.map(|process| Prober::new(move |_, _, _| (process, "so it is said".into())));
-    Desk::open(probing(database, profiles, prober), "tasks.db", &database.beside("audit")).expect("a desk")
+    Desk::open(
+        database.options(profiles, |options| options.prober = prober),
+        "tasks.db",
+        &database.beside("audit"),
+    )
+    .expect("a desk")
 }
 
 fn seen(desk: &mut Desk) -> Holding {

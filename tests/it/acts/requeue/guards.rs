@@ -5,7 +5,7 @@ use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
 use claimtop::store::{Actor, Profiles};
 
-use super::super::{act, is_moved, look, options};
+use super::super::{act, is_moved, look};
 use super::*;
 use crate::support::{COORDINATION, MINUTE};
 
@@ -67,7 +67,7 @@ fn a_job_that_changes_between_the_look_and_the_act_is_left_alone() {
             for change in ["status = 'STATUS'", "COLUMN = COLUMN + 1", "id = 8"] {
                 let scene = Scene::new(grave);
                 let living = Profiles::Detect(Library::built_in());
-                let dead = options(&scene.database, Profiles::Dead(Box::new(living)));
+                let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
                 let mut actor = Actor::open(dead).expect("an actor");
                 let seen = look(&mut actor, "7");
                 let Word(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
@@ -95,7 +95,7 @@ fn no_other_act_is_done_to_the_dead() {
                 assert_eq!(run.code, 4, "{verb} on {}: {run:#?}", grave.board);
             }
             let living = Profiles::Detect(Library::built_in());
-            let dead = options(&scene.database, Profiles::Dead(Box::new(living)));
+            let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
             let mut actor = Actor::open(dead).expect("an actor");
             let seen = look(&mut actor, "7");
             for action in [Action::Reclaim, Action::Release, Action::Extend] {
