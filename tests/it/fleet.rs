@@ -6,6 +6,7 @@ mod keys;
 mod privilege;
 mod proxy;
 mod races;
+mod spectator;
 mod standby;
 mod tables;
 mod unknown;

@@ -2,6 +2,7 @@
 
 mod database;
 pub mod engine;
+pub mod figures;
 mod options;
 pub mod postgres;
 pub mod server;

@@ -255,13 +255,12 @@ impl Reader {
         link: &mut Link,
         look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
     ) -> Result<T, PgError> {
-        link.begin(Begin::Reading)?;
         let asked = clock();
         // A standby that has replayed nothing yet cannot be newer than its own start.
-        let rows = link.query(
+        let rows = link.begin_asking(
+            Begin::Reading,
             "SELECT clock_timestamp()::text, pg_is_in_recovery()::text,
              coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text",
-            &[],
         )?;
         let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
         let read = |at: usize| rows.first().and_then(|row| Moment::parse(row.get(at)?));

@@ -295,7 +295,7 @@ fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<
 }
 
 fn by_column(image: &Image) -> BTreeMap<&str, &Value> {
-    image.0.iter().map(|(name, value)| (name.as_str(), value)).collect()
+    image.0.iter().map(|(name, value)| (&**name, value)).collect()
 }
 
 /// An image that comes out of the trail has its columns in another order.

@@ -8,8 +8,12 @@ use claimtop::store::{Actor, Change, Order, Seen, Tried};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
+<<<<<<< HEAD
 use super::{actor, fast, is_moved, is_refused};
 use crate::support::engine::on_both;
+=======
+use super::{actor, dump, fast, is_moved, is_refused, row, text};
+>>>>>>> main
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
 fn overdue(count: usize) -> Database {
@@ -22,7 +26,11 @@ fn overdue(count: usize) -> Database {
 }
 
 fn jobs(count: usize) -> Database {
-    let database = fast(JOBS);
+    jobs_in(JOBS, count)
+}
+
+fn jobs_in(schema: &str, count: usize) -> Database {
+    let database = fast(schema);
     for number in 0..count {
         database.run(
             "INSERT INTO executor_jobs (id, type, status, attempts, locked_at, locked_by, last_error)
@@ -52,7 +60,7 @@ fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Ve
 }
 
 fn changes(tried: &Tried) -> Vec<Change> {
-    Change::from_json(&tried.before, &tried.after).expect("the changes")
+    tried.changes.clone()
 }
 
 #[test]
@@ -151,4 +159,35 @@ fn five_is_not_five_point_nought_where_the_column_keeps_them_apart() {
     database.run("UPDATE task_claims SET release_reason = 5.0", []);
     let (_, tried) = reclaim(&mut actor, &all, &Ok(()));
     assert!(is_moved(&tried[0].outcome), "{tried:?}");
+}
+
+#[test]
+fn what_the_database_refuses_for_one_costs_only_that_one() {
+    let closed = "CREATE TRIGGER closed BEFORE DELETE ON task_claims WHEN old.task_id = 'task-2'
+        BEGIN SELECT RAISE(ABORT, 'task-2 is closed'); END;";
+    let referred = "CREATE TABLE parts (task TEXT REFERENCES task_claims(task_id)); INSERT INTO parts VALUES ('task-2');";
+    for (schema, said) in [(closed, "task-2 is closed"), (referred, "FOREIGN KEY")] {
+        let database = overdue(5);
+        database.connection.execute_batch(schema).expect(schema);
+        let mut actor = actor(&database);
+        let all = stale(&mut actor);
+        let (_, tried) = reclaim(&mut actor, &all, &Ok(()));
+        for (seen, tried) in all.iter().zip(&tried) {
+            match (&tried.outcome, seen.judged.claim.key.text().as_str()) {
+                (Outcome::Refused(why), "task-2") => assert!(why.contains(said), "{why}"),
+                (outcome, id) => assert_eq!((outcome, id == "task-2"), (&Outcome::Applied, false), "{id}"),
+            }
+        }
+        assert_eq!(row(&database, "SELECT group_concat(task_id) FROM task_claims"), [text("task-2")]);
+    }
+    // On the way that needs no second look as well.
+    let database =
+        jobs_in(&JOBS.replace("DEFAULT 0,", "DEFAULT 0 CHECK (attempts <> 3 OR status <> 'queued'),"), 5);
+    let mut actor = actor(&database);
+    let all = stale(&mut actor);
+    let (_, tried) = reclaim(&mut actor, &all, &Ok(()));
+    let refused = tried.iter().filter(|tried| is_refused(&tried.outcome)).count();
+    assert_eq!((tried.len(), refused), (5, 1), "{tried:#?}");
+    let running = "SELECT group_concat(id) FROM executor_jobs WHERE status = 'running'";
+    assert_eq!(row(&database, running), [text("job-2")]);
 }

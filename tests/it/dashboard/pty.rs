@@ -142,6 +142,26 @@ impl Seen {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    fn wait_for(&self, what: &str, is_gone: impl Fn() -> bool, is_so: impl Fn(&Screen) -> bool) -> String {
+        let deadline = Instant::now() + DEADLINE;
+        let mut state = self.state();
+        loop {
+            if state.is_whole() && is_so(state.parser.screen()) {
+                return state.parser.screen().contents();
+            }
+            let is_over = state.is_over || is_gone();
+            if Instant::now() >= deadline || is_over {
+                let over = if is_over { "the program is gone" } else { "it did not come" };
+                let shown = state.parser.screen().contents();
+                drop(state);
+                panic!("waiting for {what}: {over}; the screen is\n{shown}");
+            }
+            // Whether it is still there is asked now and then.
+            let pause = Duration::from_millis(200);
+            state = self.news.wait_timeout(state, pause).expect("no panic while it is held").0;
+        }
+    }
+
     fn read(&self, mut reader: Box<dyn Read + Send>) {
         let mut buffer = [0; 16_384];
         loop {
@@ -159,6 +179,16 @@ impl Seen {
     }
 }
 
+/// The screen of a [`Pty`], seen from another thread.
+pub struct Glance(Arc<Seen>);
+
+impl Glance {
+    /// Waits until the screen is as it should be.
+    pub fn wait_for(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+        self.0.wait_for(what, || false, |screen| is_so(&screen.contents()));
+    }
+}
+
 impl Pty {
     /// Types.
     pub fn keys(&mut self, keys: &str) {
@@ -168,23 +198,20 @@ impl Pty {
 
     /// Waits until the screen is as it should be; what it was then.
     pub fn wait_for(&self, what: &str, is_so: impl Fn(&Screen) -> bool) -> String {
-        let deadline = Instant::now() + DEADLINE;
-        let mut state = self.seen.state();
-        loop {
-            if state.is_whole() && is_so(state.parser.screen()) {
-                return state.parser.screen().contents();
-            }
-            let is_over = state.is_over || self.is_in('Z');
-            if Instant::now() >= deadline || is_over {
-                let over = if is_over { "the program is gone" } else { "it did not come" };
-                let shown = state.parser.screen().contents();
-                drop(state);
-                panic!("waiting for {what}: {over}; the screen is\n{shown}");
-            }
-            // Whether it is still there is asked now and then.
-            let pause = Duration::from_millis(200);
-            state = self.seen.news.wait_timeout(state, pause).expect("no panic while it is held").0;
-        }
+        self.seen.wait_for(what, || self.is_in('Z'), is_so)
+    }
+
+    /// Types, and takes the time until the screen has its answer.
+    pub fn answer_time(&mut self, keys: &str, is_answered: impl Fn(&str) -> bool) -> Duration {
+        let pressed = Instant::now();
+        self.keys(keys);
+        self.wait_for(&format!("an answer to {keys:?}"), |screen| is_answered(&screen.contents()));
+        pressed.elapsed()
+    }
+
+    /// The same screen for another pair of eyes.
+    pub fn glance(&self) -> Glance {
+        Glance(Arc::clone(&self.seen))
     }
 
     /// Waits until the screen holds this text.

@@ -1,12 +1,15 @@
 //! Whatever breaks while acts are done: none is done twice, and of each it is known in the end.
 
 use super::proxy::Proxy;
+use super::spectator::{Spectator, Times, UNCLEAR};
 use super::*;
+use crate::support::figures;
 use crate::support::postgres::url;
 use crate::support::server::{Server, USER, until};
 use postgres::config::Host;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Instant;
 
 /// `./tests/run --soak` asks for more of both.
 fn acts() -> u64 {
@@ -42,30 +45,57 @@ fn reclaim_all(who: &Operator, source: &str, heard: &Heard) {
     }
 }
 
-fn breaks(server: &Server, proxy: &Proxy, number: u64) {
-    match number % 4 {
-        0 => server.restart_immediate(),
-        1 => drop(server.terminate_backends()),
-        2 => {
+/// Breaks something, and mends it; every second time where that is possible only once the screen has
+/// noticed. Then the screen has to find its way back.
+fn breaks(server: &Server, proxy: &Proxy, number: u64, spectator: &Spectator<'_>) {
+    let broken = Instant::now();
+    let until_it_is_noticed = (number / 4).is_multiple_of(2);
+    let fault =
+        ["a fall", "ended sessions", "a freeze", "a cut"][usize::try_from(number % 4).expect("small")];
+    match fault {
+        "a fall" if until_it_is_noticed => {
+            server.fall();
+            spectator.sees_it_lost(fault, broken);
+            server.start_again();
+        }
+        "a fall" => server.restart_immediate(),
+        "ended sessions" => drop(server.terminate_backends()),
+        "a freeze" => {
             server.freeze();
-            thread::park_timeout(Duration::from_millis(300));
+            if until_it_is_noticed {
+                spectator.sees_it_lost(fault, broken);
+            } else {
+                thread::park_timeout(Duration::from_millis(300));
+            }
             server.thaw();
         }
         _ => proxy.cut(),
     }
+    spectator.sees_it_back(server, fault, Instant::now());
+}
+
+/// Says so when it is dropped, by a failure as well: else the typist would never stop.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
-fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt() {
+fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt_or_stops_the_screen() {
+    let times = Times::default();
     for with_table in [true, false] {
         let server = Server::start();
         server.create_database("jobs", &format!("{JOBS} {}", if with_table { AUDIT } else { "" }));
         let count = acts() / 2;
-        server.connect("jobs").run(&stale_jobs(count));
+        server.connect("jobs").run(&format!("{}; {UNCLEAR}", stale_jobs(count)));
         let proxy = Proxy::to(server.folder());
         let way = url(&Host::Unix(proxy.folder().into()), 5432, USER, "jobs");
         let operators: Vec<Operator> = (0..3).map(|_| Operator::of(server.url("jobs"))).collect();
         let heard = Heard::default();
+        let (spectator, is_over) = (Spectator::at(&way, &times), AtomicBool::new(false));
         let done = || -> Option<u64> {
             let mut config = postgres::Config::new();
             config.host_path(server.folder()).user(USER).dbname("jobs");
@@ -79,12 +109,15 @@ fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt() {
                 let heard = &heard;
                 scope.spawn(move || reclaim_all(operator, &source, heard));
             }
+            scope.spawn(|| spectator.type_on(&is_over));
+            let _over = Over(&is_over);
             for number in 0..faults().div_ceil(2) {
                 let enough = number * count / faults().div_ceil(2);
                 until("the next fault", || done().is_some_and(|done| done >= enough));
-                breaks(&server, &proxy, number + u64::from(with_table) * 2);
+                breaks(&server, &proxy, number + u64::from(with_table) * 2, &spectator);
             }
         });
+        spectator.leave();
         // What stayed unknown is settled by the next act.
         server.connect("jobs").run(
             "INSERT INTO executor_jobs (id, type, status, locked_at, locked_by)
@@ -97,13 +130,13 @@ fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt() {
         }
         let mut told: Vec<String> = operators.iter().flat_map(Operator::applied).collect();
         told.retain(|address| !address.ends_with("000000000001"));
-        eprintln!(
+        figures::tell(&format!(
             "{count} acts, {} faults: {} heard applied, {} unknown, {} runs failed",
             faults().div_ceil(2),
             heard.applied.into_inner(),
             heard.unknown.into_inner(),
             heard.failed.into_inner()
-        );
+        ));
         told.sort();
         let all = told.len() as u64;
         told.dedup();
@@ -118,4 +151,5 @@ fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt() {
             assert_eq!(session.value(records), Some(format!("{count} {count}")));
         }
     }
+    times.tell(faults());
 }

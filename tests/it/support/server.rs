@@ -110,6 +110,11 @@ impl Server {
         self.pg_ctl(&["--mode=fast", "--wait", "--timeout=120", "stop"]);
     }
 
+    /// Falls over, as in a crash: no session is told anything in time.
+    pub fn fall(&self) {
+        self.pg_ctl(&["--mode=immediate", "--wait", "--timeout=120", "stop"]);
+    }
+
     /// Falls over and gets up again, as after a crash: no session is told anything in time.
     pub fn restart_immediate(&self) {
         self.pg_ctl(&["--mode=immediate", "--log=log", "--wait", "--timeout=120", "restart"]);
