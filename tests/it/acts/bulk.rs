@@ -8,12 +8,8 @@ use claimtop::store::{Actor, Change, Order, Seen, Tried};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
-<<<<<<< HEAD
-use super::{actor, fast, is_moved, is_refused};
+use super::{actor, fast, is_moved, is_refused, row, text};
 use crate::support::engine::on_both;
-=======
-use super::{actor, dump, fast, is_moved, is_refused, row, text};
->>>>>>> main
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
 fn overdue(count: usize) -> Database {
