@@ -48,6 +48,18 @@ impl Desk {
         word: &Word,
         each: &mut dyn FnMut(Report) -> bool,
     ) -> Result<Ended, RecoveryError> {
+        let ended = self.perform_batches(all, action, word, each);
+        self.trail.sync()?;
+        ended
+    }
+
+    fn perform_batches(
+        &mut self,
+        all: &[Seen],
+        action: Action,
+        word: &Word,
+        each: &mut dyn FnMut(Report) -> bool,
+    ) -> Result<Ended, RecoveryError> {
         let mut paused = Duration::ZERO;
         let mut budget = FIRST;
         let mut all: Vec<&Seen> = all.iter().collect();

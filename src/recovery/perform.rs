@@ -10,7 +10,7 @@ use super::scribe::{By, Scribe};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
-use crate::store::{Acted, Actor, Options, Order, Seen, Side, Tried};
+use crate::store::{Acted, Actor, Change, Images, Options, Order, Seen, Side, Tried};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -40,8 +40,7 @@ pub struct Report {
     pub id: String,
     pub address: String,
     pub holder: Option<String>,
-    pub before: Json,
-    pub after: Json,
+    pub changes: Vec<Change>,
     pub preview: Vec<String>,
 }
 
@@ -140,7 +139,11 @@ impl Desk {
         let acted = actor.act(seen, &order, &mut |pending| {
             let intent = by.sign(scribe.intent(&order, pending));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
-        })?;
+        });
+        let acted = match acted {
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said)),
+            other => other?,
+        };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
         let unwritten = trail.append(&[by.sign(scribe.outcome(actor, seen, &order, &acted))]).err();
         let mut report = self.report(seen, &id, action, acted);
@@ -149,8 +152,7 @@ impl Desk {
     }
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
-        let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
-        let tried = Tried { outcome: acted.outcome, before, after };
+        let tried = Tried { outcome: acted.outcome, changes: acted.changes };
         Report { preview: acted.preview, ..self.report_of_many(seen, action_id.into(), action, tried) }
     }
 
@@ -167,8 +169,7 @@ impl Desk {
             id: seen.judged.claim.key.text(),
             address: self.actor.address(seen),
             holder: seen.judged.claim.holder.clone(),
-            before: tried.before,
-            after: tried.after,
+            changes: tried.changes,
             outcome: tried.outcome,
             preview: Vec::new(),
         }
@@ -176,6 +177,11 @@ impl Desk {
 }
 
 impl Report {
+    /// The rows as they were, or as the act left them.
+    pub fn images(&self, side: Side) -> Json {
+        Images { changes: &self.changes, side }.json()
+    }
+
     /// Says it if an act was done and its outcome could not be put on record.
     pub(super) fn confess(&mut self, unwritten: Option<&TrailError>) {
         if let (Some(error), Outcome::Applied) = (unwritten, &self.outcome) {

@@ -31,6 +31,7 @@ mod who;
 
 pub use anchor::{Anchor, BadAnchor};
 pub use batch::{Evidence, Line, Lines};
+pub use canonical::Sorted;
 pub use error::TrailError;
 pub use finding::Finding;
 pub use follower::Follower;
@@ -45,7 +46,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use batch::Intended;
-use journal::Journal;
+use journal::{Journal, WaitFor};
 use link::{Body, Link};
 use tail::Tail;
 use verification::Walk;
@@ -101,7 +102,7 @@ impl Trail {
         if records.is_empty() && self.access == Access::Append {
             return Ok(entries);
         }
-        self.extend(|head, text| {
+        self.extend(WaitFor::Disk, |head, text| {
             for record in records {
                 let (line, next) = link::write(head, &Body::Record(Box::new(record.clone())))?;
                 // What could not be read back (nested too deep, say) would break the chain for good.
@@ -120,20 +121,26 @@ impl Trail {
     /// returns when the disk has it.
     pub fn append_batch(&mut self, of: &Record, lines: &Lines) -> Result<(), TrailError> {
         let pieces = lines.pieces(of, None)?;
-        self.extend_by(&pieces)
+        self.extend_by(&pieces, WaitFor::Disk)
     }
 
-    /// Writes down what came of a batch: the shared outcome for `count` of its acts, and the others; and
-    /// returns when the disk has it.
+    /// Writes down what came of a batch: the shared outcome for `count` of its acts, and the others. It does
+    /// not wait for the disk: the next intent does, or [`Trail::sync`]; until then a crash leaves an intent
+    /// whose outcome is found out from the database.
     pub fn append_outcomes(&mut self, of: &Record, others: &Lines, count: usize) -> Result<(), TrailError> {
         let pieces = others.pieces(of, Some(count))?;
-        self.extend_by(&pieces)
+        self.extend_by(&pieces, WaitFor::Nothing)
+    }
+
+    /// Returns when the disk has everything that was appended.
+    pub fn sync(&self) -> Result<(), TrailError> {
+        self.journal.sync().map_err(|error| self.journal.error(error))
     }
 
     /// Appends one line whose text is in pieces.
-    fn extend_by(&mut self, pieces: &[Cow<'_, str>]) -> Result<(), TrailError> {
+    fn extend_by(&mut self, pieces: &[Cow<'_, str>], wait: WaitFor) -> Result<(), TrailError> {
         let pieces: Vec<&str> = pieces.iter().map(AsRef::as_ref).collect();
-        self.extend(|head, text| {
+        self.extend(wait, |head, text| {
             *head = link::chain(text, head, &pieces);
             text.push('\n');
             Ok(())
@@ -143,6 +150,7 @@ impl Trail {
     /// Appends what `write` adds to the chain, all or nothing.
     fn extend(
         &mut self,
+        wait: WaitFor,
         write: impl FnOnce(&mut Anchor, &mut String) -> serde_json::Result<()>,
     ) -> Result<(), TrailError> {
         if self.access == Access::Read {
@@ -158,7 +166,7 @@ impl Trail {
             None => Tail::read(&file, length).map_err(failed)?.mended()?,
         };
         write(&mut head, &mut text)?;
-        Journal::append(&file, length, &text).map_err(failed)?;
+        Journal::append(&file, length, &text, wait).map_err(failed)?;
         self.last = Position::at(&file, length + text.len() as u64).ok().map(|end| (end, head));
         Ok(())
     }

@@ -48,6 +48,9 @@ pub enum StoreError {
     BadTarget { source_name: String, why: String },
     #[error("{source_name}: {said}, in: {doing}")]
     Server { source_name: String, said: String, doing: String },
+    /// One row was refused, by a constraint, a trigger or a policy; others may not be.
+    #[error("{source_name}: {said}, in: {doing}")]
+    RowRefused { source_name: String, said: String, doing: String },
     #[error("{source_name} cannot be reached: {why}")]
     Unreachable { source_name: String, why: String },
     #[error("{source_name} does not let us in: {why}")]

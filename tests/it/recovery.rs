@@ -13,40 +13,16 @@ mod settling;
 mod undo;
 
 use serde_json::Value as Json;
-use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::postgres::PgDatabase;
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, SECOND, command, stderr, stdout};
 
 /// A database with a trail of its own.
 struct Scene {
-    /// The database itself, or where it is on a server a sketch of it, whose folder is used.
     database: Database,
-    server: Option<PgDatabase>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Engine {
-    Sqlite,
-    Postgres,
-}
-
-thread_local! {
-    /// Where the scenes of this thread are set.
-    static ENGINE: Cell<Engine> = const { Cell::new(Engine::Sqlite) };
-}
-
-/// One body for both engines: what holds for files holds on servers.
-fn on_both(body: impl Fn()) {
-    for engine in [Engine::Sqlite, Engine::Postgres] {
-        eprintln!("on {engine:?}:");
-        ENGINE.set(engine);
-        body();
-    }
-    ENGINE.set(Engine::Sqlite);
 }
 
 /// What came of a run of the program.
@@ -62,47 +38,26 @@ impl Scene {
         Scene::of(COORDINATION)
     }
 
-    /// Where the tables are in SQLite's words, they are translated for a server.
+    /// With these tables, in SQLite's words.
     fn of(schema: &str) -> Scene {
-        let words =
-            [("AUTOINCREMENT", ""), ("INTEGER PRIMARY KEY", "BIGSERIAL PRIMARY KEY"), ("INTEGER", "BIGINT")];
-        let server = (ENGINE.get() == Engine::Postgres).then(|| {
-            let translated =
-                words.iter().fold(schema.to_owned(), |all, (ours, theirs)| all.replace(ours, theirs));
-            PgDatabase::new(&translated.replace("DATETIME", "TIMESTAMP"))
-        });
-        Scene { database: Database::new(schema), server }
-    }
-
-    /// What claimtop is to be told.
-    fn source(&self) -> String {
-        match &self.server {
-            Some(server) => server.url(),
-            None => self.database.path().to_str().expect("UTF-8").to_owned(),
-        }
+        Scene { database: Database::new(schema) }
     }
 
     /// A statement with its values.
     fn execute(&self, sql: &str, values: impl rusqlite::Params) {
-        let mut statement = self.database.connection.prepare(sql).expect(sql);
-        let done = statement.execute(values);
-        match &self.server {
-            // Its own database has put the values in; what became of the sketch does not matter.
-            Some(server) => server.run(&statement.expanded_sql().expect(sql)),
-            None => drop(done.expect(sql)),
-        }
+        self.database.run(sql, values);
     }
 
     /// Others take their time: until [`Scene::commit`] no act gets through.
     fn hold(&self) {
-        match &self.server {
+        match self.database.server() {
             Some(server) => server.run("BEGIN; LOCK TABLE task_claims, sessions, locks IN EXCLUSIVE MODE"),
             None => self.database.connection.execute_batch("BEGIN IMMEDIATE").expect("the lock"),
         }
     }
 
     fn commit(&self) {
-        match &self.server {
+        match self.database.server() {
             Some(server) => server.run("COMMIT"),
             None => self.database.connection.execute_batch("COMMIT").expect("committed"),
         }
@@ -110,34 +65,15 @@ impl Scene {
 
     /// Every row of a table, as text.
     fn rows(&self, table: &str) -> Vec<String> {
-        match &self.server {
-            Some(server) => server
-                .query(&format!("SELECT t::text FROM {table} AS t ORDER BY 1"))
-                .into_iter()
-                .map(|mut row| row.remove(0).expect("a row"))
-                .collect(),
-            None => {
-                let mut statement =
-                    self.database.connection.prepare(&format!("SELECT * FROM {table}")).expect(table);
-                let width = statement.column_count();
-                let text = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
-                    let cells = (0..width).map(|at| Ok(format!("{:?}", row.get_ref(at)?)));
-                    Ok(cells.collect::<rusqlite::Result<Vec<_>>>()?.join(","))
-                };
-                let rows = statement.query_map([], text).expect(table);
-                let mut rows: Vec<String> = rows.map(|row| row.expect(table)).collect();
-                rows.sort();
-                rows
-            }
-        }
+        let rows = self.database.rows(&format!("SELECT * FROM {table}"));
+        let mut rows: Vec<String> = rows.into_iter().map(|row| format!("{row:?}")).collect();
+        rows.sort();
+        rows
     }
 
     /// The one text that a query answers.
     fn text(&self, sql: &str) -> String {
-        match &self.server {
-            Some(server) => server.value(sql).expect(sql),
-            None => self.database.connection.query_row(sql, [], |row| row.get(0)).expect(sql),
-        }
+        self.database.text(sql)
     }
 
     /// One session that beats, and one claim of it whose lease ended an hour ago.
@@ -165,11 +101,11 @@ impl Scene {
     }
 
     fn tasks(&self, count: usize) {
-        self.database.connection.execute_batch("BEGIN").expect("a transaction");
-        for number in 0..count {
-            self.task(&format!("task-{number:04}"), "worker-1", -60 * MINUTE);
-        }
-        self.database.connection.execute_batch("COMMIT").expect("committed");
+        self.database.at_once(|| {
+            for number in 0..count {
+                self.task(&format!("task-{number:04}"), "worker-1", -60 * MINUTE);
+            }
+        });
     }
 
     fn lock(&self, resource: &str, session: &str, expires_in: i64) {
@@ -189,7 +125,7 @@ impl Scene {
 
     /// The program on this scene; the word DB stands for the path of the database.
     fn command(&self, arguments: &[&str]) -> Command {
-        let source = self.source();
+        let source = self.database.source();
         let mut command = command(&[]);
         for argument in arguments {
             match *argument {
@@ -221,7 +157,7 @@ impl Scene {
     }
 
     fn open_to_all(&self) {
-        chmod(self.database.path().parent().expect("a folder"), 0o777);
+        chmod(self.database.folder(), 0o777);
     }
 
     fn run(&self, arguments: &[&str]) -> Run {
@@ -230,20 +166,13 @@ impl Scene {
 
     /// The ids of the claims that are left.
     fn held(&self) -> Vec<String> {
-        if let Some(server) = &self.server {
-            let rows = server.query("SELECT task_id FROM task_claims ORDER BY task_id COLLATE \"C\"");
-            return rows.into_iter().map(|mut row| row.remove(0).expect("an id")).collect();
-        }
-        let mut statement = self.database.connection.prepare("SELECT task_id FROM task_claims ORDER BY 1");
-        let rows = statement.as_mut().expect("a statement").query_map([], |row| row.get(0)).expect("rows");
-        rows.map(|id| id.expect("an id")).collect()
+        let mut held = self.database.texts("SELECT task_id FROM task_claims");
+        held.sort();
+        held
     }
 
     fn number(&self, sql: &str) -> i64 {
-        if let Some(server) = &self.server {
-            return server.value(sql).expect(sql).parse().expect(sql);
-        }
-        self.database.connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+        self.database.number(sql)
     }
 
     /// The token of a claim as `list` shows it now.
@@ -265,16 +194,8 @@ impl Scene {
     /// would drop the locks that our connection has on it when it closes. On a server every row with
     /// its version.
     fn bytes(&self) -> String {
-        if let Some(server) = &self.server {
-            let tables = "SELECT quote_ident(relname) FROM pg_class
-                 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1";
-            let tables = server.query(tables).into_iter().map(|mut row| row.remove(0).expect("a name"));
-            let rows = tables.map(|table| {
-                let rows =
-                    server.query(&format!("SELECT xmin, ctid, t::text FROM {table} AS t ORDER BY ctid"));
-                format!("{table}: {rows:?}")
-            });
-            return rows.collect::<Vec<_>>().join("\n");
+        if let Some(server) = self.database.server() {
+            return server.versions();
         }
         let path = self.database.path();
         let log = PathBuf::from(format!("{}-wal", path.display()));

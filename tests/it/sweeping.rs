@@ -8,10 +8,12 @@ mod profiles;
 mod sighted;
 mod skew;
 
+use claimtop::reference::System;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, SECOND, command, stderr, stdout};
 
 /// A database with a state folder of its own.
@@ -29,11 +31,11 @@ struct Run {
 
 impl Scene {
     fn new() -> Scene {
-        Scene::of(COORDINATION)
+        Scene { database: Database::new(COORDINATION) }
     }
 
-    fn of(schema: &str) -> Scene {
-        Scene { database: Database::new(schema) }
+    fn of(system: System) -> Scene {
+        Scene { database: Database::of(system) }
     }
 
     fn session(&self, id: &str, silent_for: i64) {
@@ -62,15 +64,16 @@ impl Scene {
     }
 
     fn many(&self, name: &str, count: usize, expires_in: i64) {
-        self.database.connection.execute_batch("BEGIN").expect("a transaction");
-        self.database.run(
-            "INSERT OR IGNORE INTO sessions VALUES ('worker-1', '/project', 'cli', ?1, ?1, '{}', NULL)",
-            [now()],
-        );
-        for number in 0..count {
-            self.task(&format!("{name}-{number:04}"), "worker-1", expires_in, SECOND);
-        }
-        self.database.connection.execute_batch("COMMIT").expect("committed");
+        self.database.at_once(|| {
+            self.database.run(
+                "INSERT INTO sessions VALUES ('worker-1', '/project', 'cli', ?1, ?1, '{}', NULL)
+                 ON CONFLICT DO NOTHING",
+                [now()],
+            );
+            for number in 0..count {
+                self.task(&format!("{name}-{number:04}"), "worker-1", expires_in, SECOND);
+            }
+        });
     }
 
     fn state(&self) -> PathBuf {
@@ -81,15 +84,11 @@ impl Scene {
         std::fs::write(self.database.beside("config.toml"), text).expect("a config");
     }
 
-    /// The program on this scene; the word DB stands for the path of the database.
+    /// The program on this scene; the word DB stands for the database.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(&[]);
-        for argument in arguments {
-            match *argument {
-                "DB" => command.arg(self.database.path()),
-                other => command.arg(other),
-            };
-        }
+        let source = self.database.source();
+        command.args(arguments.iter().map(|word| if *word == "DB" { source.as_str() } else { word }));
         let config = self.database.beside("config.toml");
         if config.exists() {
             command.arg("--config").arg(config);
@@ -112,17 +111,17 @@ impl Scene {
 
     /// The ids of the claims that are left.
     fn held(&self) -> Vec<String> {
-        let mut statement = self.database.connection.prepare("SELECT task_id FROM task_claims ORDER BY 1");
-        let rows = statement.as_mut().expect("a statement").query_map([], |row| row.get(0)).expect("rows");
-        rows.map(|id| id.expect("an id")).collect()
+        let mut held = self.database.texts("SELECT task_id FROM task_claims");
+        held.sort();
+        held
     }
 
     fn number(&self, sql: &str) -> i64 {
-        self.database.connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+        self.database.number(sql)
     }
 
     fn text(&self, sql: &str) -> String {
-        self.database.connection.query_row(sql, [], |row| row.get(0)).expect(sql)
+        self.database.text(sql)
     }
 
     /// The outcomes in the trail.

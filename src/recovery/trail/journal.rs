@@ -13,6 +13,14 @@ use std::path::{Path, PathBuf};
 
 use super::error::TrailError;
 
+/// What an append waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitFor {
+    Disk,
+    /// The next append that waits has the disk take this one too.
+    Nothing,
+}
+
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -51,13 +59,22 @@ impl Journal {
         Ok((file, length))
     }
 
-    /// Appends the text to a locked file of this length and waits until the disk has it. If that fails, the file is cut back; should even this fail, the next append finds a torn line.
-    pub(super) fn append(mut file: &File, length: u64, text: &str) -> io::Result<()> {
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+    /// Appends the text to a locked file of this length. If that fails, the file is cut back; should even
+    /// this fail, the next append finds a torn line.
+    pub(super) fn append(mut file: &File, length: u64, text: &str, wait: WaitFor) -> io::Result<()> {
+        let written = file.write_all(text.as_bytes()).and_then(|()| match wait {
+            WaitFor::Disk => file.sync_data(),
+            WaitFor::Nothing => Ok(()),
+        });
         if written.is_err() {
             let _ = file.set_len(length).and_then(|()| file.sync_data());
         }
         written
+    }
+
+    /// Waits until the disk has all of it.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.readable()?.map_or(Ok(()), |file| file.sync_data())
     }
 
     /// Hands every line after a place, with its newline, to `take`, and says where they end. A journal

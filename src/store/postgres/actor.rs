@@ -5,7 +5,7 @@
 //! database's clock, changed by a statement that carries every one of its columns and its version as a
 //! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
-use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::act::{Statements, statements};
@@ -16,6 +16,7 @@ use super::link::{Backoff, Begin, Limits, Link, Purpose};
 use super::look;
 use super::reader::{Options, Reader};
 use super::stride::Stride;
+use super::ties::Lot;
 use super::touched;
 use super::watch::{Watch, query};
 use super::words::Words;
@@ -112,10 +113,8 @@ impl Actor {
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
             self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
         }
-        let begun = self.run(|link| {
-            link.begin(Begin::Acting)?;
-            link.query("SELECT clock_timestamp()::text, pg_current_xact_id()::text", &[])
-        });
+        let ask = "SELECT clock_timestamp()::text, pg_current_xact_id()::text";
+        let begun = self.run(|link| link.begin_asking(Begin::Acting, ask));
         let rows = begun.map_err(|error| self.sentence(&error, "beginning"))?;
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
@@ -132,6 +131,10 @@ impl Actor {
 
     pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
         let options = &self.reader.options;
+        if error.is_of_a_row() {
+            let source_name = options.target.label().to_owned();
+            return StoreError::RowRefused { source_name, said: error.to_string(), doing: doing.into() };
+        }
         match error.code() {
             Some(code) if code == "25006" || (code == "0A000" && doing == "beginning") => {
                 StoreError::ReadOnly {
@@ -304,8 +307,7 @@ impl Actor {
             profile: &profile,
             board: &board,
             address: self.address(&fresh),
-            before: acted.images(Side::Before),
-            after: acted.images(Side::After),
+            changes: &acted.changes,
             db_at: turn.now,
             transaction: acted.transaction.clone(),
         };
@@ -314,8 +316,9 @@ impl Actor {
                 "the record could not be written: {problem}"
             ))));
         }
-        let note = Note { action: order.action.as_str(), address: &pending.address, word: order.word };
-        self.note(order.action_id, turn.now, &note, &pending.before, &pending.after)?;
+        let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
+        let note = Note { action, address, word, changes: &acted.changes };
+        self.note(order.action_id, turn.now, &note)?;
         Ok(acted)
     }
 
@@ -368,12 +371,16 @@ impl Actor {
             return Ok(Err(Outcome::Refused(why.into())));
         }
         let mut changes = self.beside(words, &statements.before, false)?;
+        let wake = self.wake_of(table, statements.lot.clone(), &[row])?;
         let rows = self.run(|link| query(link, words, &statements.act))?;
         let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))) };
-        let is_gone = statements.act.starts_with("DELETE");
-        let after = (!is_gone).then(|| image::read(table, left, 0));
+        let after = (statements.lot != Lot::Deleted).then(|| image::read(table, left, 0));
+        let mut left = BTreeMap::from([(0, after)]);
+        let followed = self.after_wake(wake, &mut left)?;
+        let after = left.into_values().next().flatten();
         changes.push(image::change(table, Some(row.clone()), after));
         changes.extend(self.beside(words, &statements.also, true)?);
+        changes.extend(followed.into_values().flatten());
         Ok(Ok(changes))
     }
 
@@ -390,19 +397,11 @@ impl Actor {
     }
 
     /// The record as a row of the same transaction, where the database has the table for it.
-    pub(super) fn note(
-        &mut self,
-        action_id: &str,
-        at: Moment,
-        note: &Note<'_>,
-        before: &Json,
-        after: &Json,
-    ) -> Result<(), StoreError> {
+    pub(super) fn note(&mut self, action_id: &str, at: Moment, note: &Note<'_>) -> Result<(), StoreError> {
         if !self.has_audit_table() {
             return Ok(());
         }
-        let entry = note.entry(before, after);
-        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), &entry));
+        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), note));
         written.map_err(|error| self.sentence(&error, "writing the record"))
     }
 

@@ -1,19 +1,20 @@
 //! Many acts in one short transaction: rows that others hold are passed over, the rest is changed by one
 //! statement that carries what was seen of each.
 
-use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod apart;
+
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use super::act::{guarded, written};
+use self::apart::Changed;
+use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
 use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::many::{each, held, lock_sessions, name, with_keys};
-use super::watch::query;
+use super::many::{each, held, lock_sessions, name};
 use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -21,7 +22,7 @@ use crate::store::act::{
     AT_THE_LAST_MOMENT, Acted, Batch, Collect, Flush, NO_LONGER_CLAIMED, Note, Order, Pending,
     TABLES_CHANGED, Tried, numbered,
 };
-use crate::store::image::{Change, Image, RowAt, row_json};
+use crate::store::image::{Change, Image, RowAt};
 use crate::store::seen::Seen;
 
 impl Actor {
@@ -73,7 +74,7 @@ impl Actor {
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
             return Ok((all, vec![true; all.len()]));
         };
-        let held = held(link, watch, turn, all, "")
+        let held = held(link, watch, turn, all)
             .map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))?;
         let mut left = Vec::new();
         let mut count = 0;
@@ -119,7 +120,7 @@ impl Actor {
                 Look::Over(tried) => Some(tried),
             });
         }
-        let mut changed = self.change_all(turn, &eligible, &act, order)?;
+        let mut changed = self.change_apart(turn, &eligible, &act, order)?;
         let mut eligible = eligible.into_iter();
         let (profile, board) = self.names(first);
         let table = self.watch(first).map(|watch| watch.table.name.clone()).unwrap_or_default();
@@ -131,28 +132,38 @@ impl Actor {
                 tried.push(over);
                 continue;
             }
-            let Some((at, fresh)) = eligible.next() else { continue };
-            let Some((key, after)) = changed.remove(&at) else {
-                tried.push(moved(AT_THE_LAST_MOMENT));
-                continue;
+            let Some((at, mut fresh)) = eligible.next() else { continue };
+            let (key, after, followed) = match changed.remove(&at) {
+                Some(Changed::To { key, after, followed }) => (key, after, followed),
+                Some(Changed::Not(over)) => {
+                    tried.push(over);
+                    continue;
+                }
+                None => {
+                    tried.push(moved(AT_THE_LAST_MOMENT));
+                    continue;
+                }
             };
+            let before = Some(std::mem::replace(&mut fresh.row, Image(Vec::new())));
+            let mut changes = vec![Change { table: table.clone(), at: key, before, after }];
+            changes.extend(followed);
             let pending = Pending {
                 profile: &profile,
                 board: &board,
                 address: self.address(&fresh),
-                before: Json::Array(vec![row_json(&table, &key, Some(fresh.row.json()))]),
-                after: Json::Array(vec![row_json(&table, &key, after.as_ref().map(Image::json))]),
+                changes: &changes,
                 db_at: turn.now,
                 transaction: Some(turn.transaction.clone()),
                 seen: &fresh,
             };
             collect(at + 1, &pending);
-            let Pending { address, before, after, .. } = pending;
             if has_audit_table {
-                let note = Note { action: order.action.as_str(), address: &address, word: order.word };
-                notes.push((numbered(order.action_id, at + 1), note.entry(&before, &after)));
+                let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
+                let note = audit_table::text(&Note { action, address, word, changes: &changes });
+                let note = note.map_err(|error| self.sentence(&error, "writing the record"))?;
+                notes.push((numbered(order.action_id, at + 1), note));
             }
-            tried.push(Tried { outcome: Outcome::Applied, before, after });
+            tried.push(Tried { outcome: Outcome::Applied, changes });
         }
         if !notes.is_empty() {
             let at = turn.now.rfc3339();
@@ -180,26 +191,17 @@ impl Actor {
         let wanted: Vec<&Seen> =
             all.iter().zip(left).filter(|(_, is_left)| **is_left).map(|(seen, _)| *seen).collect();
         let sessions = lock_sessions(link, watch, &wanted).map_err(said)?;
-        // Only the names of the rows: the look itself comes after, so that it sees what came before.
-        let locked = held(link, watch, turn, &wanted, " FOR UPDATE OF c SKIP LOCKED").map_err(said)?;
-        let (ours, others): (Vec<&Seen>, Vec<&Seen>) =
-            wanted.into_iter().partition(|seen| locked.contains(&name(seen)));
+        let mut fresh = look::lock_and_look(link, watch, &wanted, turn.now).map_err(said)?;
+        let address = |seen: &Seen| seen.judged.claim.key.address();
+        let others: Vec<&Seen> =
+            wanted.into_iter().filter(|seen| !fresh.contains_key(&address(seen))).collect();
         let still_held = if others.is_empty() {
             HashSet::new()
         } else {
-            held(link, watch, turn, &others, "").map_err(said)?
+            held(link, watch, turn, &others).map_err(said)?
         };
-        let (condition, words) = with_keys(watch, &ours);
-        let found = if ours.is_empty() {
-            Vec::new()
-        } else {
-            look::look_again(link, watch, all[0].place, &condition, words, turn.now).map_err(said)?
-        };
-        let mut fresh: HashMap<String, Seen> =
-            found.into_iter().map(|seen| (seen.judged.claim.key.address(), seen)).collect();
         let look = |seen: &&Seen| {
-            let key = &seen.judged.claim.key;
-            let Some(fresh) = fresh.remove(&key.address()) else {
+            let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
                 return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
             };
@@ -226,12 +228,12 @@ impl Actor {
         eligible: &[(usize, Seen)],
         act: &Act,
         order: &Order<'_>,
-    ) -> Result<BTreeMap<usize, (RowAt, Option<Image>)>, StoreError> {
+    ) -> Result<BTreeMap<usize, Changed>, PgError> {
         let mut left = BTreeMap::new();
         let Some((_, first)) = eligible.first() else { return Ok(left) };
         let zone = self.zone().to_owned();
         let Some(watch) = self.watch(first) else { return Ok(left) };
-        let (from, words) = each(watch, eligible, order, turn, &zone);
+        let (from, words) = each(watch, eligible, act, order, turn, &zone);
         let key: Vec<String> = watch
             .board
             .id
@@ -247,20 +249,33 @@ impl Actor {
             Err(_) => return Ok(left),
         };
         let table = watch.table.clone();
-        let rows = self.run(|link| query(link, &words, &sql));
-        let rows = rows.map_err(|error| self.sentence(&error, "acting"))?;
+        let mut wake = None;
+        let put = words.put_into(&sql);
+        let lot = lot(act);
+        let rows = if self.reader.ties.reach_beyond(&table.name, &lot) {
+            self.run(|link| link.batch(apart::BEFORE_ROWS))?;
+            let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
+            wake = self.wake_of(&table, lot, &before)?;
+            self.run(|link| link.query(&put.sql, &put.values()))?
+        } else {
+            self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?
+        };
         let width = table.written().count();
+        let mut afters = BTreeMap::new();
         for row in &rows {
             let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
-            let Some((at, fresh)) = eligible.get(number) else { continue };
             let after = (!act.delete).then(|| image::read(&table, row, 0));
-            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
             // Two rows for one claim: neither may be.
-            if left.insert(*at, (key, after)).is_some() {
-                let why = "an id is not the name of one row alone; nothing was changed";
-                let source_name = self.reader.options.target.label().to_owned();
-                return Err(StoreError::Server { source_name, said: why.into(), doing: "acting".into() });
+            if afters.insert(number, after).is_some() {
+                return Err(PgError::server("21000", "an id is not the name of one row alone"));
             }
+        }
+        let mut followed = self.after_wake(wake, &mut afters)?;
+        for (number, after) in afters {
+            let Some((at, fresh)) = eligible.get(number) else { continue };
+            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
+            let followed = followed.remove(&number).unwrap_or_default();
+            left.insert(*at, Changed::To { key, after, followed });
         }
         Ok(left)
     }
@@ -293,23 +308,6 @@ impl Actor {
         Ok(tried)
     }
 
-    /// Does one act so that it can be taken back without the others.
-    pub(super) fn apart(
-        &mut self,
-        act: impl FnOnce(&mut Actor) -> Result<Acted, StoreError>,
-    ) -> Result<Acted, StoreError> {
-        let said = |actor: &Actor, error: PgError| actor.sentence(&error, "keeping acts apart");
-        self.run(|link| link.batch("SAVEPOINT claimtop_row")).map_err(|error| said(self, error))?;
-        let acted = act(self)?;
-        let ending = if acted.outcome == Outcome::Applied {
-            "RELEASE claimtop_row"
-        } else {
-            "ROLLBACK TO claimtop_row; RELEASE claimtop_row"
-        };
-        self.run(|link| link.batch(ending)).map_err(|error| said(self, error))?;
-        Ok(acted)
-    }
-
     fn commit_all(
         &mut self,
         turn: &Turn,
@@ -333,9 +331,8 @@ impl Actor {
                 // All of them share one fate; the transaction tells it.
                 let first = numbered(order.action_id, 1);
                 let done = tried.iter().find(|acted| acted.outcome == Outcome::Applied);
-                let changes = done.and_then(|acted| Change::from_json(&acted.before, &acted.after));
-                let changes = changes.unwrap_or_default();
-                let outcome = self.became_of(&error, &first, Some(&turn.transaction), &changes);
+                let changes = done.map(|acted| acted.changes.as_slice()).unwrap_or_default();
+                let outcome = self.became_of(&error, &first, Some(&turn.transaction), changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),

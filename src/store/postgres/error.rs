@@ -11,11 +11,36 @@ use crate::domain::visible::safe;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PgError {
     /// The server refused; the connection goes on.
-    Server { code: String, message: String, detail: Option<String>, hint: Option<String> },
+    Server { code: String, message: String, detail: Option<String>, hint: Option<String>, fault: Fault },
     /// The connection is gone: what was under way may have been done or not.
     Lost(String),
     /// No answer within our own limit: what was under way may still be done.
     TimedOut(Duration),
+}
+
+/// Whose fault it may be that a statement was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// One row's: a constraint, a trigger, a policy or a value of it. The same statement may do for others.
+    Row,
+    /// That of the statement, the transaction or the server.
+    Statement,
+}
+
+impl Fault {
+    /// `routine` is what in the server said it.
+    fn of(code: &str, routine: Option<&str>) -> Fault {
+        const OF_STATEMENTS: [&str; 17] = [
+            "08", "0A", "25", "26", "28", "2D", "3B", "3D", "3F", "40", "42", "53", "54", "55", "57", "58",
+            "XX",
+        ];
+        let is_of_statements = match code {
+            // A policy that a row does not meet has the code of a privilege that is missing.
+            "42501" => routine.is_none_or(|routine| routine.starts_with("aclcheck_error")),
+            _ => OF_STATEMENTS.iter().any(|class| code.starts_with(class)),
+        };
+        if is_of_statements { Fault::Statement } else { Fault::Row }
+    }
 }
 
 impl PgError {
@@ -32,8 +57,14 @@ impl PgError {
         !matches!(self, PgError::Server { .. })
     }
 
+    /// Whether it may be the fault of one row alone.
+    pub fn is_of_a_row(&self) -> bool {
+        matches!(self, PgError::Server { fault: Fault::Row, .. })
+    }
+
     pub(super) fn server(code: &str, message: &str) -> PgError {
-        PgError::Server { code: code.into(), message: message.into(), detail: None, hint: None }
+        let fault = Fault::of(code, None);
+        PgError::Server { code: code.into(), message: message.into(), detail: None, hint: None, fault }
     }
 }
 
@@ -42,7 +73,7 @@ impl std::error::Error for PgError {}
 impl fmt::Display for PgError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PgError::Server { code, message, detail, hint } => {
+            PgError::Server { code, message, detail, hint, .. } => {
                 write!(f, "{} (code {})", safe(message), safe(code))?;
                 for more in [detail, hint].into_iter().flatten() {
                     write!(f, "; {}", safe(more.trim_end_matches('.')))?;
@@ -66,6 +97,7 @@ impl From<&tokio_postgres::Error> for PgError {
                 message: said.message().into(),
                 detail: said.detail().map(str::to_owned),
                 hint: said.hint().map(str::to_owned),
+                fault: Fault::of(said.code().code(), said.routine()),
             },
             None => PgError::Lost(chain(error)),
         }
@@ -103,6 +135,7 @@ mod tests {
             message: "duplicate \u{1b}[2J\nkey".into(),
             detail: Some("Key (id)=(1) exists.".into()),
             hint: None,
+            fault: Fault::Row,
         };
         assert_eq!(error.to_string(), "duplicate \\u{1b}[2J\\nkey (code 23505); Key (id)=(1) exists");
         assert_eq!(error.code(), Some("23505"));

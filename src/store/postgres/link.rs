@@ -112,6 +112,20 @@ impl Link {
 
     /// Begins a transaction with its limits and the forms of its texts, in one round trip.
     pub fn begin(&mut self, begin: Begin) -> Result<(), PgError> {
+        let opening = self.opening(begin)?;
+        self.transaction = Transaction::Open;
+        self.batch(&opening)
+    }
+
+    /// Begins, and has the first question of the transaction answered in the same round trip.
+    pub fn begin_asking(&mut self, begin: Begin, sql: &str) -> Result<Vec<Row>, PgError> {
+        let opening = self.opening(begin)?;
+        self.transaction = Transaction::Open;
+        self.query_after(&opening, sql, &[])
+    }
+
+    /// The statements that a transaction begins with.
+    fn opening(&self, begin: Begin) -> Result<String, PgError> {
         let mode = match (begin, self.purpose) {
             (Begin::Reading, _) => "ISOLATION LEVEL REPEATABLE READ READ ONLY",
             (Begin::Acting, Purpose::Acts) => "ISOLATION LEVEL READ COMMITTED READ WRITE",
@@ -120,7 +134,7 @@ impl Link {
             }
         };
         let idle = if begin == Begin::Reading { IDLE_READING } else { IDLE };
-        let sql = format!(
+        Ok(format!(
             "BEGIN {mode}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
              SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL TimeZone = 'UTC'; \
              SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; \
@@ -128,9 +142,7 @@ impl Link {
             self.limits.statement.as_millis(),
             self.limits.lock.as_millis(),
             idle.as_millis(),
-        );
-        self.transaction = Transaction::Open;
-        self.batch(&sql)
+        ))
     }
 
     /// Commits. An error that ends the link leaves open whether it was done.
@@ -155,6 +167,23 @@ impl Link {
     pub fn query(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, PgError> {
         let (sql, values) = (sql.to_owned(), owned(values));
         let rows = self.ask(|client| async move { client.query_typed(&sql, &typed(&values)).await })?;
+        Ok(rows.into_iter().map(Row::new).collect())
+    }
+
+    /// The same, after statements without values that go along in the same round trip.
+    pub fn query_after(
+        &mut self,
+        first: &str,
+        sql: &str,
+        values: &[Option<&str>],
+    ) -> Result<Vec<Row>, PgError> {
+        let (first, sql, values) = (first.to_owned(), sql.to_owned(), owned(values));
+        let rows = self.ask(|client| async move {
+            let typed = typed(&values);
+            let (before, rows) =
+                tokio::join!(biased; client.batch_execute(&first), client.query_typed(&sql, &typed));
+            before.and(rows)
+        })?;
         Ok(rows.into_iter().map(Row::new).collect())
     }
 

@@ -1,15 +1,20 @@
 //! Looking before an act: the claims that are meant, each as it is at that moment.
 
+use std::collections::HashMap;
+
 use super::actor::Actor;
 use super::error::PgError;
 use super::image;
 use super::link::{Link, Row};
+use super::many::with_keys;
 use super::reader::Watched;
 use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::claim::Registry;
+use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
+use crate::store::image::Image;
 use crate::store::listed::worse_first;
 use crate::store::seen::{Place, Rows, Seen, prefix};
 use crate::store::{Filter, StoreError};
@@ -129,40 +134,64 @@ pub fn look(
     Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
 }
 
-/// The same without what stands for their state: it costs a digest of each row, and whoever was shown one
-/// compares the rows themselves.
-pub fn look_again(
-    link: &mut Link,
-    watch: &Watch,
-    place: Place,
-    condition: &str,
-    mut words: Words,
-    now: Moment,
-) -> Result<Vec<Seen>, PgError> {
-    words.extend(watch.clock(now));
-    let rows = query(link, &words, &format!("{}{condition}", watch.reader.select_rows(&rows_of(watch))))?;
-    Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
-}
-
 /// The columns of the claim's row, and of its holder's.
 fn rows_of(watch: &Watch) -> Vec<String> {
     let mut columns = image::columns(&watch.table, "c");
-    columns.extend(watch.registry.iter().flat_map(|registry| image::columns(registry, "s")));
+    columns.extend(session_of(watch));
     columns
+}
+
+/// The columns of the holder's row.
+fn session_of(watch: &Watch) -> Vec<String> {
+    watch.registry.iter().flat_map(|registry| image::columns(registry, "s")).collect()
 }
 
 pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
     let judged = watch.reader.read(row, &watch.board, now);
     let first = watch.reader.width();
-    let of_session = first + watch.table.written().count();
-    let is_listed = matches!(judged.claim.registry, Registry::Listed(_));
-    let session = watch.registry.as_ref().filter(|_| is_listed);
     let rows = Rows {
         row: image::read(&watch.table, row, first),
         version: watch.reader.version(row),
-        session: session.map(|registry| image::read(registry, row, of_session)),
+        session: session_in(watch, &judged, row, first + watch.table.written().count()),
     };
     Seen::new(place, judged, rows, &watch.board.rules, now)
+}
+
+/// The holder's row, if there is one, in the columns that begin at `first`.
+fn session_in(watch: &Watch, judged: &Judged, row: &Row, first: usize) -> Option<Image> {
+    let is_listed = matches!(judged.claim.registry, Registry::Listed(_));
+    watch.registry.as_ref().filter(|_| is_listed).map(|registry| image::read(registry, row, first))
+}
+
+/// Locks those of the claims that can be locked without waiting, and looks at them: each with what was seen
+/// of its row, which is still true where its version is the same.
+///
+/// What came between the beginning of the statement and the lock on a row is seen, for the lock goes to the
+/// newest version of the row. The sessions must be locked before, by a statement of its own.
+pub fn lock_and_look(
+    link: &mut Link,
+    watch: &Watch,
+    all: &[&Seen],
+    now: Moment,
+) -> Result<HashMap<String, Seen>, PgError> {
+    let Some(first) = all.first() else { return Ok(HashMap::new()) };
+    let (condition, mut words) = with_keys(watch, all);
+    words.extend(watch.clock(now));
+    let select = watch.reader.select_versions(&session_of(watch));
+    let rows = query(link, &words, &format!("{select}{condition} FOR UPDATE OF c SKIP LOCKED"))?;
+    let known: HashMap<String, &Seen> =
+        all.iter().map(|seen| (seen.judged.claim.key.address(), *seen)).collect();
+    let again = rows.iter().filter_map(|row| {
+        let judged = watch.reader.read(row, &watch.board, now);
+        let address = judged.claim.key.address();
+        let rows = Rows {
+            row: known.get(&address)?.row.clone(),
+            version: watch.reader.version(row),
+            session: session_in(watch, &judged, row, watch.reader.width()),
+        };
+        Some((address, Seen::new(first.place, judged, rows, &watch.board.rules, now)))
+    });
+    Ok(again.collect())
 }
 
 /// A part of an address, where a tilde marks what is no text.

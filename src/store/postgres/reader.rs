@@ -13,6 +13,7 @@ use super::error::PgError;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema;
 use super::target::Target;
+use super::ties::Ties;
 use super::watch::Watch;
 use crate::domain::roll::BoardName;
 use crate::domain::snapshot::Snapshot;
@@ -60,6 +61,7 @@ pub struct Reader {
     link: Option<Link>,
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
+    pub(super) ties: Ties,
     fitted: Instant,
     /// The boards that were ever fitted, and how long to wait before that is tried again.
     known: BTreeSet<BoardName>,
@@ -114,6 +116,7 @@ impl Reader {
             link: None,
             watched: Vec::new(),
             schema: Schema::default(),
+            ties: Ties::default(),
             fitted: Instant::now(),
             known: BTreeSet::new(),
             fits_for: FITS_FOR,
@@ -190,7 +193,7 @@ impl Reader {
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
-        let schema = schema::read(link).map_err(said)?;
+        let (schema, ties) = schema::read(link).map_err(said)?;
         let dialect = Postgres::new(link, &self.options.zone);
         let ground = Ground {
             dialect: &dialect,
@@ -228,6 +231,7 @@ impl Reader {
         self.known.extend(here);
         self.watched = all;
         self.schema = schema;
+        self.ties = ties;
         self.sky.veiled = veiled;
         self.fingerprint = fingerprint;
         self.fitted = Instant::now();
@@ -270,13 +274,12 @@ impl Reader {
         link: &mut Link,
         look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
     ) -> Result<T, PgError> {
-        link.begin(Begin::Reading)?;
         let asked = clock();
         // A standby that has replayed nothing yet cannot be newer than its own start.
-        let rows = link.query(
+        let rows = link.begin_asking(
+            Begin::Reading,
             "SELECT clock_timestamp()::text, pg_is_in_recovery()::text,
              coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text",
-            &[],
         )?;
         let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
         let read = |at: usize| rows.first().and_then(|row| Moment::parse(row.get(at)?));
@@ -371,7 +374,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     let mut link = Link::open(&options.target, Purpose::Polls, options.limits())?;
     let said = |error: PgError| options.sentence(&error, "reading the tables");
     link.begin(Begin::Reading).map_err(said)?;
-    let schema = schema::read(&mut link).map_err(said)?;
+    let (schema, _) = schema::read(&mut link).map_err(said)?;
     let dialect = Postgres::new(&mut link, &options.zone);
     let ground = Ground {
         dialect: &dialect,

@@ -106,13 +106,12 @@ impl RowReader {
         format!("SELECT {columns}, {state}, {} FROM {from} WHERE ({held})", more.join(", "))
     }
 
-    /// The same, of the state only the version.
-    pub fn select_rows(&self, more: &[String]) -> String {
+    /// The same, of the state only the version: it tells whether a row is still the one that was seen, and
+    /// costs no text of it.
+    pub fn select_versions(&self, more: &[String]) -> String {
         let RowReader { columns, version, from, held, .. } = self;
-        format!(
-            "SELECT {columns}, NULL, {version}, NULL, NULL, {} FROM {from} WHERE ({held})",
-            more.join(", ")
-        )
+        let more: String = more.iter().flat_map(|column| [", ", column]).collect();
+        format!("SELECT {columns}, NULL, {version}, NULL, NULL{more} FROM {from} WHERE ({held})")
     }
 
     /// How many columns come before those of [`Self::select_with`].

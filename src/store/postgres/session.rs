@@ -1,6 +1,6 @@
 //! A session as a whole: everything it holds, and the end of the session itself.
 
-use super::act::{Statements, add_instant, guarded};
+use super::act::{Statements, add_instant, guarded, lot};
 use super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
 use super::cell::{number, sent};
 use super::error::PgError;
@@ -19,7 +19,6 @@ use crate::store::Prober;
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED};
 use crate::store::bound::BoundRegistry;
-use crate::store::image::Side;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
 
@@ -75,9 +74,8 @@ impl Actor {
                 let why = format!("the record could not be written: {problem}");
                 return Ok(Acted::nothing(Outcome::Refused(why)));
             }
-            let note = Note { action: END, address: &seen.address(), word };
-            let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
-            self.note(action_id, turn.now, &note, &before, &after)?;
+            let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
+            self.note(action_id, turn.now, &note)?;
             Ok(acted)
         });
         self.end(acted, action_id, false)
@@ -180,6 +178,7 @@ impl Actor {
             }),
             before: end.before.clone(),
             act: guarded(end, table, "s", "", &conditions, "the end of a session")?,
+            lot: lot(end),
             also: end.also.clone(),
             words,
         })

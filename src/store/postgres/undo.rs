@@ -35,11 +35,11 @@ impl Actor {
             Ok(Ok(undone)) => {
                 let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
-                match record(&acted) {
-                    Err(problem) if !dry_run => Ok(Acted::nothing(Outcome::Refused(format!(
+                match if dry_run { Ok(()) } else { record(&acted) } {
+                    Err(problem) => Ok(Acted::nothing(Outcome::Refused(format!(
                         "the record could not be written: {problem}"
                     )))),
-                    _ => Ok(acted),
+                    Ok(()) => Ok(acted),
                 }
             }
             Ok(Err(what)) => Ok(Acted::nothing(Outcome::Moved(what))),
@@ -60,19 +60,27 @@ impl Actor {
         changes: &[Change],
         now: Moment,
     ) -> Result<Result<Vec<Change>, String>, PgError> {
+        // Putting one row back may put others back as well, so they are all compared before.
+        if changes.len() > 1
+            && let Some(moved) = self.moved_among(changes)?
+        {
+            return Ok(Err(what_moved(moved)));
+        }
+        // What nobody can tell is left, and said again.
+        let (untold, mut left): (Vec<&Change>, Vec<&Change>) =
+            changes.iter().partition(|change| change.is_untold());
+        left.reverse();
         let mut undone = Vec::new();
-        let mut left: Vec<&Change> = changes.iter().rev().collect();
         while !left.is_empty() {
             let mut refused = Vec::new();
             for &change in &left {
                 match self.put_back(change, now) {
-                    Ok(Back::As(after)) => undone.push(Change {
-                        table: change.table.clone(),
-                        at: change.at.clone(),
-                        before: change.after.clone(),
-                        after,
-                    }),
+                    Ok(Back::As(after)) => undone.push(self.turned(change, after)),
                     Ok(Back::Left) => {}
+                    // A foreign key or a trigger has put it back already.
+                    Ok(Back::Moved) if changes.len() > 1 && self.is(change, Side::Before)? => {
+                        undone.push(self.turned(change, change.before.clone()));
+                    }
                     Ok(Back::Moved) => return Ok(Err(what_moved(change))),
                     // A constraint, or a trigger that forbids it.
                     Err(PgError::Server { code, .. }) if code.starts_with("23") || code == "P0001" => {
@@ -88,7 +96,67 @@ impl Actor {
             }
             left = refused;
         }
+        for change in &mut undone {
+            self.read_after(change)?;
+        }
+        undone.extend(untold.into_iter().cloned());
         Ok(Ok(undone))
+    }
+
+    /// The change that takes another back, of which this is left.
+    fn turned(&self, change: &Change, after: Option<Image>) -> Change {
+        let at = after.as_ref().map(|after| key_of(&self.reader.schema, change, after));
+        let at = at.unwrap_or_else(|| change.at.clone());
+        Change { table: change.table.clone(), at, before: change.after.clone(), after }
+    }
+
+    /// A row that is not what the act left behind.
+    fn moved_among<'a>(&mut self, changes: &'a [Change]) -> Result<Option<&'a Change>, PgError> {
+        let mut compared: Vec<(&str, &RowAt)> = Vec::new();
+        for change in changes.iter().rev() {
+            // Where nothing tells rows apart, only the attempt shows.
+            let is_told_apart = matches!(&change.at, RowAt::Key(key) if !key.0.is_empty());
+            let row = (change.table.as_str(), &change.at);
+            // Of a row that changed twice, the last change is what was left behind.
+            if !is_told_apart || compared.contains(&row) {
+                continue;
+            }
+            compared.push(row);
+            if !self.is(change, Side::After)? {
+                return Ok(Some(change));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the row of a change is as one of its images has it.
+    fn is(&mut self, change: &Change, side: Side) -> Result<bool, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(false) };
+        let (wanted, other) = match side {
+            Side::Before => (&change.before, &change.after),
+            Side::After => (&change.after, &change.before),
+        };
+        let known = wanted.as_ref().or(other.as_ref());
+        let at = match wanted {
+            // Its key may be among what changed.
+            Some(wanted) => key_of(&reader.schema, change, wanted),
+            None => change.at.clone(),
+        };
+        let change = Change { at, ..change.clone() };
+        Ok(by_name(&current(link, &reader.schema, &change, known)?) == by_name(wanted))
+    }
+
+    /// A trigger may have changed the row once more after it was put back.
+    fn read_after(&mut self, change: &mut Change) -> Result<(), PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(()) };
+        let Some(after) = change.after.clone().filter(|_| reader.ties.changes_rows_again(&change.table))
+        else {
+            return Ok(());
+        };
+        let at = key_of(&reader.schema, change, &after);
+        let again = Change { at, ..change.clone() };
+        change.after = current(link, &reader.schema, &again, Some(&after))?.or(Some(after));
+        Ok(())
     }
 
     /// Puts one row back, if it is what the act left behind.
@@ -176,6 +244,14 @@ fn current(
     let columns = image::columns(table, "c").join(", ");
     let rows = query(link, &words, &format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql))?;
     Ok(rows.first().map(|row| image::read(table, row, 0)))
+}
+
+/// Where a row is if it is as an image has it.
+fn key_of(schema: &Schema, change: &Change, image: &Image) -> RowAt {
+    match schema.table(&change.table) {
+        Some(table) => RowAt::Key(image::key(table, image)),
+        None => change.at.clone(),
+    }
 }
 
 fn what_moved(change: &Change) -> String {
@@ -295,7 +371,7 @@ fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<
 }
 
 fn by_column(image: &Image) -> BTreeMap<&str, &Value> {
-    image.0.iter().map(|(name, value)| (name.as_str(), value)).collect()
+    image.0.iter().map(|(name, value)| (&**name, value)).collect()
 }
 
 /// An image that comes out of the trail has its columns in another order.

@@ -101,7 +101,13 @@ impl Actor {
         act: impl FnOnce(&mut Actor) -> Result<Acted, StoreError>,
     ) -> Result<Acted, StoreError> {
         self.savepoint("SAVEPOINT claimtop_row")?;
-        let acted = act(self)?;
+        let acted = match act(self) {
+            // Unless the refusal has ended the transaction, the others can still be done.
+            Err(StoreError::RowRefused { said, .. }) if !self.writer.is_autocommit() => {
+                Acted::nothing(Outcome::Refused(said))
+            }
+            other => other?,
+        };
         if acted.outcome != Outcome::Applied {
             self.savepoint("ROLLBACK TO claimtop_row")?;
         }

@@ -249,6 +249,10 @@ pub fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &s
             let why = why_not(&path, code);
             StoreError::Unreadable { path, why }
         }
+        Some(ErrorCode::ConstraintViolation) => {
+            let said = format!("{message} (code {code})");
+            StoreError::RowRefused { source_name: path.display().to_string(), said, doing: doing.into() }
+        }
         _ => StoreError::Sql { path, code, message, doing: doing.into() },
     }
 }

@@ -9,7 +9,7 @@ fn busy() -> (Scene, Scene) {
     scene.task("task-2", "worker-2", 60 * MINUTE);
     scene.run(&["reclaim", "DB", "task-1", "--reason", "night shift", "--json"]).came_to(0, "applied");
     scene.run(&["release", "DB", "task-2", "--json"]).came_to(5, "refused");
-    scene.run(&["extend", &other.source(), "task-1", "--json"]).came_to(0, "applied");
+    scene.run(&["extend", &other.database.source(), "task-1", "--json"]).came_to(0, "applied");
     (scene, other)
 }
 
@@ -45,7 +45,7 @@ fn a_list_has_its_filters() {
         assert_eq!(count(&["--holder", "worker-2"]), 1);
         assert_eq!(count(&["--holder", "worker"]), 0);
         assert_eq!(count(&["--on", "DB"]), 3);
-        assert_eq!(count(&["--on", &other.source()]), 2);
+        assert_eq!(count(&["--on", &other.database.source()]), 2);
         assert_eq!(count(&["--on", "DB", "--action", "extend"]), 0);
         assert_eq!(count(&["--open"]), 0);
         let table = scene.run(&["audit", "list"]);
@@ -66,7 +66,7 @@ fn one_act_is_shown_with_everything() {
         assert_eq!(shown[1]["record"]["outcome"], "applied");
         assert_eq!(shown[1]["prev"], shown[0]["hash"]);
         let text = scene.run(&["audit", "show", &action]);
-        let fingerprint = if scene.server.is_some() { "postgres:" } else { "sqlite:" };
+        let fingerprint = if scene.database.server().is_some() { "postgres:" } else { "sqlite:" };
         for part in [action.as_str(), "night shift", "lease_expired", "coordination", "worker-1", fingerprint]
         {
             text.says(part);
@@ -130,7 +130,7 @@ fn a_table_of_records_can_be_made_twice() {
         }
         let object = scene.run(&["reclaim", "DB", "task-1", "--json"]).came_to(0, "applied");
         assert_eq!(object["action_id"], scene.text("SELECT action_id FROM claimtop_audit"));
-        let refused = match &scene.server {
+        let refused = match scene.database.server() {
             Some(server) => server.connect().attempt("DELETE FROM claimtop_audit").is_err(),
             None => scene.database.connection.execute("DELETE FROM claimtop_audit", []).is_err(),
         };

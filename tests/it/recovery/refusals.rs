@@ -4,7 +4,7 @@ use super::*;
 
 fn config(scene: &Scene, more: &str) -> String {
     let file = scene.database.beside("config.toml");
-    let text = format!("[source.here]\nat = {:?}\n{more}\n", scene.source());
+    let text = format!("[source.here]\nat = {:?}\n{more}\n", scene.database.source());
     fs::write(&file, text).expect("a config");
     file.to_str().expect("UTF-8").to_owned()
 }

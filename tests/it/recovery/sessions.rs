@@ -189,8 +189,11 @@ fn the_database_keeps_a_row_of_each_act() {
             let kept = format!(
                 "SELECT CAST(record AS jsonb) ->> 'action' FROM claimtop_audit WHERE action_id = '{id}'"
             );
-            let kept =
-                if scene.server.is_some() { kept } else { kept.replace("CAST(record AS jsonb)", "record") };
+            let kept = if scene.database.server().is_some() {
+                kept
+            } else {
+                kept.replace("CAST(record AS jsonb)", "record")
+            };
             assert_eq!(result["action"], scene.text(&kept).as_str());
         }
     });

@@ -104,7 +104,7 @@ fn acts_on_another_database_are_left_to_it() {
         let (scene, _) = reclaimed(false);
         forget_the_outcome(&scene);
         let other = Scene::stale();
-        let path = other.source();
+        let path = other.database.source();
         scene.run(&["extend", &path, "task-1", "--json"]).came_to(0, "applied");
         assert_eq!(open(&scene), 1);
     });

@@ -113,7 +113,7 @@ fn another_database_is_an_error_that_names_both() {
     on_both(|| {
         let (scene, action) = reclaimed();
         let other = Scene::stale();
-        let run = scene.run(&["undo", &other.source(), &action, "--json"]);
+        let run = scene.run(&["undo", &other.database.source(), &action, "--json"]);
         assert_eq!(run.code, 3, "{run:#?}");
         run.says(scene.export()[0]["fingerprint"].as_str().expect("a fingerprint"));
         other.run(&["reclaim", "DB", "task-1", "--json"]).came_to(0, "applied");

@@ -97,6 +97,17 @@ impl Exposition {
         }
     }
 
+    /// Every sample whose name begins so, as Prometheus writes its series.
+    pub fn series(&self, prefix: &str) -> Vec<(String, f64)> {
+        let ours = self.samples.iter().filter(|((name, _), _)| name.starts_with(prefix));
+        let written = ours.map(|((name, labels), value)| {
+            let labels: Vec<String> =
+                labels.iter().map(|(label, value)| format!("{label}={value:?}")).collect();
+            (format!("{name}{{{}}}", labels.join(", ")), *value)
+        });
+        written.collect()
+    }
+
     /// The one sample with these labels among its own.
     #[track_caller]
     pub fn get(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {

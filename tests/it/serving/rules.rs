@@ -27,6 +27,34 @@ fn promtool_finds_the_rules_right_and_every_alert_fires_as_it_should() {
     promtool(&["test", "rules", "claimtop.rules.test.yml"]);
 }
 
+/// What was scraped, if it stays so for ten minutes, fires this alert once, with these labels and its
+/// source's.
+#[track_caller]
+pub fn assert_alert(alert: &str, labels: &[(&str, &str)], told: &Exposition) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("rules.yml"), RULES).expect("the rules");
+    let series = told.series("claimtop_").into_iter().map(|(series, value)| {
+        format!("      - {{series: {}, values: '{value}x10'}}\n", serde_json::Value::from(series))
+    });
+    let (sources, _) = told.all("claimtop_up").remove(0);
+    let mut expected: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
+    expected.push(format!("source={:?}", sources["source"]));
+    expected.sort();
+    let fired = format!("ALERTS{{alertname=\"{alert}\", alertstate=\"firing\", {}}}", expected.join(", "));
+    let test = format!(
+        "rule_files: [rules.yml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n{}\
+         \n    promql_expr_test:\n      - expr: {}\n        eval_time: 5m\n        exp_samples:\n          - \
+         {{labels: {}, value: 1}}\n",
+        series.collect::<String>(),
+        serde_json::Value::from(format!("ALERTS{{alertname=\"{alert}\", alertstate=\"firing\"}}")),
+        serde_json::Value::from(fired),
+    );
+    let path = folder.path().join("test.yml");
+    std::fs::write(&path, test).expect("a test");
+    promtool(&["test", "rules", path.to_str().expect("UTF-8")]);
+}
+
 #[test]
 fn every_alert_is_tested_both_ways() {
     for alert in RULES.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {

@@ -1,10 +1,31 @@
-//! The two engines that every promise of reading holds on.
+//! The two engines that every promise holds on.
+
+use std::cell::Cell;
 
 /// A kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     Sqlite,
     Postgres,
+}
+
+thread_local! {
+    static ENGINE: Cell<Engine> = const { Cell::new(Engine::Sqlite) };
+}
+
+/// Where this thread makes its databases: in files, unless [`on_both`] says otherwise.
+pub fn engine() -> Engine {
+    ENGINE.get()
+}
+
+/// One body for both engines: what holds for files holds on servers.
+pub fn on_both(body: impl Fn()) {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        eprintln!("on {engine:?}:");
+        ENGINE.set(engine);
+        body();
+    }
+    ENGINE.set(Engine::Sqlite);
 }
 
 /// Runs each of these functions of an [`Engine`] as one test on SQLite and one on PostgreSQL.

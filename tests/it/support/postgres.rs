@@ -60,6 +60,22 @@ impl PgDatabase {
         self.session.value(sql)
     }
 
+    /// The tables of the usual schema, as they are written in a statement.
+    pub fn tables(&self) -> Vec<String> {
+        let sql = "SELECT quote_ident(relname) FROM pg_class
+                   WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace ORDER BY 1";
+        self.query(sql).into_iter().map(|mut row| row.remove(0).expect("a name")).collect()
+    }
+
+    /// Every row of them with its version: the same text means that nobody wrote in between.
+    pub fn versions(&self) -> String {
+        let one = |table| {
+            let rows = self.query(&format!("SELECT xmin, ctid, t::text FROM {table} AS t ORDER BY ctid"));
+            format!("{table}: {rows:?}")
+        };
+        self.tables().into_iter().map(one).collect::<Vec<_>>().join("\n")
+    }
+
     /// Another session on this database.
     pub fn connect(&self) -> Session {
         Session::open(self.server.clone().dbname(&self.name))

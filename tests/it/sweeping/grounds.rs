@@ -156,95 +156,114 @@ fn mixed() -> Scene {
 
 #[test]
 fn expired_goes_first_then_orphaned_and_nothing_else() {
-    let scene = mixed();
-    let run = scene.sweep(&[]);
-    let summary = run.summary(0);
-    assert_eq!((&summary["applied"], &summary["held"]), (&Json::from(3), &Json::Null), "{run:#?}");
-    assert_eq!(scene.held(), ["1-healthy", "2-heartbeat-silent", "6-session-stale-but-beats"]);
-    assert_eq!(scene.number("SELECT count(*) FROM locks"), 1);
-    let names: Vec<Json> = run.lines().iter().map(|line| line["event"].clone()).collect();
-    let expected =
-        ["claim:expired", "claims:cleanup", "claim:orphaned", "claim:orphaned", "claims:cleanup", "summary"];
-    assert_eq!(names, expected);
-    let again = scene.sweep(&[]).summary(0);
-    assert_eq!((&again["applied"], &again["left"]), (&Json::from(0), &Json::from(0)));
+    on_both(|| {
+        let scene = mixed();
+        let run = scene.sweep(&[]);
+        let summary = run.summary(0);
+        assert_eq!((&summary["applied"], &summary["held"]), (&Json::from(3), &Json::Null), "{run:#?}");
+        assert_eq!(scene.held(), ["1-healthy", "2-heartbeat-silent", "6-session-stale-but-beats"]);
+        assert_eq!(scene.number("SELECT count(*) FROM locks"), 1);
+        let names: Vec<Json> = run.lines().iter().map(|line| line["event"].clone()).collect();
+        let expected = [
+            "claim:expired",
+            "claims:cleanup",
+            "claim:orphaned",
+            "claim:orphaned",
+            "claims:cleanup",
+            "summary",
+        ];
+        assert_eq!(names, expected);
+        let again = scene.sweep(&[]).summary(0);
+        assert_eq!((&again["applied"], &again["left"]), (&Json::from(0), &Json::from(0)));
+    });
 }
 
 #[test]
 fn a_set_narrows_it_and_so_does_a_board() {
-    let scene = mixed();
-    assert_eq!(scene.sweep(&["--set", "stale"]).tasks("claim:expired"), ["4-lease-expired"]);
-    assert_eq!(scene.sweep(&["--board", "lock"]).summary(0)["applied"], 0);
-    let orphans = scene.sweep(&["--set", "orphaned", "--board", "task"]);
-    assert_eq!(orphans.tasks("claim:orphaned").len(), 2, "{orphans:#?}");
-    assert_eq!(scene.sweep(&["--set", "expiring"]).code, 3);
-    assert_eq!(scene.sweep(&["--board", "nowhere"]).code, 3);
+    on_both(|| {
+        let scene = mixed();
+        assert_eq!(scene.sweep(&["--set", "stale"]).tasks("claim:expired"), ["4-lease-expired"]);
+        assert_eq!(scene.sweep(&["--board", "lock"]).summary(0)["applied"], 0);
+        let orphans = scene.sweep(&["--set", "orphaned", "--board", "task"]);
+        assert_eq!(orphans.tasks("claim:orphaned").len(), 2, "{orphans:#?}");
+        assert_eq!(scene.sweep(&["--set", "expiring"]).code, 3);
+        assert_eq!(scene.sweep(&["--board", "nowhere"]).code, 3);
+    });
 }
 
 #[test]
 fn events_have_the_names_and_fields_of_the_document_and_say_where() {
-    let scene = mixed();
-    let file = scene.database.beside("events.jsonl");
-    let run = scene.sweep(&["--events", file.to_str().expect("UTF-8")]);
-    let lines = run.lines();
-    let (expired, orphaned) = (&lines[0], &lines[2]);
-    for field in ["taskId", "sessionId", "expiredAt", "ageMs", "source", "profile", "board", "address"] {
-        assert!(!expired[field].is_null(), "no {field} in {expired}");
-    }
-    for field in ["taskId", "sessionId", "reason", "source", "profile", "board", "address", "actionId"] {
-        assert!(!orphaned[field].is_null(), "no {field} in {orphaned}");
-    }
-    assert_eq!((&lines[1]["type"], &lines[1]["count"]), (&Json::from("expired"), &Json::from(1)));
-    let kept = std::fs::read_to_string(file).expect("events");
-    assert_eq!(kept.lines().collect::<Vec<_>>(), run.out.lines().take(5).collect::<Vec<_>>());
+    on_both(|| {
+        let scene = mixed();
+        let file = scene.database.beside("events.jsonl");
+        let run = scene.sweep(&["--events", file.to_str().expect("UTF-8")]);
+        let lines = run.lines();
+        let (expired, orphaned) = (&lines[0], &lines[2]);
+        for field in ["taskId", "sessionId", "expiredAt", "ageMs", "source", "profile", "board", "address"] {
+            assert!(!expired[field].is_null(), "no {field} in {expired}");
+        }
+        for field in ["taskId", "sessionId", "reason", "source", "profile", "board", "address", "actionId"] {
+            assert!(!orphaned[field].is_null(), "no {field} in {orphaned}");
+        }
+        assert_eq!((&lines[1]["type"], &lines[1]["count"]), (&Json::from("expired"), &Json::from(1)));
+        let kept = std::fs::read_to_string(file).expect("events");
+        assert_eq!(kept.lines().collect::<Vec<_>>(), run.out.lines().take(5).collect::<Vec<_>>());
+    });
 }
 
 #[test]
 fn the_trail_names_the_sweeper_and_an_operator_can_undo_it() {
-    let scene = mixed();
-    let run = scene.sweep(&[]);
-    let outcomes = scene.outcomes();
-    assert_eq!(outcomes.len(), 3);
-    assert!(outcomes.iter().all(|record| record["by"] == "sweeper"), "{outcomes:#?}");
-    for line in run.lines().iter().filter(|line| !line["actionId"].is_null()) {
-        let undone = scene.run(&["undo", "DB", line["actionId"].as_str().expect("an id")]);
-        assert_eq!(undone.code, 0, "{undone:#?}");
-    }
-    assert_eq!(scene.held().len(), 6);
-    let last = scene.outcomes().pop().expect("a record");
-    assert_eq!((&last["action"], &last["outcome"]), (&Json::from("undo"), &Json::from("applied")));
-    assert_eq!(last["by"], "operator", "whoever takes it back is not the sweeper");
-    assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+    on_both(|| {
+        let scene = mixed();
+        let run = scene.sweep(&[]);
+        let outcomes = scene.outcomes();
+        assert_eq!(outcomes.len(), 3);
+        assert!(outcomes.iter().all(|record| record["by"] == "sweeper"), "{outcomes:#?}");
+        for line in run.lines().iter().filter(|line| !line["actionId"].is_null()) {
+            let undone = scene.run(&["undo", "DB", line["actionId"].as_str().expect("an id")]);
+            assert_eq!(undone.code, 0, "{undone:#?}");
+        }
+        assert_eq!(scene.held().len(), 6);
+        let last = scene.outcomes().pop().expect("a record");
+        assert_eq!((&last["action"], &last["outcome"]), (&Json::from("undo"), &Json::from("applied")));
+        assert_eq!(last["by"], "operator", "whoever takes it back is not the sweeper");
+        assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+    });
 }
 
 #[test]
 fn a_batch_in_the_trail_names_the_sweeper_too() {
-    let scene = Scene::new();
-    scene.expired(10);
-    assert_eq!(scene.sweep(&[]).summary(0)["applied"], 10);
-    let outcomes = scene.outcomes();
-    assert!(outcomes.len() == 10 && outcomes.iter().all(|record| record["by"] == "sweeper"));
+    on_both(|| {
+        let scene = Scene::new();
+        scene.expired(10);
+        assert_eq!(scene.sweep(&[]).summary(0)["applied"], 10);
+        let outcomes = scene.outcomes();
+        assert!(outcomes.len() == 10 && outcomes.iter().all(|record| record["by"] == "sweeper"));
+    });
 }
 
 #[test]
 fn with_check_pid_the_living_are_spared_and_the_dead_are_taken() {
-    let scene = Scene::new();
-    let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("cat");
-    let registered = now();
-    let mut gone = Command::new("true").spawn().expect("true");
-    gone.wait().expect("its end");
-    for (id, pid) in [("lives", child.id()), ("died", gone.id())] {
-        scene
-            .database
-            .run("INSERT INTO sessions VALUES (?1, '/p', 'cli', ?2, ?2, '{}', ?3)", (id, registered, pid));
-    }
-    scene.task("expired-but-alive", "lives", -MINUTE, SECOND);
-    scene.task("running-but-dead", "died", 20 * MINUTE, SECOND);
-    let path = scene.database.path();
-    scene.config(&format!("[source.here]\nat = {path:?}\nholders_on = \"this-host\"\n"));
-    let run = scene.sweep(&["--check-pid"]);
-    assert_eq!(run.tasks("claim:orphaned"), ["running-but-dead"], "{run:#?}");
-    assert_eq!(scene.held(), ["expired-but-alive"]);
-    child.kill().expect("killed");
-    child.wait().expect("its end");
+    on_both(|| {
+        let scene = Scene::new();
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("cat");
+        let registered = now();
+        let mut gone = Command::new("true").spawn().expect("true");
+        gone.wait().expect("its end");
+        for (id, pid) in [("lives", child.id()), ("died", gone.id())] {
+            scene.database.run(
+                "INSERT INTO sessions VALUES (?1, '/p', 'cli', ?2, ?2, '{}', ?3)",
+                (id, registered, pid),
+            );
+        }
+        scene.task("expired-but-alive", "lives", -MINUTE, SECOND);
+        scene.task("running-but-dead", "died", 20 * MINUTE, SECOND);
+        let source = scene.database.source();
+        scene.config(&format!("[source.here]\nat = {source:?}\nholders_on = \"this-host\"\n"));
+        let run = scene.sweep(&["--check-pid"]);
+        assert_eq!(run.tasks("claim:orphaned"), ["running-but-dead"], "{run:#?}");
+        assert_eq!(scene.held(), ["expired-but-alive"]);
+        child.kill().expect("killed");
+        child.wait().expect("its end");
+    });
 }

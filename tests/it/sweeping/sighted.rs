@@ -47,44 +47,54 @@ fn plain_once_says_that_it_trusts_the_workers_clocks() {
 
 #[test]
 fn it_takes_two_runs_and_a_row_that_stood_still() {
-    let scene = Scene::new();
-    scene.config(AT_ONCE);
-    scene.expired(3);
-    let first = scene.sweep(&["--sighted"]).summary(0);
-    assert_eq!((&first["applied"], &first["watching"], &first["left"]), (&0.into(), &3.into(), &3.into()));
-    // One is renewed by a worker whose clock is an hour slow: still expired by ours.
-    scene
-        .database
-        .run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1 WHERE task_id = 'task-0001'", ());
-    let second = scene.sweep(&["--sighted"]);
-    assert_eq!(second.tasks("claim:expired"), ["task-0000", "task-0002"]);
-    assert_eq!(second.summary(0)["watching"], 1);
-    assert_eq!(scene.sweep(&["--sighted"]).tasks("claim:expired"), ["task-0001"]);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config(AT_ONCE);
+        scene.expired(3);
+        let first = scene.sweep(&["--sighted"]).summary(0);
+        assert_eq!(
+            (&first["applied"], &first["watching"], &first["left"]),
+            (&0.into(), &3.into(), &3.into())
+        );
+        // One is renewed by a worker whose clock is an hour slow: still expired by ours.
+        scene.database.run(
+            "UPDATE task_claims SET last_heartbeat = last_heartbeat + 1 WHERE task_id = 'task-0001'",
+            (),
+        );
+        let second = scene.sweep(&["--sighted"]);
+        assert_eq!(second.tasks("claim:expired"), ["task-0000", "task-0002"]);
+        assert_eq!(second.summary(0)["watching"], 1);
+        assert_eq!(scene.sweep(&["--sighted"]).tasks("claim:expired"), ["task-0001"]);
+    });
 }
 
 #[test]
 fn unless_told_otherwise_a_row_must_stand_still_for_the_claims_own_time() {
-    let scene = Scene::new();
-    scene.session("well", SECOND);
-    // Claimed two hours ago, renewed 61 minutes ago for an hour.
-    scene.task("t", "well", -MINUTE, 61 * MINUTE);
-    scene.sweep(&["--sighted"]).summary(0);
-    later(&scene, 59);
-    assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
-    later(&scene, 3);
-    assert_eq!(scene.sweep(&["--sighted"]).summary(0)["applied"], 1);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.session("well", SECOND);
+        // Claimed two hours ago, renewed 61 minutes ago for an hour.
+        scene.task("t", "well", -MINUTE, 61 * MINUTE);
+        scene.sweep(&["--sighted"]).summary(0);
+        later(&scene, 59);
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
+        later(&scene, 3);
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["applied"], 1);
+    });
 }
 
 #[test]
 fn a_silent_session_that_beats_again_starts_anew_even_if_its_clock_is_slow() {
-    let scene = Scene::new();
-    scene.config(AT_ONCE);
-    scene.session("s", 60 * MINUTE);
-    scene.task("t", "s", 20 * MINUTE, 60 * MINUTE);
-    scene.sweep(&["--sighted"]).summary(0);
-    scene.database.run("UPDATE sessions SET last_heartbeat = last_heartbeat + 5000", ());
-    assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
-    assert_eq!(scene.sweep(&["--sighted"]).tasks("claim:orphaned"), ["t"]);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config(AT_ONCE);
+        scene.session("s", 60 * MINUTE);
+        scene.task("t", "s", 20 * MINUTE, 60 * MINUTE);
+        scene.sweep(&["--sighted"]).summary(0);
+        scene.database.run("UPDATE sessions SET last_heartbeat = last_heartbeat + 5000", ());
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
+        assert_eq!(scene.sweep(&["--sighted"]).tasks("claim:orphaned"), ["t"]);
+    });
 }
 
 #[test]
@@ -196,15 +206,17 @@ impl Going {
 
 #[test]
 fn a_continuous_sweep_acts_at_the_second_sighting_and_ends_on_sigterm() {
-    let scene = Scene::new();
-    scene.config(AT_ONCE);
-    scene.expired(2);
-    let mut going = Going::start(&scene, "200ms");
-    assert_eq!(going.summary()["watching"], 2);
-    assert_eq!(going.summary()["applied"], 2);
-    assert_eq!(going.summary()["applied"], 0);
-    assert_eq!(going.end(), 0);
-    assert_eq!(scene.held().len(), 0);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config(AT_ONCE);
+        scene.expired(2);
+        let mut going = Going::start(&scene, "200ms");
+        assert_eq!(going.summary()["watching"], 2);
+        assert_eq!(going.summary()["applied"], 2);
+        assert_eq!(going.summary()["applied"], 0);
+        assert_eq!(going.end(), 0);
+        assert_eq!(scene.held().len(), 0);
+    });
 }
 
 #[test]

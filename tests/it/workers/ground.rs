@@ -10,14 +10,10 @@ use rusqlite::types::ValueRef;
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex};
 
+pub use crate::support::engine::Engine;
 use crate::support::postgres::{PgDatabase, Rows};
 use crate::support::{self, NOW};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
-    Sqlite,
-    Postgres,
-}
+pub use crate::support::{name_of, uuid_of};
 
 pub const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 
@@ -205,20 +201,6 @@ fn text(cell: ValueRef<'_>) -> Option<String> {
         ValueRef::Real(number) => Some(number.to_string()),
         ValueRef::Text(text) | ValueRef::Blob(text) => Some(String::from_utf8_lossy(text).into_owned()),
     }
-}
-
-/// A name of at most 16 bytes as a UUID: PostgreSQL's tables know no other names.
-pub fn uuid_of(name: &str) -> String {
-    let mut bytes = [0; 16];
-    bytes[..name.len()].copy_from_slice(name.as_bytes());
-    uuid::Uuid::from_bytes(bytes).to_string()
-}
-
-/// The way back.
-pub fn name_of(id: &str) -> String {
-    let bytes = uuid::Uuid::parse_str(id).expect("a UUID").into_bytes();
-    let name: Vec<u8> = bytes.into_iter().take_while(|byte| *byte != 0).collect();
-    String::from_utf8(name).expect("a name")
 }
 
 /// Finalization of tasks that are called by name.
