@@ -134,6 +134,7 @@ impl Onlooker {
         let source = self.source.clone();
         // Which one it is stands beside it.
         let why = why.strip_prefix(&source).map_or(why, |rest| rest.trim_start_matches([':', ' ']));
+        let why = why.trim_start_matches("cannot be reached: ");
         is_news.then(|| Event::SourceLost { why: safe(why), source, timestamp: millis(at) })
     }
 }

@@ -74,7 +74,7 @@ pub const UP: Metric = Metric::new(
     "claimtop_up",
     Gauge,
     SOURCE,
-    "1 if the last poll of the source was good and is not too old.",
+    "1 if the last poll of the source was good, is not too old, and found every board that was there before.",
 );
 pub const AGE: Metric = Metric::new(
     "claimtop_last_good_poll_age",

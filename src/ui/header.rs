@@ -131,11 +131,11 @@ fn counts(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
     }
     let of = format!("of {about}{}", text::number(counts.total));
     pieces.push(Piece::styled(of, theme.dim));
-    if counts.runaway > 0 && width >= 100 {
-        pieces.push(Piece::styled(
-            format!(", {} runaway", text::number(counts.runaway)),
-            theme.set(Set::Stale),
-        ));
+    let runaway = format!(", {} runaway", text::number(counts.runaway));
+    let used: usize = pieces.iter().map(Piece::width).sum();
+    // Half a word is worse than none.
+    if counts.runaway > 0 && width >= 100 && used + text::width(&runaway) <= usize::from(width) {
+        pieces.push(Piece::styled(runaway, theme.set(Set::Stale)));
     }
     Line::from(pieces)
 }

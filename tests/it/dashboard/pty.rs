@@ -1,19 +1,24 @@
 //! The program itself in a real pty: keys go in, what a terminal would show comes out.
 
+mod seen;
+
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::num::NonZeroU16;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use vt100::{MouseProtocolMode, Parser, Screen};
+use vt100::{MouseProtocolMode, Screen};
+
+pub use seen::Glance;
+use seen::Seen;
 
 /// The escape key in the long form: the short one is another key if something follows at once.
 pub const ESC: &str = "\x1b[27u";
@@ -106,87 +111,6 @@ pub struct Pty {
 struct Near {
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
-}
-
-/// What the terminal has been told so far.
-struct Seen {
-    state: Mutex<State>,
-    news: Condvar,
-}
-
-struct State {
-    parser: Parser,
-    bytes: Vec<u8>,
-    is_over: bool,
-    /// The reader lets go of the terminal at the next byte.
-    lets_go: bool,
-}
-
-impl State {
-    /// Whether the last frame has arrived to its end: there the cursor is hidden or put in its place.
-    fn is_whole(&self) -> bool {
-        let end = &self.bytes[self.bytes.len().saturating_sub(16)..];
-        let placed = end.ends_with(b"H") && end.windows(6).any(|part| part == b"\x1b[?25h");
-        !self.parser.screen().alternate_screen() || placed || end.ends_with(b"\x1b[?25l")
-    }
-}
-
-impl Seen {
-    fn new((columns, lines): (u16, u16)) -> Seen {
-        let parser = Parser::new(count(lines), count(columns), 0);
-        let state = State { parser, bytes: Vec::new(), is_over: false, lets_go: false };
-        Seen { state: Mutex::new(state), news: Condvar::new() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    fn wait_for(&self, what: &str, is_gone: impl Fn() -> bool, is_so: impl Fn(&Screen) -> bool) -> String {
-        let deadline = Instant::now() + DEADLINE;
-        let mut state = self.state();
-        loop {
-            if state.is_whole() && is_so(state.parser.screen()) {
-                return state.parser.screen().contents();
-            }
-            let is_over = state.is_over || is_gone();
-            if Instant::now() >= deadline || is_over {
-                let over = if is_over { "the program is gone" } else { "it did not come" };
-                let shown = state.parser.screen().contents();
-                drop(state);
-                panic!("waiting for {what}: {over}; the screen is\n{shown}");
-            }
-            // Whether it is still there is asked now and then.
-            let pause = Duration::from_millis(200);
-            state = self.news.wait_timeout(state, pause).expect("no panic while it is held").0;
-        }
-    }
-
-    fn read(&self, mut reader: Box<dyn Read + Send>) {
-        let mut buffer = [0; 16_384];
-        loop {
-            let got = reader.read(&mut buffer).unwrap_or(0);
-            let mut state = self.state();
-            state.parser.process(&buffer[..got]);
-            state.bytes.extend(&buffer[..got]);
-            let ends = got == 0 || state.lets_go;
-            state.is_over |= ends;
-            self.news.notify_all();
-            if ends {
-                return;
-            }
-        }
-    }
-}
-
-/// The screen of a [`Pty`], seen from another thread.
-pub struct Glance(Arc<Seen>);
-
-impl Glance {
-    /// Waits until the screen is as it should be.
-    pub fn wait_for(&self, what: &str, is_so: impl Fn(&str) -> bool) {
-        self.0.wait_for(what, || false, |screen| is_so(&screen.contents()));
-    }
 }
 
 impl Pty {

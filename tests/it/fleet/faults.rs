@@ -57,6 +57,7 @@ fn breaks(server: &Server, proxy: &Proxy, number: u64, spectator: &Spectator<'_>
             server.fall();
             spectator.sees_it_lost(fault, broken);
             server.start_again();
+            spectator.sees_it_back(fault, Instant::now());
         }
         "a fall" => server.restart_immediate(),
         "ended sessions" => drop(server.terminate_backends()),
@@ -64,14 +65,16 @@ fn breaks(server: &Server, proxy: &Proxy, number: u64, spectator: &Spectator<'_>
             server.freeze();
             if until_it_is_noticed {
                 spectator.sees_it_lost(fault, broken);
+                server.thaw();
+                spectator.sees_it_back(fault, Instant::now());
             } else {
                 thread::park_timeout(Duration::from_millis(300));
+                server.thaw();
             }
-            server.thaw();
         }
         _ => proxy.cut(),
     }
-    spectator.sees_it_back(server, fault, Instant::now());
+    spectator.sees_more(server, fault, Instant::now());
 }
 
 /// Says so when it is dropped, by a failure as well: else the typist would never stop.

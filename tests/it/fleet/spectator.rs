@@ -45,6 +45,7 @@ pub struct Times {
     keys: Mutex<Vec<Took>>,
     banners: Mutex<Vec<Took>>,
     returns: Mutex<Vec<Took>>,
+    news: Mutex<Vec<Took>>,
 }
 
 impl Times {
@@ -54,6 +55,7 @@ impl Times {
             ("a key's answer", self.keys, 100),
             ("the banner", self.banners, 5_000),
             ("the link back", self.returns, 5_000),
+            ("a new row after it", self.news, 5_000),
         ];
         for (what, times, aim) in told {
             let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -116,14 +118,20 @@ impl<'a> Spectator<'a> {
         note(&self.times.banners, since.elapsed(), fault);
     }
 
-    /// The server answers since then: waits until the screen shows what was written after.
-    pub fn sees_it_back(&self, server: &Server, fault: &str, since: Instant) {
+    /// The server answers since then: waits until the screen knows, if it knew of the fault.
+    pub fn sees_it_back(&self, fault: &str, since: Instant) {
+        self.glance.wait_for("the link", |shown| !shown.contains("STALE for"));
+        note(&self.times.returns, since.elapsed(), fault);
+    }
+
+    /// Waits until the screen shows what is written now; how soon is up to the pace of the polls as well.
+    pub fn sees_more(&self, server: &Server, fault: &str, since: Instant) {
         server.connect("jobs").run(ANOTHER);
         let mut unclear = self.unclear.lock().expect("the only one who adds to them");
         *unclear += 1;
         let wanted = format!(" {unclear} unknown");
         self.glance.wait_for(&wanted, |shown| shown.contains(&wanted) && !shown.contains("STALE for"));
-        note(&self.times.returns, since.elapsed(), fault);
+        note(&self.times.news, since.elapsed(), fault);
     }
 
     pub fn leave(self) {
