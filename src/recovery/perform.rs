@@ -180,6 +180,16 @@ impl Desk {
 }
 
 impl Report {
+    /// Tables in which triggers, or foreign keys, changed rows that nobody can tell: an undo leaves those.
+    pub fn untold(&self) -> Vec<&str> {
+        let (Json::Array(before), Json::Array(after)) = (&self.before, &self.after) else {
+            return Vec::new();
+        };
+        let both = before.iter().zip(after);
+        let untold = both.filter(|(before, after)| before["row"].is_null() && after["row"].is_null());
+        untold.filter_map(|(before, _)| before["table"].as_str()).collect()
+    }
+
     /// Says it if an act was done and its outcome could not be put on record.
     pub(super) fn confess(&mut self, unwritten: Option<&TrailError>) {
         if let (Some(error), Outcome::Applied) = (unwritten, &self.outcome) {
