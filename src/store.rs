@@ -31,7 +31,7 @@ pub use error::StoreError;
 pub use filter::Filter;
 pub use fit::{Fit, FitBoard};
 pub use handle::Handle;
-pub use image::{Change, Image, RowAt, Side};
+pub use image::{Change, Image, Images, RowAt, Side};
 pub use listed::{Listed, Tally, Trace};
 pub use options::{Effort, Options, Profiles};
 pub use prober::Prober;

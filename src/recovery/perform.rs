@@ -10,7 +10,7 @@ use super::scribe::{By, Scribe};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
-use crate::store::{Acted, Actor, Options, Order, Seen, Side, Tried};
+use crate::store::{Acted, Actor, Change, Images, Options, Order, Seen, Side, Tried};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -40,8 +40,7 @@ pub struct Report {
     pub id: String,
     pub address: String,
     pub holder: Option<String>,
-    pub before: Json,
-    pub after: Json,
+    pub changes: Vec<Change>,
     pub preview: Vec<String>,
 }
 
@@ -153,8 +152,7 @@ impl Desk {
     }
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
-        let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
-        let tried = Tried { outcome: acted.outcome, before, after };
+        let tried = Tried { outcome: acted.outcome, changes: acted.changes };
         Report { preview: acted.preview, ..self.report_of_many(seen, action_id.into(), action, tried) }
     }
 
@@ -171,8 +169,7 @@ impl Desk {
             id: seen.judged.claim.key.text(),
             address: self.actor.address(seen),
             holder: seen.judged.claim.holder.clone(),
-            before: tried.before,
-            after: tried.after,
+            changes: tried.changes,
             outcome: tried.outcome,
             preview: Vec::new(),
         }
@@ -182,12 +179,12 @@ impl Desk {
 impl Report {
     /// Tables in which triggers, or foreign keys, changed rows that nobody can tell: an undo leaves those.
     pub fn untold(&self) -> Vec<&str> {
-        let (Json::Array(before), Json::Array(after)) = (&self.before, &self.after) else {
-            return Vec::new();
-        };
-        let both = before.iter().zip(after);
-        let untold = both.filter(|(before, after)| before["row"].is_null() && after["row"].is_null());
-        untold.filter_map(|(before, _)| before["table"].as_str()).collect()
+        self.changes.iter().filter(|change| change.is_untold()).map(|change| change.table.as_str()).collect()
+    }
+
+    /// The rows as they were, or as the act left them.
+    pub fn images(&self, side: Side) -> Json {
+        Images { changes: &self.changes, side }.json()
     }
 
     /// Says it if an act was done and its outcome could not be put on record.

@@ -6,7 +6,7 @@ use super::trail::{Evidence, Line, Record, Stage, Who};
 use crate::domain::recovery::{Outcome, Word};
 use crate::domain::verdict::Reason;
 use crate::store::session::END;
-use crate::store::{Acted, Actor, Order, Pending, Registered, Seen, Side, clock};
+use crate::store::{Acted, Actor, Images, Order, Pending, Registered, Seen, Side, clock};
 
 /// In whose name acts are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl Scribe<'_> {
         Record {
             profile: pending.profile.into(),
             board: pending.board.into(),
-            before: pending.before.clone(),
-            after: pending.after.clone(),
+            before: Images { changes: pending.changes, side: Side::Before }.json(),
+            after: Images { changes: pending.changes, side: Side::After }.json(),
             db_at: Some(pending.db_at.rfc3339()),
             transaction: pending.transaction.clone(),
             ..self.of_claim(Stage::Intent, order, pending.seen, &pending.address)
@@ -83,8 +83,13 @@ impl Scribe<'_> {
     }
 
     /// One act of a batch, about to be done.
-    pub(super) fn line<'a>(&self, n: usize, pending: &'a Pending<'_>) -> Line<'a> {
-        Line { before: &pending.before, after: &pending.after, ..self.row(n, &pending.address, pending.seen) }
+    pub(super) fn line<'a>(&self, n: usize, pending: &'a Pending<'_>) -> Line<'a, Images<'a>> {
+        let side = |side| Some(Images { changes: pending.changes, side });
+        Line {
+            before: side(Side::Before),
+            after: side(Side::After),
+            ..self.row(n, &pending.address, pending.seen)
+        }
     }
 
     /// One act of a batch that came to something else than the others.
@@ -94,15 +99,15 @@ impl Scribe<'_> {
         address: &'a str,
         seen: &'a Seen,
         outcome: &'a Outcome,
-    ) -> Line<'a> {
+    ) -> Line<'a, Images<'a>> {
         Line { outcome: Some(outcome.as_str()), why: outcome.why(), ..self.row(n, address, seen) }
     }
 
-    fn row<'a>(&self, n: usize, address: &'a str, seen: &'a Seen) -> Line<'a> {
+    fn row<'a>(&self, n: usize, address: &'a str, seen: &'a Seen) -> Line<'a, Images<'a>> {
         Line {
             address,
-            before: &Json::Null,
-            after: &Json::Null,
+            before: None,
+            after: None,
             evidence: Evidence {
                 conclusion: seen.conclusion.as_str(),
                 forced: self.word.force,

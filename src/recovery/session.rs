@@ -6,7 +6,7 @@ use super::scribe::Scribe;
 use super::trail::{Stage, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::session::END;
-use crate::store::{Acted, Ends, Holding, Registered, Side};
+use crate::store::{Acted, Ends, Holding, Registered};
 
 impl Desk {
     /// Releases everything that was seen to be held, then ends the session where the profile says
@@ -86,8 +86,7 @@ impl Desk {
             id: session.id.text().unwrap_or_default(),
             address: session.address(),
             holder: session.id.text(),
-            before: acted.images(Side::Before),
-            after: acted.images(Side::After),
+            changes: acted.changes,
             outcome: acted.outcome,
             preview: acted.preview,
         }
@@ -101,8 +100,7 @@ fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
         id: holding.session.clone(),
         address: holding.session.clone(),
         holder: Some(holding.session.clone()),
-        before: serde_json::Value::Null,
-        after: serde_json::Value::Null,
+        changes: Vec::new(),
         outcome,
         preview: Vec::new(),
     }

@@ -31,6 +31,7 @@ mod who;
 
 pub use anchor::{Anchor, BadAnchor};
 pub use batch::{Evidence, Line, Lines};
+pub use canonical::Sorted;
 pub use error::TrailError;
 pub use finding::Finding;
 pub use follower::Follower;

@@ -87,8 +87,7 @@ impl Desk {
             id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
             address: record.address.clone(),
             holder: record.holder.clone(),
-            before: acted.images(Side::Before),
-            after: acted.images(Side::After),
+            changes: acted.changes,
             outcome: acted.outcome,
             preview,
         })

@@ -6,6 +6,7 @@ use super::json::line;
 use crate::domain::recovery::Outcome;
 use crate::domain::visible::{safe, visible};
 use crate::recovery::Report;
+use crate::store::Side;
 
 /// The object that a verb with `--json` prints.
 pub fn json(report: &Report) -> String {
@@ -17,8 +18,8 @@ pub fn json(report: &Report) -> String {
         "address": report.address,
         "holder": report.holder,
         "why": report.outcome.why(),
-        "before": report.before,
-        "after": report.after,
+        "before": report.images(Side::Before),
+        "after": report.images(Side::After),
     });
     let untold = report.untold();
     if !untold.is_empty() {
@@ -58,7 +59,8 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
         for statement in &report.preview {
             out.push_str(&format!("  {}\n", safe(statement)));
         }
-        for (before, after) in rows(&report.before).zip(rows(&report.after)) {
+        let (before, after) = (report.images(Side::Before), report.images(Side::After));
+        for (before, after) in rows(&before).zip(rows(&after)) {
             let table = before["table"].as_str().unwrap_or_default();
             if untold.contains(&table) && before["row"].is_null() && after["row"].is_null() {
                 continue;

@@ -1,10 +1,11 @@
 //! What an act is told, and what comes of it.
 
+use serde::Serialize;
 use serde_json::Value as Json;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::image::{Change, Side};
+use super::image::{Change, Images, Side};
 use super::seen::Seen;
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::time::Moment;
@@ -27,8 +28,7 @@ pub struct Pending<'a> {
     pub profile: &'a str,
     pub board: &'a str,
     pub address: String,
-    pub before: Json,
-    pub after: Json,
+    pub changes: &'a [Change],
     pub db_at: Moment,
     /// The database's own number of the transaction, where it can be asked later what became of it.
     pub transaction: Option<String>,
@@ -51,7 +51,7 @@ impl Acted {
     }
 
     pub fn images(&self, side: Side) -> Json {
-        Json::Array(self.changes.iter().map(|change| change.json(side)).collect())
+        Images { changes: &self.changes, side }.json()
     }
 }
 
@@ -82,14 +82,12 @@ pub struct Batch {
 #[derive(Debug)]
 pub struct Tried {
     pub outcome: Outcome,
-    pub before: Json,
-    pub after: Json,
+    pub changes: Vec<Change>,
 }
 
 impl Tried {
     pub fn of(acted: Acted) -> Tried {
-        let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
-        Tried { outcome: acted.outcome, before, after }
+        Tried { outcome: acted.outcome, changes: acted.changes }
     }
 
     /// The same, but for what would have been applied.
@@ -118,18 +116,35 @@ pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
     }
 }
 
-/// What the audit table keeps of an act besides its images.
+/// What the audit table keeps of an act.
 #[derive(Debug)]
 pub struct Note<'a> {
     pub action: &'a str,
     pub address: &'a str,
     pub word: &'a Word,
+    pub changes: &'a [Change],
+}
+
+/// Its text.
+#[derive(Serialize)]
+struct Entry<'a> {
+    action: &'a str,
+    address: &'a str,
+    after: Images<'a>,
+    before: Images<'a>,
+    reason: Option<&'a str>,
 }
 
 impl Note<'_> {
-    pub fn entry(&self, before: &Json, after: &Json) -> Json {
-        serde_json::json!({"action": self.action, "address": self.address, "reason": self.word.reason,
-            "before": before, "after": after})
+    pub fn text(&self) -> serde_json::Result<String> {
+        let side = |side| Images { changes: self.changes, side };
+        serde_json::to_string(&Entry {
+            action: self.action,
+            address: self.address,
+            after: side(Side::After),
+            before: side(Side::Before),
+            reason: self.word.reason.as_deref(),
+        })
     }
 }
 

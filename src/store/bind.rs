@@ -384,7 +384,7 @@ impl Scope<'_> {
     fn lookup(&self, value: &str) -> Result<Sql, Problem> {
         if let Some(column) = self.table.column(value) {
             let text = format!("{}.{}", self.alias, quoted(&column.name));
-            let (column, declared) = (Some(column.name.clone()), column.declared.clone());
+            let (column, declared) = (Some(column.name.to_string()), column.declared.clone());
             return Ok(Sql { text, column, declared });
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {

@@ -1,21 +1,28 @@
 //! Rows as they were and as they are: what an undo needs, and what the trail keeps.
 
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
 use crate::domain::value::Value;
 
-/// Every column of a row that can be written, in order.
+/// Every column of a row that can be written, in order. All images of a table share its names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Image(pub Vec<(String, Value)>);
+pub struct Image(pub Vec<(Arc<str>, Value)>);
 
 impl Image {
-    pub fn json(&self) -> Json {
-        Json::Object(self.0.iter().map(|(name, value)| (name.clone(), value_json(value))).collect())
+    /// Its columns, for people.
+    pub fn columns(self) -> Vec<(String, Value)> {
+        self.0.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+
+    fn json(&self) -> Json {
+        Json::Object(self.0.iter().map(|(name, value)| (name.to_string(), value_json(value))).collect())
     }
 
     pub fn from_json(json: &Json) -> Option<Image> {
         let Json::Object(columns) = json else { return None };
-        let read = |(name, value): (&String, &Json)| Some((name.clone(), value_of(value)?));
+        let read = |(name, value): (&String, &Json)| Some((name.as_str().into(), value_of(value)?));
         columns.iter().map(read).collect::<Option<Vec<_>>>().map(Image)
     }
 }
@@ -48,12 +55,11 @@ impl Change {
         self.before.is_none() && self.after.is_none()
     }
 
-    pub fn json(&self, side: Side) -> Json {
-        let image = match side {
-            Side::Before => &self.before,
-            Side::After => &self.after,
-        };
-        row_json(&self.table, &self.at, image.as_ref().map(Image::json))
+    fn image(&self, side: Side) -> Option<&Image> {
+        match side {
+            Side::Before => self.before.as_ref(),
+            Side::After => self.after.as_ref(),
+        }
     }
 
     /// The changes that two lists of the trail tell of.
@@ -82,18 +88,6 @@ impl Change {
     }
 }
 
-/// A row in the trail: where it is, and what is in it if it is there.
-pub fn row_json(table: &str, at: &RowAt, row: Option<Json>) -> Json {
-    let mut all = Map::with_capacity(3);
-    all.insert("table".into(), Json::from(table));
-    match at {
-        RowAt::Rowid(rowid) => all.insert("rowid".into(), Json::from(*rowid)),
-        RowAt::Key(key) => all.insert("key".into(), key.json()),
-    };
-    all.insert("row".into(), row.unwrap_or(Json::Null));
-    Json::Object(all)
-}
-
 /// Which of the two images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -101,8 +95,82 @@ pub enum Side {
     After,
 }
 
+/// One side of changes, for the trail: where each row is, and what is in it if it is there.
+///
+/// It is written without a detour, for there may be many; every key in the order of its bytes, as all of
+/// the trail is.
+#[derive(Debug, Clone, Copy)]
+pub struct Images<'a> {
+    pub changes: &'a [Change],
+    pub side: Side,
+}
+
+impl Images<'_> {
+    /// The same for people: the columns in the order of the table.
+    pub fn json(self) -> Json {
+        let row = |change: &Change| {
+            let mut all = Map::with_capacity(3);
+            all.insert("table".into(), Json::from(change.table.as_str()));
+            match &change.at {
+                RowAt::Rowid(rowid) => all.insert("rowid".into(), Json::from(*rowid)),
+                RowAt::Key(key) => all.insert("key".into(), key.json()),
+            };
+            all.insert("row".into(), change.image(self.side).map_or(Json::Null, Image::json));
+            Json::Object(all)
+        };
+        Json::Array(self.changes.iter().map(row).collect())
+    }
+}
+
+impl Serialize for Images<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.changes.len()))?;
+        for change in self.changes {
+            all.serialize_element(&OneSide(change, self.side))?;
+        }
+        all.end()
+    }
+}
+
+struct OneSide<'a>(&'a Change, Side);
+
+impl Serialize for OneSide<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let OneSide(change, side) = self;
+        let mut row = serializer.serialize_map(Some(3))?;
+        if let RowAt::Key(key) = &change.at {
+            row.serialize_entry("key", &Sorted(key))?;
+        }
+        row.serialize_entry("row", &change.image(*side).map(Sorted))?;
+        if let RowAt::Rowid(rowid) = &change.at {
+            row.serialize_entry("rowid", rowid)?;
+        }
+        row.serialize_entry("table", &change.table)?;
+        row.end()
+    }
+}
+
+struct Sorted<'a>(&'a Image);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut columns: Vec<&(Arc<str>, Value)> = self.0.0.iter().collect();
+        columns.sort_unstable_by_key(|(name, _)| name);
+        let mut row = serializer.serialize_map(Some(columns.len()))?;
+        for (name, value) in columns {
+            match value {
+                Value::Null => row.serialize_entry(&**name, &())?,
+                Value::Int(number) => row.serialize_entry(&**name, number)?,
+                Value::Text(text) => row.serialize_entry(&**name, text)?,
+                rare => row.serialize_entry(&**name, &value_json(rare))?,
+            }
+        }
+        row.end()
+    }
+}
+
 /// Types are part of a value: what JSON has no word for is an object with one key.
-pub fn value_json(value: &Value) -> Json {
+fn value_json(value: &Value) -> Json {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     match value {
         Value::Null => Json::Null,
@@ -138,5 +206,46 @@ fn special(object: &Map<String, Json>) -> Option<Value> {
         "text" => bytes().map(Value::BadText),
         "blob" => bytes().map(Value::Bytes),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_without_a_detour_is_what_is_read_back() {
+        let image = |n: i64| {
+            Image(vec![
+                ("z".into(), Value::Int(n)),
+                ("a \"quoted\"".into(), Value::Text("line\nbreak \u{202e}".into())),
+                ("m".into(), Value::Null),
+                ("real".into(), Value::Real(f64::NEG_INFINITY)),
+                ("bad".into(), Value::BadText(vec![0xff, 0])),
+                ("blob".into(), Value::Bytes(vec![1, 2])),
+            ])
+        };
+        let key = Image(vec![("z".into(), Value::Int(1))]);
+        let changes = [
+            Change { table: "t".into(), at: RowAt::Key(key), before: Some(image(1)), after: Some(image(2)) },
+            Change { table: "u".into(), at: RowAt::Rowid(7), before: Some(image(3)), after: None },
+        ];
+        let [before, after] = [Side::Before, Side::After].map(|side| {
+            let images = Images { changes: &changes, side };
+            let text = serde_json::to_string(&images).expect("a text");
+            let json: Json = serde_json::from_str(&text).expect("its value");
+            assert_eq!(json, images.json());
+            json
+        });
+        let mut back = Change::from_json(&before, &after).expect("changes");
+        for change in &mut back {
+            for side in [&mut change.before, &mut change.after].into_iter().flatten() {
+                assert!(side.0.is_sorted_by_key(|(name, _)| name.clone()));
+                side.0.sort_by_key(|(name, _)| {
+                    ["z", "a", "m", "real", "bad", "blob"].iter().position(|first| name.starts_with(first))
+                });
+            }
+        }
+        assert_eq!(back, changes);
     }
 }

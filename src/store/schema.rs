@@ -1,6 +1,7 @@
 //! What a database holds: its tables and their columns.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The tables of a database, by name.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +26,7 @@ pub struct Table {
 
 #[derive(Debug, Clone)]
 pub struct Column {
-    pub name: String,
+    pub name: Arc<str>,
     pub declared: String,
     /// Computed from other columns, and so never written.
     pub generated: bool,
@@ -69,7 +70,7 @@ impl Table {
 
     pub fn column(&self, name: &str) -> Option<&Column> {
         let alike = || self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-        self.columns.iter().find(|column| column.name == name).or_else(alike)
+        self.columns.iter().find(|column| *column.name == *name).or_else(alike)
     }
 }
 

@@ -41,14 +41,14 @@ pub(super) struct Row {
 }
 
 /// One act among many, about to be written. Its fields are in the order of their names, as
-/// everything in the journal is.
+/// everything in the journal is; the keys of its images have to be.
 #[derive(Debug, Serialize)]
-pub struct Line<'a> {
+pub struct Line<'a, Images> {
     pub address: &'a str,
-    #[serde(serialize_with = "super::canonical::sorted", skip_serializing_if = "Value::is_null")]
-    pub after: &'a Value,
-    #[serde(serialize_with = "super::canonical::sorted", skip_serializing_if = "Value::is_null")]
-    pub before: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Images>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Images>,
     pub evidence: Evidence<'a>,
     pub holder: Option<&'a str>,
     pub n: usize,
@@ -77,7 +77,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn add(&mut self, line: &Line<'_>) -> serde_json::Result<()> {
+    pub fn add(&mut self, line: &Line<'_, impl Serialize>) -> serde_json::Result<()> {
         if self.count > 0 {
             self.text.push(b',');
         }

@@ -22,13 +22,9 @@ pub(super) fn write_canonical(bytes: &mut Vec<u8>, value: &impl Serialize) -> se
     value.serialize(&mut Serializer::with_formatter(bytes, Escaping))
 }
 
-/// For a field whose keys are in any order.
-pub(super) fn sorted<S: serde::Serializer>(value: &&Value, serializer: S) -> Result<S::Ok, S::Error> {
-    Sorted(value).serialize(serializer)
-}
-
 /// A value, written with its keys in order.
-struct Sorted<'a>(&'a Value);
+#[derive(Debug, Clone, Copy)]
+pub struct Sorted<'a>(pub &'a Value);
 
 impl Serialize for Sorted<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

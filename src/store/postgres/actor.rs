@@ -5,7 +5,6 @@
 //! database's clock, changed by a statement that carries every one of its columns and its version as a
 //! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -308,8 +307,7 @@ impl Actor {
             profile: &profile,
             board: &board,
             address: self.address(&fresh),
-            before: acted.images(Side::Before),
-            after: acted.images(Side::After),
+            changes: &acted.changes,
             db_at: turn.now,
             transaction: acted.transaction.clone(),
         };
@@ -318,8 +316,9 @@ impl Actor {
                 "the record could not be written: {problem}"
             ))));
         }
-        let note = Note { action: order.action.as_str(), address: &pending.address, word: order.word };
-        self.note(order.action_id, turn.now, &note, &pending.before, &pending.after)?;
+        let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
+        let note = Note { action, address, word, changes: &acted.changes };
+        self.note(order.action_id, turn.now, &note)?;
         Ok(acted)
     }
 
@@ -398,19 +397,11 @@ impl Actor {
     }
 
     /// The record as a row of the same transaction, where the database has the table for it.
-    pub(super) fn note(
-        &mut self,
-        action_id: &str,
-        at: Moment,
-        note: &Note<'_>,
-        before: &Json,
-        after: &Json,
-    ) -> Result<(), StoreError> {
+    pub(super) fn note(&mut self, action_id: &str, at: Moment, note: &Note<'_>) -> Result<(), StoreError> {
         if !self.has_audit_table() {
             return Ok(());
         }
-        let entry = note.entry(before, after);
-        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), &entry));
+        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), note));
         written.map_err(|error| self.sentence(&error, "writing the record"))
     }
 

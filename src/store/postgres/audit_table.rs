@@ -1,29 +1,32 @@
 //! The table `claimtop_audit`: a record in the same transaction as the act, where it exists.
 
-use serde_json::Value as Json;
-
 use super::error::PgError;
 use super::link::Link;
 use super::words::array;
+use crate::store::act::Note;
 
 pub const NAME: &str = "claimtop_audit";
 
 /// Append-only by a trigger: what is written stays.
 pub const CREATE: &str = include_str!("../../../assets/schema/postgres/audit.sql");
 
-pub fn insert(link: &mut Link, action_id: &str, at: &str, record: &Json) -> Result<(), PgError> {
+pub fn insert(link: &mut Link, action_id: &str, at: &str, note: &Note<'_>) -> Result<(), PgError> {
     let sql = "INSERT INTO claimtop_audit (action_id, at, record) VALUES ($1, $2, $3)";
-    link.execute(sql, &[Some(action_id), Some(at), Some(&record.to_string())]).map(|_| ())
+    link.execute(sql, &[Some(action_id), Some(at), Some(&text(note)?)]).map(|_| ())
 }
 
 /// Many records of one instant.
-pub fn insert_all(link: &mut Link, at: &str, all: &[(String, Json)]) -> Result<(), PgError> {
+pub fn insert_all(link: &mut Link, at: &str, all: &[(String, String)]) -> Result<(), PgError> {
     let ids = array(all.iter().map(|(id, _)| Some(id.as_str())));
-    let records: Vec<String> = all.iter().map(|(_, record)| record.to_string()).collect();
-    let records = array(records.iter().map(|record| Some(record.as_str())));
+    let records = array(all.iter().map(|(_, record)| Some(record.as_str())));
     let sql = "INSERT INTO claimtop_audit (action_id, at, record)
                SELECT n.id, $2, n.record FROM unnest(($1::text)::text[], ($3::text)::text[]) AS n(id, record)";
     link.execute(sql, &[Some(&ids), Some(at), Some(&records)]).map(|_| ())
+}
+
+/// What is kept of an act.
+pub fn text(note: &Note<'_>) -> Result<String, PgError> {
+    note.text().map_err(|error| PgError::server("22023", &error.to_string()))
 }
 
 /// Whether the act with this id was committed.

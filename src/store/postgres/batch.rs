@@ -3,7 +3,6 @@
 
 mod apart;
 
-use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ use crate::store::act::{
     AT_THE_LAST_MOMENT, Acted, Batch, Collect, Flush, NO_LONGER_CLAIMED, Note, Order, Pending,
     TABLES_CHANGED, Tried, numbered,
 };
-use crate::store::image::{Change, Image, RowAt, Side, row_json};
+use crate::store::image::{Change, Image, RowAt};
 use crate::store::seen::Seen;
 
 impl Actor {
@@ -133,7 +132,7 @@ impl Actor {
                 tried.push(over);
                 continue;
             }
-            let Some((at, fresh)) = eligible.next() else { continue };
+            let Some((at, mut fresh)) = eligible.next() else { continue };
             let (key, after, followed) = match changed.remove(&at) {
                 Some(Changed::To { key, after, followed }) => (key, after, followed),
                 Some(Changed::Not(over)) => {
@@ -145,23 +144,26 @@ impl Actor {
                     continue;
                 }
             };
+            let before = Some(std::mem::replace(&mut fresh.row, Image(Vec::new())));
+            let mut changes = vec![Change { table: table.clone(), at: key, before, after }];
+            changes.extend(followed);
             let pending = Pending {
                 profile: &profile,
                 board: &board,
                 address: self.address(&fresh),
-                before: with(row_json(&table, &key, Some(fresh.row.json())), &followed, Side::Before),
-                after: with(row_json(&table, &key, after.as_ref().map(Image::json)), &followed, Side::After),
+                changes: &changes,
                 db_at: turn.now,
                 transaction: Some(turn.transaction.clone()),
                 seen: &fresh,
             };
             collect(at + 1, &pending);
-            let Pending { address, before, after, .. } = pending;
             if has_audit_table {
-                let note = Note { action: order.action.as_str(), address: &address, word: order.word };
-                notes.push((numbered(order.action_id, at + 1), note.entry(&before, &after)));
+                let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
+                let note = audit_table::text(&Note { action, address, word, changes: &changes });
+                let note = note.map_err(|error| self.sentence(&error, "writing the record"))?;
+                notes.push((numbered(order.action_id, at + 1), note));
             }
-            tried.push(Tried { outcome: Outcome::Applied, before, after });
+            tried.push(Tried { outcome: Outcome::Applied, changes });
         }
         if !notes.is_empty() {
             let at = turn.now.rfc3339();
@@ -231,7 +233,7 @@ impl Actor {
         let Some((_, first)) = eligible.first() else { return Ok(left) };
         let zone = self.zone().to_owned();
         let Some(watch) = self.watch(first) else { return Ok(left) };
-        let (from, words) = each(watch, eligible, order, turn, &zone);
+        let (from, words) = each(watch, eligible, act, order, turn, &zone);
         let key: Vec<String> = watch
             .board
             .id
@@ -329,9 +331,8 @@ impl Actor {
                 // All of them share one fate; the transaction tells it.
                 let first = numbered(order.action_id, 1);
                 let done = tried.iter().find(|acted| acted.outcome == Outcome::Applied);
-                let changes = done.and_then(|acted| Change::from_json(&acted.before, &acted.after));
-                let changes = changes.unwrap_or_default();
-                let outcome = self.became_of(&error, &first, Some(&turn.transaction), &changes);
+                let changes = done.map(|acted| acted.changes.as_slice()).unwrap_or_default();
+                let outcome = self.became_of(&error, &first, Some(&turn.transaction), changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
@@ -339,11 +340,6 @@ impl Actor {
             }
         }
     }
-}
-
-/// The row of a claim and those that followed it.
-fn with(row: Json, followed: &[Change], side: Side) -> Json {
-    Json::Array(std::iter::once(row).chain(followed.iter().map(|change| change.json(side))).collect())
 }
 
 /// What a second look came to.

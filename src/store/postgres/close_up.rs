@@ -95,7 +95,7 @@ impl Watch {
         let rows = query(link, &words, &sql)?;
         let Some(row) = rows.first() else { return Ok(Vec::new()) };
         let named = table.columns.iter().enumerate();
-        let all = named.map(|(at, column)| (column.name.clone(), cell(row, at, &column.declared)));
+        let all = named.map(|(at, column)| (column.name.to_string(), cell(row, at, &column.declared)));
         Ok(all.collect())
     }
 }

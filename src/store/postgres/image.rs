@@ -23,7 +23,7 @@ pub fn read(table: &Table, row: &Row, first: usize) -> Image {
 /// A condition that holds for exactly this row; its values are named after `prefix`.
 pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, words: &mut Words) -> String {
     let conditions = image.0.iter().enumerate().map(|(at, (name, value))| {
-        let column = table.column(name).map_or(name.as_str(), |column| &column.name);
+        let column = table.column(name).map_or(&**name, |column| &*column.name);
         words.add(&format!("{prefix}{at}"), "", sent(value));
         // As texts: not every type has an equality, and the texts have one form in this transaction.
         format!("{alias}.{}::text IS NOT DISTINCT FROM :{prefix}{at}", quoted(column))
@@ -50,6 +50,6 @@ pub fn change(table: &Table, before: Option<Image>, after: Option<Image>) -> Cha
 
 /// What tells this row of the table apart.
 pub fn key(table: &Table, image: &Image) -> Image {
-    let part = |name: &String| image.0.iter().find(|(other, _)| other == name).cloned();
+    let part = |name: &String| image.0.iter().find(|(other, _)| **other == **name).cloned();
     Image(table.key.iter().filter_map(part).collect())
 }

@@ -10,6 +10,7 @@ use super::link::Link;
 use super::watch::{Watch, query};
 use super::words::{Words, array};
 use crate::domain::time::TimeUnit;
+use crate::profile::format::Act;
 use crate::store::act::Order;
 use crate::store::seen::Seen;
 
@@ -78,16 +79,17 @@ pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
     (condition, words)
 }
 
-/// A table of the claims with what is each one's own, and the words that refer to it.
+/// A table of the claims with what is each one's own, as far as the act names it, and the words that refer
+/// to it.
 pub fn each(
     watch: &Watch,
     eligible: &[(usize, Seen)],
+    act: &Act,
     order: &Order<'_>,
     turn: &Turn,
     zone: &str,
 ) -> (String, Words) {
-    let own: Vec<OwnWords> =
-        eligible.iter().map(|(_, seen)| OwnWords::new(watch, &seen.judged.claim, &seen.why, order)).collect();
+    let is_named = |word: &str| act.set.values().any(|value| value.contains(&format!(":{word}")));
     let mut words = shared_words(watch, order, turn.now, zone);
     let mut columns: Vec<(String, Vec<Option<String>>)> = Vec::new();
     columns.push(("n".into(), (0..eligible.len()).map(|n| Some(n.to_string())).collect()));
@@ -96,19 +98,34 @@ pub fn each(
         let key = eligible.iter().map(|(_, seen)| seen.judged.claim.key.0.get(at).and_then(sent));
         columns.push((format!("key{at}"), key.collect()));
     }
-    let number = |number: Option<i64>| number.map(|number| number.to_string());
-    columns.push(("why".into(), own.iter().map(|own| Some(own.why.clone())).collect()));
-    columns.push(("holder".into(), own.iter().map(|own| own.holder.clone()).collect()));
-    columns.push(("id".into(), own.iter().map(|own| own.id.clone()).collect()));
-    columns.push(("ttl_minutes".into(), own.iter().map(|own| number(own.ttl_minutes)).collect()));
-    columns.push(("max_attempts".into(), own.iter().map(|own| number(own.max_attempts)).collect()));
-    columns.push(("by".into(), own.iter().map(|own| Some(own.by.as_micros().to_string())).collect()));
-    words.add_sql("why", "claimtop_row.claimtop_why");
-    words.add_sql("holder", "claimtop_row.claimtop_holder");
-    words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
-    words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
-    words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
-    add_spans(&mut words, watch.board.unit);
+    let mut add = |name: &str, value: &dyn Fn(OwnWords) -> Option<String>| {
+        let own = |seen: &Seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order);
+        columns.push((name.into(), eligible.iter().map(|(_, seen)| value(own(seen))).collect()));
+    };
+    if is_named("why") {
+        add("why", &|own| Some(own.why));
+        words.add_sql("why", "claimtop_row.claimtop_why");
+    }
+    if is_named("holder") {
+        add("holder", &|own| own.holder);
+        words.add_sql("holder", "claimtop_row.claimtop_holder");
+    }
+    if is_named("id") {
+        add("id", &|own| own.id);
+        words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
+    }
+    if is_named("ttl_minutes") {
+        add("ttl_minutes", &|own| own.ttl_minutes.map(|minutes| minutes.to_string()));
+        words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
+    }
+    if is_named("max_attempts") {
+        add("max_attempts", &|own| own.max_attempts.map(|most| most.to_string()));
+        words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
+    }
+    if is_named("by") || is_named("until") {
+        add("by", &|own| Some(own.by.as_micros().to_string()));
+        add_spans(&mut words, watch.board.unit);
+    }
     let (mut names, mut arrays) = (Vec::new(), Vec::new());
     for (name, values) in &columns {
         let place = format!("claimtop_each_{name}");

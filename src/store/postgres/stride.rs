@@ -9,10 +9,10 @@ pub struct Stride {
     pub contended: bool,
 }
 
-const FEWEST: usize = 250;
+const FEWEST: usize = 100;
 const MOST: usize = 1_000;
-/// A transaction should take no longer than this.
-const LONG: Duration = Duration::from_millis(30);
+/// How long a transaction should take: a heartbeat that finds its row locked waits no longer.
+const LONG: Duration = Duration::from_millis(25);
 /// How many strides ahead the claims that are left are looked for.
 const AHEAD: usize = 10;
 
@@ -33,9 +33,10 @@ impl Stride {
         let claims = match tried - gone {
             // What was hardly begun tells nothing.
             done if done < self.claims / 2 => self.claims,
-            _ if took > LONG => self.claims / 2,
-            _ if took < LONG / 3 => self.claims * 2,
-            _ => self.claims,
+            done => {
+                let share = LONG.as_secs_f64() / took.as_secs_f64().max(1e-6);
+                (done as f64 * share.clamp(0.5, 2.0)) as usize
+            }
         };
         Stride { claims: claims.clamp(FEWEST, MOST), contended: gone > tried / 2 }
     }
@@ -50,7 +51,8 @@ mod tests {
         let stride = Stride::default();
         assert_eq!(stride.after(Duration::from_millis(100), 500, 0).claims, 250);
         assert_eq!(stride.after(Duration::from_millis(5), 500, 0).claims, 1_000);
-        assert_eq!(stride.after(Duration::from_millis(20), 500, 0).claims, 500);
+        assert_eq!(stride.after(Duration::from_millis(25), 500, 0).claims, 500);
+        assert_eq!(stride.after(Duration::from_millis(50), 200, 0).claims, 500, "it was a short one");
         assert_eq!(stride.after(Duration::from_millis(1), 500, 400).claims, 500);
     }
 

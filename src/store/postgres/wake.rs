@@ -4,6 +4,7 @@
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use self::rows::{name, read_again, referring, value};
 use super::actor::Actor;
@@ -257,8 +258,8 @@ struct Known {
 }
 
 /// A cell as it is if it follows the row that is referred to.
-fn carried(cell: &(String, Value), by: &ForeignKey, referred: &Image) -> (String, Value) {
-    let at = by.columns.iter().position(|column| *column == cell.0);
+fn carried(cell: &(Arc<str>, Value), by: &ForeignKey, referred: &Image) -> (Arc<str>, Value) {
+    let at = by.columns.iter().position(|column| **column == *cell.0);
     let value = at.and_then(|at| value(referred, by.referenced.get(at)?));
     (cell.0.clone(), value.unwrap_or(&cell.1).clone())
 }

@@ -180,12 +180,14 @@ pub fn array<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> String {
             None => all.push_str("NULL"),
             Some(text) => {
                 all.push('"');
-                for letter in text.chars() {
-                    if matches!(letter, '"' | '\\') {
-                        all.push('\\');
-                    }
-                    all.push(letter);
+                let mut rest = text;
+                while let Some(at) = rest.find(['"', '\\']) {
+                    all.push_str(&rest[..at]);
+                    all.push('\\');
+                    all.push_str(&rest[at..=at]);
+                    rest = &rest[at + 1..];
                 }
+                all.push_str(rest);
                 all.push('"');
             }
         }

@@ -5,7 +5,6 @@
 //! as a guard, and recorded before the commit.
 
 use rusqlite::Connection;
-use serde_json::Value as Json;
 
 use super::act::{Statements, statements};
 use super::audit_table;
@@ -20,7 +19,7 @@ use crate::domain::time::Moment;
 use crate::store::act::{
     AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
 };
-use crate::store::image::{Change, Image, RowAt, Side};
+use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Schema;
 use crate::store::seen::{Place, Seen};
 use crate::store::{StoreError, clock};
@@ -190,8 +189,7 @@ impl Actor {
             profile: &self.reader.watched[seen.place.profile].name,
             board: &self.watch(seen.place).board.name,
             address: self.address(&fresh),
-            before: acted.images(Side::Before),
-            after: acted.images(Side::After),
+            changes: &acted.changes,
             db_at: now,
             transaction: None,
         };
@@ -200,8 +198,9 @@ impl Actor {
                 "the record could not be written: {problem}"
             ))));
         }
-        let note = Note { action: order.action.as_str(), address: &pending.address, word: order.word };
-        self.note(|| order.action_id.into(), now, &note, &pending.before, &pending.after)?;
+        let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
+        let note = Note { action, address, word, changes: &acted.changes };
+        self.note(|| order.action_id.into(), now, &note)?;
         Ok(acted)
     }
 
@@ -211,15 +210,12 @@ impl Actor {
         action_id: impl FnOnce() -> String,
         at: Moment,
         note: &Note<'_>,
-        before: &Json,
-        after: &Json,
     ) -> Result<(), StoreError> {
         if self.schema.table(audit_table::NAME).is_none() {
             return Ok(());
         }
-        let entry = note.entry(before, after);
         self.write("writing the record", |writer| {
-            audit_table::insert(writer, &action_id(), &at.rfc3339(), &entry)
+            audit_table::insert(writer, &action_id(), &at.rfc3339(), note)
         })
     }
 

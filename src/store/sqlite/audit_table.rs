@@ -1,7 +1,8 @@
 //! The table `claimtop_audit`: a record in the same transaction as the act, where it exists.
 
 use rusqlite::Connection;
-use serde_json::Value as Json;
+
+use crate::store::act::Note;
 
 pub const NAME: &str = "claimtop_audit";
 
@@ -22,9 +23,10 @@ pub fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {CREATE} COMMIT"))
 }
 
-pub fn insert(connection: &Connection, action_id: &str, at: &str, record: &Json) -> rusqlite::Result<()> {
+pub fn insert(connection: &Connection, action_id: &str, at: &str, note: &Note<'_>) -> rusqlite::Result<()> {
     let sql = "INSERT INTO claimtop_audit (action_id, at, record) VALUES (?1, ?2, ?3)";
-    connection.prepare_cached(sql)?.execute([action_id, at, &record.to_string()])?;
+    let record = note.text().map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    connection.prepare_cached(sql)?.execute([action_id, at, &record])?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 
 use rusqlite::Statement;
 use rusqlite::types::Value as SqlValue;
-use serde_json::{Map, Value as Json};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::act::{guarded, words};
@@ -23,7 +23,7 @@ use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::StoreError;
 use crate::store::act::{Collect, Note, Order, Pending, Tried, act_of, numbered};
-use crate::store::image::{Image, RowAt, row_json, value_json};
+use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::{Column, quoted};
 use crate::store::seen::{Place, Seen};
 
@@ -45,7 +45,7 @@ pub(super) struct Direct<'a> {
 /// A column of the guard.
 #[derive(Debug)]
 struct Compared {
-    name: String,
+    name: Arc<str>,
     /// It keeps 5 and 5.0 apart, which SQL takes for equal: then a number needs a second look.
     keeps_numbers_apart: bool,
 }
@@ -123,25 +123,28 @@ impl Actor {
                 Ok(None) | Err(StoreError::RowRefused { .. }) => break,
                 Err(error) => return Err(error),
             };
-            let at = RowAt::Rowid(seen.place.rowid);
+            let changes = vec![Change {
+                table: direct.table.clone(),
+                at: RowAt::Rowid(seen.place.rowid),
+                before: Some(seen.row.clone()),
+                after,
+            }];
             let pending = Pending {
                 seen,
                 profile,
                 board: &watch.board.name,
                 address: self.address(seen),
-                before: Json::Array(vec![row_json(&direct.table, &at, Some(seen.row.json()))]),
-                after: Json::Array(vec![row_json(&direct.table, &at, after)]),
+                changes: &changes,
                 db_at: direct.now,
                 transaction: None,
             };
             let number = tried.len() + 1;
             collect(number, &pending);
             let id = || numbered(direct.order.action_id, number);
-            let Pending { address, before, after, .. } = pending;
-            let word = direct.order.word;
-            let note = Note { action: direct.order.action.as_str(), address: &address, word };
-            self.note(id, direct.now, &note, &before, &after)?;
-            tried.push(Tried { outcome: Outcome::Applied, before, after });
+            let (action, word) = (direct.order.action.as_str(), direct.order.word);
+            let note = Note { action, address: &pending.address, word, changes: &changes };
+            self.note(id, direct.now, &note)?;
+            tried.push(Tried { outcome: Outcome::Applied, changes });
         }
         Ok(())
     }
@@ -211,7 +214,7 @@ impl Direct<'_> {
         slots: &Slots,
         watch: &Watch,
         seen: &Seen,
-    ) -> rusqlite::Result<Option<Option<Json>>> {
+    ) -> rusqlite::Result<Option<Option<Image>>> {
         if let Some(at) = slots.rowid {
             statement.raw_bind_parameter(at, seen.place.rowid)?;
         }
@@ -237,11 +240,7 @@ impl Direct<'_> {
         let mut rows = statement.raw_query();
         let after = rows.next()?.map(|row| {
             let cells = self.columns.iter().enumerate();
-            Json::Object(
-                cells
-                    .map(|(at, column)| (column.name.clone(), value_json(&cell(row, at))))
-                    .collect::<Map<_, _>>(),
-            )
+            Image(cells.map(|(at, column)| (column.name.clone(), cell(row, at))).collect())
         });
         // To the end: only then is the statement done.
         while rows.next()?.is_some() {}

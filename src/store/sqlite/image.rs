@@ -2,6 +2,7 @@
 
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OptionalExtension};
+use std::sync::Arc;
 
 use super::cell::{cell, to_sql};
 use crate::domain::value::Value;
@@ -23,12 +24,12 @@ pub trait InFile: Sized {
 
 impl InFile for Image {
     fn read(connection: &Connection, table: &Table, rowid: i64) -> rusqlite::Result<Option<Image>> {
-        let names: Vec<&String> = table.written().map(|column| &column.name).collect();
+        let names: Vec<&Arc<str>> = table.written().map(|column| &column.name).collect();
         let columns: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", columns.join(", "), quoted(&table.name));
         let mut statement = connection.prepare_cached(&sql)?;
         let row = statement.query_row([rowid], |row| {
-            Ok(Image(names.iter().enumerate().map(|(at, name)| ((*name).clone(), cell(row, at))).collect()))
+            Ok(Image(names.iter().enumerate().map(|(at, name)| (Arc::clone(name), cell(row, at))).collect()))
         });
         row.optional()
     }

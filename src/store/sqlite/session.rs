@@ -19,7 +19,7 @@ use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED};
 use crate::store::bound::{BoundBoard, BoundRegistry};
-use crate::store::image::{Image, Side};
+use crate::store::image::Image;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
 
@@ -182,9 +182,8 @@ impl Actor {
                 let why = format!("the record could not be written: {problem}");
                 return Ok(Acted::nothing(Outcome::Refused(why)));
             }
-            let note = Note { action: END, address: &seen.address(), word };
-            let (before, after) = (acted.images(Side::Before), acted.images(Side::After));
-            self.note(|| action_id.into(), self.now(), &note, &before, &after)?;
+            let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
+            self.note(|| action_id.into(), self.now(), &note)?;
             Ok(acted)
         });
         self.end(acted, false)

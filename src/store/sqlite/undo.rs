@@ -227,5 +227,5 @@ fn execute(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) ->
 
 /// An image that comes out of the trail has its columns in another order.
 fn by_name(image: &Option<Image>) -> Option<BTreeMap<&str, &Value>> {
-    image.as_ref().map(|image| image.0.iter().map(|(name, value)| (name.as_str(), value)).collect())
+    image.as_ref().map(|image| image.0.iter().map(|(name, value)| (&**name, value)).collect())
 }

@@ -1,6 +1,7 @@
 //! No act without its record.
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::value::Value;
 use claimtop::store::{Acted, Actor, Order, Pending};
 use rusqlite::Connection;
 
@@ -64,8 +65,10 @@ fn the_record_is_written_before_anybody_sees_the_act() {
         assert!(others.execute("DELETE FROM task_claims", []).is_err());
         assert_eq!(pending.address, "coordination/task/task-1");
         assert_eq!((pending.profile, pending.board), ("coordination", "task"));
-        assert_eq!(pending.before[0]["row"]["task_id"], "task-1");
-        assert!(pending.after[0]["row"].is_null());
+        let [change] = pending.changes else { panic!("one row") };
+        let before = change.before.as_ref().expect("an image");
+        assert!(before.0.contains(&("task_id".into(), Value::Text("task-1".into()))));
+        assert_eq!(change.after, None);
         Ok(())
     });
     assert_eq!((acted.outcome, calls), (Outcome::Applied, 1));
@@ -138,11 +141,10 @@ fn a_record_of_an_act_with_a_log_tells_of_both_rows() {
     let mut tables = Vec::new();
     let mut actor = actor(&database);
     ordered(&mut actor, "7", "id-1", &mut |pending| {
-        let names = pending.after.as_array().expect("rows").iter().map(|change| change["table"].to_string());
-        tables = names.collect();
+        tables = pending.changes.iter().map(|change| change.table.clone()).collect();
         Ok(())
     });
-    assert_eq!(tables, ["\"task_logs\"", "\"tasks\""]);
+    assert_eq!(tables, ["task_logs", "tasks"]);
     let why = row(&database, "SELECT instr(message, 'because') > 0 FROM task_logs");
     assert_eq!(why, [number(1)]);
 }

@@ -111,8 +111,8 @@ fn all_of_it_can_be_taken_back_from_behind() {
         let reports = release(&mut desk, &holding, &Word::default());
         assert_applied(&reports, 4);
         if schema == CONSTRAINED {
-            let touched = reports[3].before.as_array().expect("images").len();
-            assert_eq!(touched, 2, "the note goes with its session: {:#}", reports[3].before);
+            let touched = &reports[3].changes;
+            assert_eq!(touched.len(), 2, "the note goes with its session: {touched:#?}");
         }
         for report in reports.iter().rev() {
             let undone = desk.undo(&report.action_id, None).expect("an undo");

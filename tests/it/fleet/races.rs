@@ -79,7 +79,7 @@ const COLLISIONS: u64 = 150;
 const TAKEN: u64 = 40;
 
 fn renewals(seen: &Seen) -> Value {
-    let column = seen.row.0.iter().find(|(name, _)| name == "heartbeat_count");
+    let column = seen.row.0.iter().find(|(name, _)| &**name == "heartbeat_count");
     column.expect("the number of the renewal").1.clone()
 }
 

@@ -1,13 +1,13 @@
 //! Many acts in one line: each is still an act of its own to whoever reads the trail.
 
 use super::*;
-use claimtop::recovery::trail::{Evidence, Line, Lines};
+use claimtop::recovery::trail::{Evidence, Line, Lines, Sorted};
 
-fn line<'a>(n: usize, before: &'a Json, outcome: Option<&'a str>) -> Line<'a> {
+fn line<'a>(n: usize, before: Option<&'a Json>, outcome: Option<&'a str>) -> Line<'a, Sorted<'a>> {
     Line {
         address: ["task/a", "task/b", "task/c", "task/d"][n - 1],
-        after: &Json::Null,
-        before,
+        after: None,
+        before: before.map(Sorted),
         evidence: Evidence {
             conclusion: "probably dead",
             kind: None,
@@ -23,7 +23,7 @@ fn line<'a>(n: usize, before: &'a Json, outcome: Option<&'a str>) -> Line<'a> {
     }
 }
 
-fn lines<'a>(all: impl IntoIterator<Item = Line<'a>>) -> Lines {
+fn lines<'a>(all: impl IntoIterator<Item = Line<'a, Sorted<'a>>>) -> Lines {
     let mut lines = Lines::default();
     for line in all {
         lines.add(&line).expect("a line");
@@ -36,13 +36,13 @@ fn intended() -> (Place, Record) {
     let mut place = Place::with(1);
     let of = Record { evidence: Json::Null, before: Json::Null, ..intent() };
     let before = json!([{"table": "t", "rowid": 1, "row": {"z": 1, "a": "x"}}]);
-    let all = lines([1, 2, 4].map(|n| line(n, &before, None)));
+    let all = lines([1, 2, 4].map(|n| line(n, Some(&before), None)));
     place.trail.append_batch(&of, &all).expect("appended");
     (place, of)
 }
 
 fn done(place: &mut Place, of: &Record) {
-    let all = lines([line(3, &Json::Null, Some("moved"))]);
+    let all = lines([line(3, None, Some("moved"))]);
     place.trail.append_outcomes(&outcome(of, "applied"), &all, 3).expect("appended");
 }
 

@@ -124,5 +124,5 @@ pub fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Res
 }
 
 pub fn by_column(image: &Image) -> BTreeMap<&str, &Value> {
-    image.0.iter().map(|(name, value)| (name.as_str(), value)).collect()
+    image.0.iter().map(|(name, value)| (&**name, value)).collect()
 }

@@ -18,11 +18,11 @@ use crate::store::schema::Table;
 /// What tells a row of a table apart, as text.
 pub fn name(table: &Table, row: &Image) -> String {
     let key = image::key(table, row);
-    if key.0.is_empty() { row.json().to_string() } else { key.json().to_string() }
+    if key.0.is_empty() { format!("{row:?}") } else { format!("{key:?}") }
 }
 
 pub fn value<'a>(row: &'a Image, column: &str) -> Option<&'a Value> {
-    row.0.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+    row.0.iter().find(|(name, _)| **name == *column).map(|(_, value)| value)
 }
 
 /// The rows that refer to those of a wave, each with the number of that in the wave; locked where we may, and

@@ -4,6 +4,7 @@
 use super::*;
 use claimtop::recovery::Report;
 use claimtop::report::act::{json, text};
+use claimtop::store::Side;
 
 const DELETED: &str = "reclaim = { delete = true }";
 
@@ -29,8 +30,8 @@ impl Table {
         let before = self.everything();
         let report = self.report(id);
         assert_eq!(report.outcome, Outcome::Applied, "{report:#?}");
-        assert_eq!(report.before.as_array().expect("images").len(), changes, "{:#}", report.before);
-        assert!(report.before[0]["table"] == self.table && !json(&report).contains("not_undone"));
+        assert_eq!(report.changes.len(), changes, "{:#?}", report.changes);
+        assert!(report.changes[0].table == self.table && !json(&report).contains("not_undone"));
         assert_ne!(self.everything(), before);
         let undone = self.desk.undo(&report.action_id, None).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied);
@@ -217,7 +218,7 @@ fn a_trigger_that_only_stamps_its_own_row_reaches_no_further() {
         );
         let report = table.report("3");
         assert!(!json(&report).contains("not_undone"), "{when}: {}", json(&report));
-        assert_eq!(report.after[0]["row"]["stamp"], "+", "{when}");
+        assert_eq!(report.images(Side::After)[0]["row"]["stamp"], "+", "{when}");
         let undone = table.desk.undo(&report.action_id, None).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied, "{when}");
         assert_eq!(table.database.value("SELECT held_by FROM runs WHERE id = 3").as_deref(), Some("w"));
