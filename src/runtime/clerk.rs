@@ -4,7 +4,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
-use super::past;
 use crate::app::message::{Done, Many, Msg, Ready, Summary, Target};
 use crate::domain::change::Change;
 use crate::domain::recovery::{Action, Outcome, Word};
@@ -35,7 +34,6 @@ pub enum Job {
     Undo {
         action_id: String,
     },
-    Trail,
 }
 
 /// A handle on the thread.
@@ -45,13 +43,13 @@ pub struct Clerk(Sender<Job>);
 impl Clerk {
     pub fn start(
         source: usize,
-        labels: Vec<String>,
+        label: String,
         (open, dead): (Opener, Opener),
         probers: ProberMaker,
         answers: mpsc::Sender<Msg>,
     ) -> std::io::Result<Clerk> {
         let (jobs, inbox) = channel();
-        let work = Work { source, labels, open, dead, probers, answers, prepared: None, question: 0 };
+        let work = Work { source, label, open, dead, probers, answers, prepared: None, question: 0 };
         thread::Builder::new().name(format!("clerk {source}")).spawn(move || work.run(&inbox))?;
         Ok(Clerk(jobs))
     }
@@ -64,7 +62,7 @@ impl Clerk {
 
 struct Work {
     source: usize,
-    labels: Vec<String>,
+    label: String,
     open: Opener,
     dead: Opener,
     probers: ProberMaker,
@@ -98,7 +96,6 @@ impl Work {
                 }
                 Job::Run { question, word } => Msg::BulkDone(self.run_prepared(question, &word)),
                 Job::Undo { action_id } => Msg::Acted(self.undo(&action_id)),
-                Job::Trail => Msg::Trail(past::lines(&self.labels)),
             };
             if self.answers.blocking_send(msg).is_err() {
                 return;
@@ -116,8 +113,7 @@ impl Work {
             .ok_or("no act without its record, and no folder for it is known; set XDG_STATE_HOME")?;
         let mut options = door().map_err(|error| error.to_string())?;
         options.ask_the_kernel_by((self.probers)());
-        let mut desk =
-            Desk::open(options, &self.labels[self.source], &folder).map_err(|error| error.to_string())?;
+        let mut desk = Desk::open(options, &self.label, &folder).map_err(|error| error.to_string())?;
         // What an earlier act left open is found out before anything else is done.
         desk.settle_open_actions().map_err(|error| error.to_string())?;
         Ok(desk)

@@ -1,5 +1,6 @@
 //! What can go wrong with a source, each in one sentence: what, where, and what to do.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -60,4 +61,23 @@ pub enum StoreError {
     ToldPassword { source_name: String },
     #[error("{}: the reader has stopped unexpectedly", path.display())]
     Gone { path: PathBuf },
+}
+
+impl StoreError {
+    /// The sentence for somebody who has read it before, by these profiles.
+    pub fn sentence_after(&self, known: &BTreeSet<&str>) -> String {
+        match self {
+            StoreError::NoProfile { path, hint } if !known.is_empty() => {
+                // Whoever had a profile needs no advice on how to come by one.
+                let mut hint = hint.split("; write a profile").next().unwrap_or_default().to_owned();
+                for profile in known {
+                    hint = hint.replace(&format!("{profile} would, but "), "");
+                }
+                let known: Vec<&str> = known.iter().copied().collect();
+                let fit = if known.len() == 1 { "fits" } else { "fit" };
+                format!("{}: {} {fit} no longer{hint}", path.display(), known.join(", "))
+            }
+            other => other.to_string(),
+        }
+    }
 }

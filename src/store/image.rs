@@ -16,7 +16,7 @@ impl Image {
         self.0.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    fn json(&self) -> Json {
+    pub fn json(&self) -> Json {
         Json::Object(self.0.iter().map(|(name, value)| (name.to_string(), value_json(value))).collect())
     }
 

@@ -18,50 +18,33 @@ mod systems_tasks;
 mod undo;
 mod undo_traps;
 
-use claimtop::config::Config;
 use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::domain::time::Moment;
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::sqlite::Options;
-use claimtop::store::{Acted, Actor, Change, Effort, Order, Profiles, Seen, Side};
-use rusqlite::Connection;
+use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side};
 use rusqlite::types::Value;
-use std::path::Path;
-use std::time::Duration;
 
-use crate::support::{Database, NOW};
+use crate::support::{Database, dump};
 
 /// A database on which writes do not wait for the disk.
 fn fast(schema: &str) -> Database {
     let database = Database::new("");
-    database.connection.pragma_update(None, "synchronous", "OFF").expect("no waiting");
-    database.connection.execute_batch(schema).expect(schema);
-    database
-}
-
-fn options(path: &Path, profiles: Profiles) -> Options {
-    Options {
-        path: path.into(),
-        profiles,
-        operator: Config::default().operator(None),
-        effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
-        busy_timeout: Duration::from_secs(20),
-        poll_timeout: Duration::from_secs(60),
-        frozen_at: Moment::from_micros(NOW * 1_000),
-        prober: None,
+    if database.server().is_none() {
+        database.connection.pragma_update(None, "synchronous", "OFF").expect("no waiting");
     }
+    database.batch(schema);
+    database
 }
 
 /// By the built-in profiles, at [`NOW`].
 fn actor(database: &Database) -> Actor {
-    Actor::open(options(&database.path(), Profiles::Detect(Library::built_in()))).expect("an actor")
+    Actor::open(database.options(Profiles::Detect(Library::built_in()), |_| {})).expect("an actor")
 }
 
 /// By a profile of the test's own, at [`NOW`].
 fn actor_by(database: &Database, profile: &str) -> Actor {
     let profile = Profile::parse("own", profile).expect(profile);
-    Actor::open(options(&database.path(), Profiles::Named(vec![profile]))).expect("an actor")
+    Actor::open(database.options(Profiles::Named(vec![profile]), |_| {})).expect("an actor")
 }
 
 /// The one claim with this id.
@@ -109,32 +92,13 @@ fn is_refused(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Refused(_))
 }
 
-/// Every cell of every table: type and bytes. Only numbers that SQLite hands out stay handed out.
-fn dump(connection: &Connection) -> Vec<String> {
-    let mut names = connection
-        .prepare_cached(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
-        )
-        .expect("the tables");
-    let names: Vec<String> =
-        names.query_map([], |row| row.get(0)).expect("names").map(|name| name.expect("a name")).collect();
-    let mut all = Vec::new();
-    for name in names {
-        let sql = format!("SELECT rowid, * FROM \"{name}\" ORDER BY rowid");
-        let mut statement = connection.prepare_cached(&sql).expect(&sql);
-        let width = statement.column_count();
-        let mut rows = statement.query([]).expect(&sql);
-        while let Some(row) = rows.next().expect(&sql) {
-            let cells: Vec<String> =
-                (0..width).map(|at| format!("{:?}", row.get_ref(at).expect("a cell"))).collect();
-            all.push(format!("{name}: {}", cells.join(", ")));
-        }
-    }
-    all
-}
-
-/// The first row that a query answers.
+/// The first row that a query answers. What a server writes like a number is one.
 fn row(database: &Database, sql: &str) -> Vec<Value> {
+    if database.server().is_some() {
+        let number_or_text = |text: String| text.parse().map_or(Value::Text(text), Value::Integer);
+        let cells = database.rows(sql).remove(0).into_iter();
+        return cells.map(|cell| cell.map_or(Value::Null, number_or_text)).collect();
+    }
     let mut statement = database.connection.prepare(sql).expect(sql);
     let width = statement.column_count();
     statement.query_row([], |row| (0..width).map(|at| row.get(at)).collect()).expect(sql)

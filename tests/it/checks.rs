@@ -1,5 +1,6 @@
 //! `check` for monitoring: thresholds, performance data, rounds; and what shells and `man` are given.
 
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, claimtop, command, stderr, stdout};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -19,6 +20,13 @@ fn code(output: &Output) -> i32 {
 fn with_claims(stale: u32, expiring: u32, orphaned: u32) -> Database {
     let database = Database::new(COORDINATION);
     database.session("session-1", MINUTE);
+    claims(&database, stale, expiring, orphaned);
+    database
+}
+
+/// Puts them in the place of those that are there.
+fn claims(database: &Database, stale: u32, expiring: u32, orphaned: u32) {
+    database.run("DELETE FROM task_claims", []);
     for (name, claims, session, expires_in) in [
         ("stale", stale, "session-1", -MINUTE),
         ("expiring", expiring, "session-1", 2 * MINUTE),
@@ -28,7 +36,6 @@ fn with_claims(stale: u32, expiring: u32, orphaned: u32) -> Database {
             database.task(&format!("{name}-{number}"), session, expires_in);
         }
     }
-    database
 }
 
 /// Claims that are stale, expiring and orphaned; options; the exit code.
@@ -36,47 +43,53 @@ type Case = ((u32, u32, u32), &'static [&'static str], i32);
 
 #[test]
 fn thresholds_decide_about_the_exit_code_and_the_headline() {
-    let table: [Case; 15] = [
-        ((3, 0, 0), &[], 2),
-        ((0, 3, 0), &[], 1),
-        ((3, 0, 0), &["--warn", "stale=1", "--crit", "stale=10"], 1),
-        ((3, 0, 0), &["--warn", "stale=4", "--crit", "stale=10"], 0),
-        ((3, 0, 0), &["--crit", "stale=3"], 2),
-        ((3, 0, 0), &["--crit", "stale=4"], 0),
-        ((3, 0, 0), &["--warn", "stale=3"], 1),
-        ((0, 4, 0), &["--warn", "stale=1,expiring=5", "--crit", "stale=10,orphaned=1"], 0),
-        ((0, 5, 0), &["--warn", "stale=1,expiring=5", "--crit", "stale=10,orphaned=1"], 1),
-        ((0, 5, 1), &["--warn", "stale=1,expiring=5", "--crit", "stale=10,orphaned=1"], 2),
-        // Whom nobody named keeps the usual meaning.
-        ((1, 0, 1), &["--crit", "stale=10"], 2),
-        ((1, 1, 0), &["--crit", "stale=10"], 1),
-        ((0, 0, 2), &["--warn", "orphaned=2", "--warn", "stale=5"], 1),
-        ((0, 0, 0), &["--crit", "unknown=1,runaway=1"], 0),
-        ((0, 0, 0), &["--warn", "stale=1"], 0),
-    ];
-    for ((stale, expiring, orphaned), options, expected) in table {
-        let database = with_claims(stale, expiring, orphaned);
-        let output = check(options, &[&database.path()]);
-        let what = format!("{stale} {expiring} {orphaned} {options:?}: {}", stdout(&output));
-        assert_eq!(code(&output), expected, "{what}");
-        let headline = ["OK  ", "WARNING  ", "CRITICAL  "][usize::try_from(expected).unwrap()];
-        assert!(stdout(&output).starts_with(headline), "{what}");
-        let json = check(&[options, &["--json"]].concat(), &[&database.path()]);
-        assert_eq!(code(&json), expected, "the same in JSON: {what}");
-    }
+    on_both(|| {
+        let table: [Case; 15] = [
+            ((3, 0, 0), &[], 2),
+            ((0, 3, 0), &[], 1),
+            ((3, 0, 0), &["--warn", "stale=1", "--crit", "stale=10"], 1),
+            ((3, 0, 0), &["--warn", "stale=4", "--crit", "stale=10"], 0),
+            ((3, 0, 0), &["--crit", "stale=3"], 2),
+            ((3, 0, 0), &["--crit", "stale=4"], 0),
+            ((3, 0, 0), &["--warn", "stale=3"], 1),
+            ((0, 4, 0), &["--warn", "stale=1,expiring=5", "--crit", "stale=10,orphaned=1"], 0),
+            ((0, 5, 0), &["--warn", "stale=1,expiring=5", "--crit", "stale=10,orphaned=1"], 1),
+            ((0, 5, 1), &["--warn", "stale=1,expiring=5", "--crit", "stale=10,orphaned=1"], 2),
+            // Whom nobody named keeps the usual meaning.
+            ((1, 0, 1), &["--crit", "stale=10"], 2),
+            ((1, 1, 0), &["--crit", "stale=10"], 1),
+            ((0, 0, 2), &["--warn", "orphaned=2", "--warn", "stale=5"], 1),
+            ((0, 0, 0), &["--crit", "unknown=1,runaway=1"], 0),
+            ((0, 0, 0), &["--warn", "stale=1"], 0),
+        ];
+        let database = with_claims(0, 0, 0);
+        for ((stale, expiring, orphaned), options, expected) in table {
+            claims(&database, stale, expiring, orphaned);
+            let output = check(options, &[Path::new(&database.source())]);
+            let what = format!("{stale} {expiring} {orphaned} {options:?}: {}", stdout(&output));
+            assert_eq!(code(&output), expected, "{what}");
+            let headline = ["OK  ", "WARNING  ", "CRITICAL  "][usize::try_from(expected).unwrap()];
+            assert!(stdout(&output).starts_with(headline), "{what}");
+            let json = check(&[options, &["--json"]].concat(), &[Path::new(&database.source())]);
+            assert_eq!(code(&json), expected, "the same in JSON: {what}");
+        }
+    });
 }
 
 #[test]
 fn unknown_and_runaway_claims_have_thresholds_too() {
-    let database = with_claims(0, 0, 0);
-    database.task("unknown", "session-1", 20 * MINUTE);
-    database.run("UPDATE task_claims SET expires_at = 'soon'", []);
-    assert_eq!(code(&check(&["--crit", "unknown=1"], &[&database.path()])), 2);
-    assert_eq!(code(&check(&["--warn", "unknown=2"], &[&database.path()])), 0);
-    let database = with_claims(0, 0, 0);
-    database.task("runaway", "session-1", -90 * MINUTE);
-    let options = ["--warn", "stale=5", "--crit", "runaway=1"];
-    assert_eq!(code(&check(&options, &[&database.path()])), 2);
+    on_both(|| {
+        let database = with_claims(0, 0, 0);
+        database.task("unknown", "session-1", 20 * MINUTE);
+        // The largest number is no time.
+        database.run("UPDATE task_claims SET expires_at = 9223372036854775807", []);
+        assert_eq!(code(&check(&["--crit", "unknown=1"], &[Path::new(&database.source())])), 2);
+        assert_eq!(code(&check(&["--warn", "unknown=2"], &[Path::new(&database.source())])), 0);
+        let database = with_claims(0, 0, 0);
+        database.task("runaway", "session-1", -90 * MINUTE);
+        let options = ["--warn", "stale=5", "--crit", "runaway=1"];
+        assert_eq!(code(&check(&options, &[Path::new(&database.source())])), 2);
+    });
 }
 
 #[test]
@@ -95,7 +108,7 @@ fn a_bad_threshold_is_an_error_that_says_what_to_write() {
         (&["--watch", "soon"], "write 90s"),
         (&["--watch", "1ms"], "100ms or longer"),
     ] {
-        let output = check(options, &[&database.path()]);
+        let output = check(options, &[Path::new(&database.source())]);
         assert_eq!((code(&output), stdout(&output)), (3, String::new()), "{options:?}");
         assert!(stderr(&output).contains(said), "{options:?}: {}", stderr(&output));
     }
@@ -110,16 +123,19 @@ fn halves(output: &Output) -> (String, String) {
 
 #[test]
 fn performance_data_follows_the_first_line() {
-    let database = with_claims(3, 1, 0);
-    let options = ["--plugin", "--warn", "stale=1", "--crit", "stale=10,orphaned=1"];
-    let output = check(&options, &[&database.path()]);
-    let (said, data) = halves(&output);
-    assert!(said.starts_with("WARNING  ") && said.contains("3 stale, 1 expiring of 4 claims"), "{said}");
-    let expected = "stale=3;1;10 orphaned=0;;1 expiring=1;1; unknown=0;1; runaway=0;; healthy=0;; total=4;;";
-    assert_eq!((data.as_str(), code(&output)), (expected, 1));
-    assert_eq!(stdout(&output).matches('|').count(), 1, "one bar only");
-    let plain = check(&options[1..], &[&database.path()]);
-    assert!(!stdout(&plain).contains('|'), "only on request");
+    on_both(|| {
+        let database = with_claims(3, 1, 0);
+        let options = ["--plugin", "--warn", "stale=1", "--crit", "stale=10,orphaned=1"];
+        let output = check(&options, &[Path::new(&database.source())]);
+        let (said, data) = halves(&output);
+        assert!(said.starts_with("WARNING  ") && said.contains("3 stale, 1 expiring of 4 claims"), "{said}");
+        let expected =
+            "stale=3;1;10 orphaned=0;;1 expiring=1;1; unknown=0;1; runaway=0;; healthy=0;; total=4;;";
+        assert_eq!((data.as_str(), code(&output)), (expected, 1));
+        assert_eq!(stdout(&output).matches('|').count(), 1, "one bar only");
+        let plain = check(&options[1..], &[Path::new(&database.source())]);
+        assert!(!stdout(&plain).contains('|'), "only on request");
+    });
 }
 
 #[test]
@@ -145,38 +161,42 @@ fn a_plugin_says_on_standard_output_what_it_could_not_look_at() {
 
 #[test]
 fn two_rounds_are_two_pages_and_two_lines_of_json() {
-    let database = with_claims(0, 1, 0);
-    let rounds = ["--watch", "100ms", "--count", "2"];
-    let output = check(&rounds, &[&database.path()]);
-    assert_eq!(code(&output), 1);
-    let text = stdout(&output);
-    let pages: Vec<&str> = text.split("\n\n").collect();
-    assert_eq!(pages.len(), 2, "{text}");
-    for page in pages {
-        assert!(page.starts_with("2026-11-15T12:00:00.000Z\nWARNING  "), "{page}");
-    }
-    let output = check(&[&rounds[..], &["--json"]].concat(), &[&database.path()]);
-    let objects: Vec<serde_json::Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    assert_eq!((objects.len(), objects[1]["sources"][0]["claims"]["expiring"].as_u64()), (2, Some(1)));
+    on_both(|| {
+        let database = with_claims(0, 1, 0);
+        let rounds = ["--watch", "100ms", "--count", "2"];
+        let output = check(&rounds, &[Path::new(&database.source())]);
+        assert_eq!(code(&output), 1);
+        let text = stdout(&output);
+        let pages: Vec<&str> = text.split("\n\n").collect();
+        assert_eq!(pages.len(), 2, "{text}");
+        for page in pages {
+            assert!(page.starts_with("2026-11-15T12:00:00.000Z\nWARNING  "), "{page}");
+        }
+        let output = check(&[&rounds[..], &["--json"]].concat(), &[Path::new(&database.source())]);
+        let objects: Vec<serde_json::Value> =
+            stdout(&output).lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        assert_eq!((objects.len(), objects[1]["sources"][0]["claims"]["expiring"].as_u64()), (2, Some(1)));
+    });
 }
 
 #[test]
 fn a_signal_ends_the_rounds_with_the_exit_code_of_the_last() {
-    let database = with_claims(1, 0, 0);
-    let mut command = command(&["check", "--json", "--watch", "100ms"]);
-    let mut child =
-        command.args(AT_NOW).arg(database.path()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-    let line = lines.next().expect("a first round").expect("a line");
-    assert!(line.contains("\"stale\":1"), "{line}");
-    database.run("DELETE FROM task_claims", []);
-    // The rounds go on, and see the change.
-    assert!(lines.any(|line| line.expect("a line").contains("\"stale\":0")));
-    let killed = Command::new("kill").arg(child.id().to_string()).status().expect("kill runs");
-    assert!(killed.success());
-    assert!(lines.all(|line| line.expect("a line").ends_with('}')), "no line is cut off");
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    on_both(|| {
+        let database = with_claims(1, 0, 0);
+        let mut command = command(&["check", "--json", "--watch", "100ms"]);
+        let mut child =
+            command.args(AT_NOW).arg(database.source()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let line = lines.next().expect("a first round").expect("a line");
+        assert!(line.contains("\"stale\":1"), "{line}");
+        database.run("DELETE FROM task_claims", []);
+        // The rounds go on, and see the change.
+        assert!(lines.any(|line| line.expect("a line").contains("\"stale\":0")));
+        let killed = Command::new("kill").arg(child.id().to_string()).status().expect("kill runs");
+        assert!(killed.success());
+        assert!(lines.all(|line| line.expect("a line").ends_with('}')), "no line is cut off");
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    });
 }
 
 /// The verbs that the help shows.

@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 use std::process::Output;
 
-use crate::support::{Database, NOW, claimtop, stderr};
+use crate::support::{Database, NOW, stderr};
 
 /// The instant this many milliseconds from [`NOW`].
 fn instant(offset: i64) -> DateTime<Utc> {
@@ -64,7 +64,7 @@ fn assert_verdict(claim: &Json, verdict: &str, reasons: &[&str]) {
 /// No profile may take this database for its own: exit code 3 and a sentence that says so.
 #[track_caller]
 fn assert_no_profile_fits(database: &Database) -> Output {
-    let output = claimtop(&["check", "--json"], &database.path());
+    let output = database.claimtop(&["check", "--json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("no profile fits"), "{}", stderr(&output));
     output

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, SECOND, command};
 
 /// A database with a file for events beside it, by the real clock.
@@ -47,11 +48,11 @@ impl Scene {
     }
 
     fn many(&self, count: usize) {
-        self.database.connection.execute_batch("BEGIN").expect("a transaction");
-        for number in 0..count {
-            self.task(&format!("task-{number:04}"), "worker-1", -MINUTE);
-        }
-        self.database.connection.execute_batch("COMMIT").expect("committed");
+        self.database.at_once(|| {
+            for number in 0..count {
+                self.task(&format!("task-{number:04}"), "worker-1", -MINUTE);
+            }
+        });
     }
 
     fn file(&self) -> PathBuf {
@@ -59,8 +60,8 @@ impl Scene {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = command(arguments);
-        command.arg(self.database.path()).arg("--events").arg(self.file());
+        let mut command = self.database.command(arguments);
+        command.arg("--events").arg(self.file());
         command.env("XDG_STATE_HOME", self.database.beside("state")).env_remove("HOME");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         command
@@ -120,84 +121,86 @@ fn assert_told(event: &Json, expected: &[(&str, Json)]) {
 
 #[test]
 fn somebody_can_watch_without_acting_and_is_told_what_two_looks_reveal() {
-    let scene = Scene::new();
-    scene.task("a", "worker-1", 30 * MINUTE);
-    let mut watching = scene.start(&["check", "--watch", "100ms", "--json"]);
-    // A round is printed before its look for events: after the second, the first look is over.
-    watching.round();
-    watching.round();
-    let run = |sql: &str| scene.database.run(sql, ());
+    on_both(|| {
+        let scene = Scene::new();
+        scene.task("a", "worker-1", 30 * MINUTE);
+        let mut watching = scene.start(&["check", "--watch", "100ms", "--json"]);
+        // A round is printed before its look for events: after the second, the first look is over.
+        watching.round();
+        watching.round();
+        let run = |sql: &str| scene.database.run(sql, ());
 
-    scene.task("b", "worker-2", 30 * MINUTE);
-    assert_told(
-        &scene.wait(0, 1)[0],
-        &[("event", "claim:acquired".into()), ("taskId", "b".into()), ("sessionId", "worker-2".into())],
-    );
-    run("UPDATE task_claims SET expires_at = expires_at - 3600000 WHERE task_id = 'a'");
-    let expired = &scene.wait(1, 1)[0];
-    assert_told(expired, &[("event", "claim:expired".into()), ("taskId", "a".into()), ("by", "look".into())]);
-    assert!(expired["actionId"].is_null() && expired["expiredAt"].is_i64() && expired["ageMs"].is_i64());
-    run("UPDATE task_claims SET expires_at = expires_at + 3600000, last_heartbeat = last_heartbeat + 1
+        scene.task("b", "worker-2", 30 * MINUTE);
+        assert_told(
+            &scene.wait(0, 1)[0],
+            &[("event", "claim:acquired".into()), ("taskId", "b".into()), ("sessionId", "worker-2".into())],
+        );
+        run("UPDATE task_claims SET expires_at = expires_at - 3600000 WHERE task_id = 'a'");
+        let expired = &scene.wait(1, 1)[0];
+        assert_told(
+            expired,
+            &[("event", "claim:expired".into()), ("taskId", "a".into()), ("by", "look".into())],
+        );
+        assert!(expired["actionId"].is_null() && expired["expiredAt"].is_i64() && expired["ageMs"].is_i64());
+        run("UPDATE task_claims SET expires_at = expires_at + 3600000, last_heartbeat = last_heartbeat + 1
          WHERE task_id = 'a'");
-    assert_told(&scene.wait(2, 1)[0], &[("event", "claim:extended".into()), ("taskId", "a".into())]);
-    run("UPDATE task_claims SET session_id = 'worker-2' WHERE task_id = 'a'");
-    assert_told(
-        &scene.wait(3, 1)[0],
-        &[
-            ("event", "claim:changed_hands".into()),
-            ("sessionId", "worker-2".into()),
-            ("fromSessionId", "worker-1".into()),
-        ],
-    );
-    run("DELETE FROM task_claims WHERE task_id = 'a'");
-    assert_told(
-        &scene.wait(4, 1)[0],
-        &[("event", "claim:released".into()), ("reason", "finished_or_released".into())],
-    );
-    run("UPDATE sessions SET last_heartbeat = last_heartbeat - 3600000 WHERE id = 'worker-2'");
-    let lost = scene.wait(5, 2);
-    assert_told(
-        &lost[0],
-        &[
-            ("event", "session:lost".into()),
-            ("sessionId", "worker-2".into()),
-            ("reason", "session_stale".into()),
-            ("count", 1.into()),
-        ],
-    );
-    assert_told(
-        &lost[1],
-        &[("event", "claim:orphaned".into()), ("taskId", "b".into()), ("reason", "session_stale".into())],
-    );
-    run("UPDATE sessions SET last_heartbeat = last_heartbeat + 3600000 WHERE id = 'worker-2'");
-    assert_told(&scene.wait(7, 1)[0], &[("event", "claim:extended".into()), ("taskId", "b".into())]);
-    let held = scene.database.connection.query_row("SELECT count(*) FROM task_claims", [], |row| row.get(0));
-    assert_eq!(held, Ok(1), "nothing was done to any claim");
+        assert_told(&scene.wait(2, 1)[0], &[("event", "claim:extended".into()), ("taskId", "a".into())]);
+        run("UPDATE task_claims SET session_id = 'worker-2' WHERE task_id = 'a'");
+        assert_told(
+            &scene.wait(3, 1)[0],
+            &[
+                ("event", "claim:changed_hands".into()),
+                ("sessionId", "worker-2".into()),
+                ("fromSessionId", "worker-1".into()),
+            ],
+        );
+        run("DELETE FROM task_claims WHERE task_id = 'a'");
+        assert_told(
+            &scene.wait(4, 1)[0],
+            &[("event", "claim:released".into()), ("reason", "finished_or_released".into())],
+        );
+        run("UPDATE sessions SET last_heartbeat = last_heartbeat - 3600000 WHERE id = 'worker-2'");
+        let lost = scene.wait(5, 2);
+        assert_told(
+            &lost[0],
+            &[
+                ("event", "session:lost".into()),
+                ("sessionId", "worker-2".into()),
+                ("reason", "session_stale".into()),
+                ("count", 1.into()),
+            ],
+        );
+        assert_told(
+            &lost[1],
+            &[("event", "claim:orphaned".into()), ("taskId", "b".into()), ("reason", "session_stale".into())],
+        );
+        run("UPDATE sessions SET last_heartbeat = last_heartbeat + 3600000 WHERE id = 'worker-2'");
+        assert_told(&scene.wait(7, 1)[0], &[("event", "claim:extended".into()), ("taskId", "b".into())]);
+        let held = scene.database.number("SELECT count(*) FROM task_claims");
+        assert_eq!(held, 1, "nothing was done to any claim");
+    });
 }
 
 #[test]
 fn events_on_standard_output_have_it_for_themselves() {
-    let scene = Scene::new();
-    let mut watch = command(&["check", "--watch", "100ms", "--events", "-"]);
-    let mut child = watch
-        .arg(scene.database.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let mut errors = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let mut rounds = 0;
-    while rounds < 2 {
-        rounds += usize::from(errors.next().expect("a line").expect("UTF-8").contains("coordination"));
-    }
-    scene.task("a", "worker-1", 30 * MINUTE);
-    let first = BufReader::new(child.stdout.take().expect("a pipe")).lines().next();
-    let event: Json = serde_json::from_str(&first.expect("a line").expect("UTF-8")).expect("JSON");
-    assert_told(&event, &[("event", "claim:acquired".into()), ("taskId", "a".into())]);
-    child.kill().expect("killed");
-    child.wait().expect("its end");
-    let alone = command(&["check", "--events", "-", "x.db"]).output().expect("runs");
-    assert_eq!(alone.status.code(), Some(3), "events take two looks, and so --watch");
+    on_both(|| {
+        let scene = Scene::new();
+        let mut watch = scene.database.command(&["check", "--watch", "100ms", "--events", "-"]);
+        let mut child = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let mut rounds = 0;
+        while rounds < 2 {
+            rounds += usize::from(errors.next().expect("a line").expect("UTF-8").contains("coordination"));
+        }
+        scene.task("a", "worker-1", 30 * MINUTE);
+        let first = BufReader::new(child.stdout.take().expect("a pipe")).lines().next();
+        let event: Json = serde_json::from_str(&first.expect("a line").expect("UTF-8")).expect("JSON");
+        assert_told(&event, &[("event", "claim:acquired".into()), ("taskId", "a".into())]);
+        child.kill().expect("killed");
+        child.wait().expect("its end");
+        let alone = command(&["check", "--events", "-", "x.db"]).output().expect("runs");
+        assert_eq!(alone.status.code(), Some(3), "events take two looks, and so --watch");
+    });
 }
 
 #[test]
@@ -219,75 +222,91 @@ fn a_source_that_is_lost_and_comes_back_is_told_once_each() {
 
 #[test]
 fn a_continuous_sweep_tells_what_it_sees_then_what_it_does_and_its_own_acts_only_once() {
-    let scene = Scene::new();
-    std::fs::write(scene.database.beside("config.toml"), "[sweep]\nsighted_for = \"0s\"\n")
-        .expect("a config");
-    let config = scene.database.beside("config.toml");
-    scene.task("a", "worker-1", 30 * MINUTE);
-    let mut sweeping =
-        scene.start(&["sweep", "--every", "200ms", "--json", "--config", config.to_str().expect("UTF-8")]);
-    sweeping.round();
-    scene.database.run("UPDATE task_claims SET expires_at = expires_at - 3600000", ());
-    let told = scene.wait(0, 3);
-    assert_told(&told[0], &[("event", "claim:expired".into()), ("by", "look".into())]);
-    assert_told(&told[1], &[("event", "claim:expired".into()), ("by", "sweep".into())]);
-    assert!(told[1]["actionId"].is_string());
-    assert_told(&told[2], &[("event", "claims:cleanup".into()), ("count", 1.into())]);
-    // Later looks do not tell of it again.
-    scene.task("b", "worker-2", 30 * MINUTE);
-    assert_told(&scene.wait(3, 1)[0], &[("event", "claim:acquired".into()), ("taskId", "b".into())]);
+    on_both(|| {
+        let scene = Scene::new();
+        std::fs::write(scene.database.beside("config.toml"), "[sweep]\nsighted_for = \"0s\"\n")
+            .expect("a config");
+        let config = scene.database.beside("config.toml");
+        scene.task("a", "worker-1", 30 * MINUTE);
+        let mut sweeping = scene.start(&[
+            "sweep",
+            "--every",
+            "200ms",
+            "--json",
+            "--config",
+            config.to_str().expect("UTF-8"),
+        ]);
+        sweeping.round();
+        scene.database.run("UPDATE task_claims SET expires_at = expires_at - 3600000", ());
+        let told = scene.wait(0, 3);
+        assert_told(&told[0], &[("event", "claim:expired".into()), ("by", "look".into())]);
+        assert_told(&told[1], &[("event", "claim:expired".into()), ("by", "sweep".into())]);
+        assert!(told[1]["actionId"].is_string());
+        assert_told(&told[2], &[("event", "claims:cleanup".into()), ("count", 1.into())]);
+        // Later looks do not tell of it again.
+        scene.task("b", "worker-2", 30 * MINUTE);
+        assert_told(&scene.wait(3, 1)[0], &[("event", "claim:acquired".into()), ("taskId", "b".into())]);
+    });
 }
 
 #[test]
 fn a_large_cleanup_is_one_event_and_those_who_ask_for_json_or_a_rehearsal_get_every_claim() {
-    let scene = Scene::new();
-    scene.many(120);
-    let arguments = ["sweep", "--once", "--max-share", "100%"];
-    let rehearsed = scene.command(&[&arguments[..], &["--dry-run"]].concat()).output().expect("runs");
-    assert_eq!(rehearsed.status.code(), Some(0));
-    assert_eq!(scene.events().len(), 121);
-    std::fs::remove_file(scene.file()).expect("removed");
-    let swept = scene.command(&[&arguments[..], &["--json"]].concat()).output().expect("runs");
-    assert_eq!(String::from_utf8_lossy(&swept.stdout).lines().count(), 122, "each, the cleanup, the summary");
-    let told = scene.events();
-    assert_eq!(told.len(), 2, "{told:#?}");
-    assert_told(
-        &told[0],
-        &[
-            ("event", "claims:batch".into()),
-            ("type", "claim:expired".into()),
-            ("count", 120.into()),
-            ("by", "sweep".into()),
-        ],
-    );
-    let first = told[0]["first"].as_array().expect("addresses");
-    assert_eq!((first.len(), &first[0]), (10, &"coordination/task/task-0000".into()));
-    assert_told(&told[1], &[("event", "claims:cleanup".into()), ("count", 120.into())]);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.many(120);
+        let arguments = ["sweep", "--once", "--max-share", "100%"];
+        let rehearsed = scene.command(&[&arguments[..], &["--dry-run"]].concat()).output().expect("runs");
+        assert_eq!(rehearsed.status.code(), Some(0));
+        assert_eq!(scene.events().len(), 121);
+        std::fs::remove_file(scene.file()).expect("removed");
+        let swept = scene.command(&[&arguments[..], &["--json"]].concat()).output().expect("runs");
+        assert_eq!(
+            String::from_utf8_lossy(&swept.stdout).lines().count(),
+            122,
+            "each, the cleanup, the summary"
+        );
+        let told = scene.events();
+        assert_eq!(told.len(), 2, "{told:#?}");
+        assert_told(
+            &told[0],
+            &[
+                ("event", "claims:batch".into()),
+                ("type", "claim:expired".into()),
+                ("count", 120.into()),
+                ("by", "sweep".into()),
+            ],
+        );
+        let first = told[0]["first"].as_array().expect("addresses");
+        assert_eq!((first.len(), &first[0]), (10, &"coordination/task/task-0000".into()));
+        assert_told(&told[1], &[("event", "claims:cleanup".into()), ("count", 120.into())]);
+    });
 }
 
 #[test]
 fn the_fields_of_an_event_come_in_a_fixed_order() {
-    let scene = Scene::new();
-    scene.many(1);
-    scene.command(&["sweep", "--once"]).output().expect("runs");
-    let written = scene.written();
-    let mut from = 0;
-    for field in [
-        "event",
-        "taskId",
-        "sessionId",
-        "expiredAt",
-        "ageMs",
-        "source",
-        "profile",
-        "board",
-        "address",
-        "why",
-        "by",
-        "actionId",
-        "timestamp",
-    ] {
-        let at = written[from..].find(&format!("\"{field}\":"));
-        from += at.unwrap_or_else(|| panic!("{field} is not in its place in {written}"));
-    }
+    on_both(|| {
+        let scene = Scene::new();
+        scene.many(1);
+        scene.command(&["sweep", "--once"]).output().expect("runs");
+        let written = scene.written();
+        let mut from = 0;
+        for field in [
+            "event",
+            "taskId",
+            "sessionId",
+            "expiredAt",
+            "ageMs",
+            "source",
+            "profile",
+            "board",
+            "address",
+            "why",
+            "by",
+            "actionId",
+            "timestamp",
+        ] {
+            let at = written[from..].find(&format!("\"{field}\":"));
+            from += at.unwrap_or_else(|| panic!("{field} is not in its place in {written}"));
+        }
+    });
 }

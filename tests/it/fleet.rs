@@ -1,7 +1,6 @@
 //! Acts on servers: many at once, by those who may, on tables of every kind, through whatever breaks.
 
 mod crowd;
-mod documents;
 mod faults;
 mod keys;
 mod privilege;

@@ -2,9 +2,8 @@
 
 mod poison;
 
-use crate::support::{
-    COORDINATION, Database, MINUTE, NOW, SECOND, claimtop, command, json, lines, stderr, stdout,
-};
+use crate::support::engine::{Engine, engine, on_both};
+use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND, command, json, lines, stderr, stdout};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -90,6 +89,8 @@ fn hostile_texts() -> Vec<String> {
     all.push(long.replacen("id", "ID", 6_001));
     all.push("\u{1b}".repeat(100_000));
     all.push(format!("a{}", "\u{301}".repeat(50_000)));
+    // PostgreSQL takes no NUL into a text.
+    all.retain(|text| engine() == Engine::Sqlite || !text.contains('\0'));
     all
 }
 
@@ -127,7 +128,7 @@ fn plain(output: &Output) -> (String, String) {
 
 fn run(arguments: &[&str], database: &Database) -> Output {
     let arguments: Vec<&str> = arguments.iter().chain(&AT_NOW).copied().collect();
-    claimtop(&arguments, &database.path())
+    database.claimtop(&arguments)
 }
 
 fn text(value: &Json) -> String {
@@ -148,75 +149,83 @@ fn records(output: &Output) -> Vec<std::collections::BTreeMap<String, String>> {
 
 #[test]
 fn nothing_that_acts_on_a_terminal_is_printed() {
-    let database = hostile_database();
-    for arguments in [
-        &["list"][..],
-        &["list", "--json"],
-        &["list", "--csv"],
-        &["list", "--set", "orphaned"],
-        &["check"],
-        &["check", "--json"],
-        &["check", "--exact"],
-        &["list", "--history"],
-    ] {
-        let output = run(arguments, &database);
-        let (out, err) = plain(&output);
-        assert_eq!(err, "", "{arguments:?}");
-        assert!(arguments.contains(&"--history") || !out.is_empty(), "{arguments:?}");
-    }
+    on_both(|| {
+        let database = hostile_database();
+        for arguments in [
+            &["list"][..],
+            &["list", "--json"],
+            &["list", "--csv"],
+            &["list", "--set", "orphaned"],
+            &["check"],
+            &["check", "--json"],
+            &["check", "--exact"],
+            &["list", "--history"],
+        ] {
+            let output = run(arguments, &database);
+            let (out, err) = plain(&output);
+            assert_eq!(err, "", "{arguments:?}");
+            assert!(arguments.contains(&"--history") || !out.is_empty(), "{arguments:?}");
+        }
+    });
 }
 
 #[test]
 fn the_json_gives_back_every_text_as_it_was() {
-    let database = hostile_database();
-    let ids: BTreeSet<String> =
-        lines(&run(&["list", "--json"], &database)).iter().map(|claim| text(&claim["id"])).collect();
-    assert_eq!(ids, hostile_texts().into_iter().collect());
-    for claim in lines(&run(&["list", "--json"], &database)) {
-        assert_eq!(claim["kind"], claim["id"]);
-        let (id, holder) = (text(&claim["id"]), text(&claim["holder"]));
-        assert!(holder == id || holder == format!("{id}?"), "{holder:?} holds {id:?}");
-    }
+    on_both(|| {
+        let database = hostile_database();
+        let ids: BTreeSet<String> =
+            lines(&run(&["list", "--json"], &database)).iter().map(|claim| text(&claim["id"])).collect();
+        assert_eq!(ids, hostile_texts().into_iter().collect());
+        for claim in lines(&run(&["list", "--json"], &database)) {
+            assert_eq!(claim["kind"], claim["id"]);
+            let (id, holder) = (text(&claim["id"]), text(&claim["holder"]));
+            assert!(holder == id || holder == format!("{id}?"), "{holder:?} holds {id:?}");
+        }
+    });
 }
 
 #[test]
 fn the_csv_has_a_row_of_the_same_length_for_every_claim_and_no_formula() {
-    let database = hostile_database();
-    let rows = records(&run(&["list", "--csv"], &database));
-    assert_eq!(rows.len(), hostile_texts().len());
-    for column in ["source", "id", "kind", "holder", "why", "address", "error"] {
-        let formula = |row: &&std::collections::BTreeMap<String, String>| {
-            row[column].trim_start().starts_with(['=', '+', '-', '@'])
-        };
-        let formulas: Vec<&String> = rows.iter().filter(formula).map(|row| &row[column]).collect();
-        assert!(formulas.is_empty(), "{column}: {formulas:?}");
-    }
-    let ids: BTreeSet<&String> = rows.iter().map(|row| &row["id"]).collect();
-    assert_eq!(ids.len(), rows.len(), "different ids are the same in CSV");
+    on_both(|| {
+        let database = hostile_database();
+        let rows = records(&run(&["list", "--csv"], &database));
+        assert_eq!(rows.len(), hostile_texts().len());
+        for column in ["source", "id", "kind", "holder", "why", "address", "error"] {
+            let formula = |row: &&std::collections::BTreeMap<String, String>| {
+                row[column].trim_start().starts_with(['=', '+', '-', '@'])
+            };
+            let formulas: Vec<&String> = rows.iter().filter(formula).map(|row| &row[column]).collect();
+            assert!(formulas.is_empty(), "{column}: {formulas:?}");
+        }
+        let ids: BTreeSet<&String> = rows.iter().map(|row| &row["id"]).collect();
+        assert_eq!(ids.len(), rows.len(), "different ids are the same in CSV");
+    });
 }
 
 #[test]
 fn errors_of_jobs_are_escaped_like_everything_else() {
-    let database = Database::new(
-        "CREATE TABLE executor_jobs (id TEXT PRIMARY KEY, type TEXT, status TEXT, locked_by TEXT,
+    on_both(|| {
+        let database = Database::new(
+            "CREATE TABLE executor_jobs (id TEXT PRIMARY KEY, type TEXT, status TEXT, locked_by TEXT,
            locked_at TEXT, heartbeat_at TEXT, attempts INTEGER, max_attempts INTEGER, last_error TEXT,
            run_at TEXT, updated_at TEXT)",
-    );
-    for error in hostile_texts() {
-        database.run(
-            "INSERT INTO executor_jobs VALUES (?1, ?1, 'running', ?1, ?1, NULL, 1, 10, ?2, NULL, ?1)",
-            [&error, &format!("RECLAIMED_TTL: {error}")],
         );
-    }
-    plain(&run(&["list"], &database));
-    assert_eq!(records(&run(&["list", "--csv"], &database)).len(), hostile_texts().len());
-    for claim in lines(&run(&["list", "--json"], &database)) {
-        assert_eq!(text(&claim["error"]), format!("RECLAIMED_TTL: {}", text(&claim["id"])));
-    }
-    plain(&run(&["list", "--history"], &database));
-    assert_eq!(records(&run(&["list", "--csv", "--history"], &database)).len(), hostile_texts().len());
-    let whats = lines(&run(&["list", "--json", "--history"], &database));
-    assert_eq!(whats.len(), hostile_texts().len());
+        for error in hostile_texts() {
+            database.run(
+                "INSERT INTO executor_jobs VALUES (?1, ?1, 'running', ?1, ?1, NULL, 1, 10, ?2, NULL, ?1)",
+                [&error, &format!("RECLAIMED_TTL: {error}")],
+            );
+        }
+        plain(&run(&["list"], &database));
+        assert_eq!(records(&run(&["list", "--csv"], &database)).len(), hostile_texts().len());
+        for claim in lines(&run(&["list", "--json"], &database)) {
+            assert_eq!(text(&claim["error"]), format!("RECLAIMED_TTL: {}", text(&claim["id"])));
+        }
+        plain(&run(&["list", "--history"], &database));
+        assert_eq!(records(&run(&["list", "--csv", "--history"], &database)).len(), hostile_texts().len());
+        let whats = lines(&run(&["list", "--json", "--history"], &database));
+        assert_eq!(whats.len(), hostile_texts().len());
+    });
 }
 
 /// The rows of the table for people, less its headings.
@@ -235,27 +244,29 @@ fn all_differ(rows: &[String], expected: usize) {
 
 #[test]
 fn different_ids_never_print_the_same_row() {
-    let database = Database::new(COORDINATION);
-    database.session("session-1", SECOND);
-    let mut ids: BTreeSet<String> = hostile_texts().into_iter().collect();
-    // Short strings over an alphabet of everything that escapes and marks are made of.
-    let alphabet =
-        ['a', ' ', '\\', 'u', '{', '}', '2', '0', '"', ']', '[', '#', '\n', '\u{200b}', 'é', '…', ','];
-    let mut state: u64 = 42;
-    while ids.len() < 3_000 {
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
-        let length = 1 + draw(6);
-        ids.insert((0..length).map(|_| alphabet[draw(alphabet.len() as u64) as usize]).collect());
-    }
-    database.connection.execute_batch("BEGIN").expect("a transaction");
-    for id in &ids {
-        database.task(id, "session-1", 20 * MINUTE);
-    }
-    database.connection.execute_batch("COMMIT").expect("committed");
-    all_differ(&rows(&database), ids.len());
+    on_both(|| {
+        let database = Database::new(COORDINATION);
+        database.session("session-1", SECOND);
+        let mut ids: BTreeSet<String> = hostile_texts().into_iter().collect();
+        // Short strings over an alphabet of everything that escapes and marks are made of.
+        let alphabet =
+            ['a', ' ', '\\', 'u', '{', '}', '2', '0', '"', ']', '[', '#', '\n', '\u{200b}', 'é', '…', ','];
+        let mut state: u64 = 42;
+        while ids.len() < 3_000 {
+            let mut draw = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % below
+            };
+            let length = 1 + draw(6);
+            ids.insert((0..length).map(|_| alphabet[draw(alphabet.len() as u64) as usize]).collect());
+        }
+        database.at_once(|| {
+            for id in &ids {
+                database.task(id, "session-1", 20 * MINUTE);
+            }
+        });
+        all_differ(&rows(&database), ids.len());
+    });
 }
 
 #[test]
@@ -284,18 +295,20 @@ fn ids_that_are_no_text_print_unlike_any_text() {
 
 #[test]
 fn composite_ids_are_not_mixed_up_by_their_comma() {
-    let database = Database::new("CREATE TABLE work (a TEXT, b TEXT, since INTEGER, until INTEGER)");
-    for (a, b) in [("x,y", "z"), ("x", "y,z"), ("x\\", ",z"), ("", "x"), ("x", "")] {
-        let (since, until) = (NOW - SECOND, NOW + 20 * MINUTE);
-        database.run("INSERT INTO work VALUES (?1, ?2, ?3, ?4)", (a, b, since, until));
-    }
-    let profile = database.beside("work.toml");
-    let content = "title = 'Work'\n[[claim]]\nname = 'work'\ntable = 'work'\nid = ['a', 'b']\ntime = 'unix_ms'\n\
+    on_both(|| {
+        let database = Database::new("CREATE TABLE work (a TEXT, b TEXT, since INTEGER, until INTEGER)");
+        for (a, b) in [("x,y", "z"), ("x", "y,z"), ("x\\", ",z"), ("", "x"), ("x", "")] {
+            let (since, until) = (NOW - SECOND, NOW + 20 * MINUTE);
+            database.run("INSERT INTO work VALUES (?1, ?2, ?3, ?4)", (a, b, since, until));
+        }
+        let profile = database.beside("work.toml");
+        let content = "title = 'Work'\n[[claim]]\nname = 'work'\ntable = 'work'\nid = ['a', 'b']\ntime = 'unix_ms'\n\
                    claimed_at = 'since'\ndeadline = { column = 'until' }\n";
-    std::fs::write(&profile, content).expect("a profile");
-    let output = run(&["list", "--profile", profile.to_str().expect("UTF-8")], &database);
-    let rows: Vec<String> = plain(&output).0.lines().skip(1).map(str::to_owned).collect();
-    all_differ(&rows, 5);
+        std::fs::write(&profile, content).expect("a profile");
+        let output = run(&["list", "--profile", profile.to_str().expect("UTF-8")], &database);
+        let rows: Vec<String> = plain(&output).0.lines().skip(1).map(str::to_owned).collect();
+        all_differ(&rows, 5);
+    });
 }
 
 #[test]
@@ -316,15 +329,17 @@ fn the_names_of_files_are_escaped() {
 
 #[test]
 fn the_names_of_tables_cannot_forge_a_sentence() {
-    let database = Database::new(
-        "CREATE TABLE \"a\nclaimtop: all is well\u{1b}[2J\" (x); CREATE TABLE \"\u{202e}b\" (x)",
-    );
-    for arguments in [&["check"][..], &["check", "--json"], &["list"]] {
-        let (_, err) = plain(&run(arguments, &database));
-        assert_eq!(err.lines().count(), 1, "{err}");
-    }
-    let all = json(&run(&["check", "--json"], &database));
-    assert!(text(&all["sources"][0]["error"]).contains("all is well"), "{all:#}");
+    on_both(|| {
+        let database = Database::new(
+            "CREATE TABLE \"a\nclaimtop: all is well\u{1b}[2J\" (x TEXT); CREATE TABLE \"\u{202e}b\" (x TEXT)",
+        );
+        for arguments in [&["check"][..], &["check", "--json"], &["list"]] {
+            let (_, err) = plain(&run(arguments, &database));
+            assert_eq!(err.lines().count(), 1, "{err}");
+        }
+        let all = json(&run(&["check", "--json"], &database));
+        assert!(text(&all["sources"][0]["error"]).contains("all is well"), "{all:#}");
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod database;
 pub mod engine;
 pub mod figures;
+mod options;
 pub mod postgres;
 pub mod server;
 
@@ -10,7 +11,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 use std::process::{Command, Output};
 
-pub use database::Database;
+pub use database::{Database, dump, in_their_words};
 
 /// The instant that frozen databases are looked at: 2026-11-15T12:00:00Z, in milliseconds.
 pub const NOW: i64 = 1_794_744_000_000;

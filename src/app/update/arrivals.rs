@@ -180,7 +180,7 @@ impl Model {
         &mut self,
         source: usize,
         request: &PageRequest,
-        page: Result<Page, String>,
+        page: Result<Page, Trouble>,
     ) -> Vec<Effect> {
         // The operator has moved on.
         if self.browsed.pending.as_ref() != Some(request) {
@@ -189,8 +189,8 @@ impl Model {
         self.browsed.pending = None;
         let page = match page {
             Ok(page) => page,
-            Err(why) => {
-                self.browsed.problem = Some(safe(&why));
+            Err(trouble) => {
+                self.browsed.problem = Some(safe(trouble.why()));
                 return Vec::new();
             }
         };
@@ -267,13 +267,16 @@ impl Model {
     pub(super) fn examined(
         &mut self,
         id: &RowId,
-        found: Result<Option<Box<Examined>>, String>,
+        found: Result<Option<Box<Examined>>, Trouble>,
     ) -> Vec<Effect> {
         let now = self.now_of(id.source);
-        if let Some(Overlay::Detail(detail)) = self.overlay.last_mut().filter(|_| true)
+        let is_lost = found.as_ref().is_err_and(|trouble| self.is_lost(id.source, trouble));
+        if let Some(Overlay::Detail(detail)) = self.overlay.last_mut()
             && detail.row.id == *id
         {
             detail.examined = match found {
+                // Its columns stay, as old as the rest of the screen.
+                Err(_) if is_lost && matches!(detail.examined, Examination::Found(_)) => return Vec::new(),
                 Ok(Some(examined)) => {
                     let process = detail.row.judged.claim.worker.clone();
                     detail.row.judged = examined.judged.clone();
@@ -283,7 +286,7 @@ impl Model {
                     Examination::Found(examined)
                 }
                 Ok(None) => Examination::Gone,
-                Err(why) => Examination::Failed(safe(&why)),
+                Err(trouble) => Examination::Failed(safe(trouble.why())),
             };
         }
         Vec::new()

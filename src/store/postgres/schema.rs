@@ -18,6 +18,13 @@ const TABLES: &str = "
       AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
     ORDER BY c.oid";
 
+/// Tables that are there, and of which we may read nothing.
+const UNREADABLE: &str = "
+    SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+      AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
+      AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'))";
+
 /// Their columns, less those that we may not read.
 const COLUMNS: &str = "
     SELECT a.attrelid::text, a.attname::text, format_type(a.atttypid, a.atttypmod), (a.attgenerated <> '')::text
@@ -66,6 +73,11 @@ pub fn read(link: &mut Link) -> Result<(Schema, Ties), PgError> {
         names.insert(oid.to_owned(), table.name.clone());
         tables.push(table);
     }
+    let unreadable = texts(link.query(UNREADABLE, &[])?.iter().map(|row| row.get(0)));
     let ties = Ties::read(link, &names)?;
-    Ok((Schema::new(tables, BTreeSet::new()), ties))
+    Ok((Schema::new(tables, BTreeSet::new()).beside(unreadable), ties))
+}
+
+fn texts<'a>(all: impl Iterator<Item = Option<&'a str>>) -> BTreeSet<String> {
+    all.flatten().map(str::to_owned).collect()
 }

@@ -1,6 +1,6 @@
 //! The statements that run beside an act, and the rows they change, with their images.
 
-use super::error::PgError;
+use super::error::{Fault, PgError};
 use super::image;
 use super::link::{Link, Row};
 use super::schema::literal;
@@ -20,8 +20,8 @@ pub fn run(
     sql: &str,
     optional: bool,
 ) -> Result<Vec<Change>, PgError> {
+    let verb = Verb::of(sql).ok_or_else(|| more_than_rows(sql))?;
     link.batch("SAVEPOINT claimtop_also")?;
-    let verb = Verb::of(sql);
     let traced = words.put_into(&format!("{sql}\nRETURNING tableoid::regclass::text, ctid::text"));
     let touched = match link.query(&traced.sql, &traced.values()) {
         Err(PgError::Server { code, .. })
@@ -71,15 +71,44 @@ enum Verb {
 }
 
 impl Verb {
-    fn of(sql: &str) -> Verb {
-        let sql = sql.trim_start().to_ascii_uppercase();
-        if sql.starts_with("INSERT") && !sql.contains("CONFLICT") {
-            Verb::Insert
-        } else if sql.starts_with("DELETE") {
-            Verb::Delete
-        } else {
-            Verb::Changing
+    /// None for a statement that may change more than rows: a table, a role, or the transaction it is in.
+    fn of(sql: &str) -> Option<Verb> {
+        let sql = without_comments(sql).to_ascii_uppercase();
+        let words = sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        match *words.first()? {
+            "INSERT" if !sql.contains("CONFLICT") => Some(Verb::Insert),
+            "DELETE" => Some(Verb::Delete),
+            "INSERT" | "UPDATE" | "MERGE" => Some(Verb::Changing),
+            // Unless it makes a table of what it reads.
+            "WITH" | "SELECT" | "VALUES" => {
+                let is_new_table =
+                    |pair: &[&str]| pair[1] == "INTO" && !matches!(pair[0], "INSERT" | "MERGE");
+                (!words.windows(2).any(is_new_table)).then_some(Verb::Changing)
+            }
+            _ => None,
         }
+    }
+}
+
+fn without_comments(sql: &str) -> &str {
+    let sql = sql.trim_start();
+    let rest = match (sql.strip_prefix("--"), sql.strip_prefix("/*")) {
+        (Some(comment), _) => comment.split_once('\n').map(|(_, rest)| rest),
+        (_, Some(comment)) => comment.split_once("*/").map(|(_, rest)| rest),
+        (None, None) => return sql,
+    };
+    rest.map_or("", without_comments)
+}
+
+fn more_than_rows(sql: &str) -> PgError {
+    let what = sql.split_whitespace().next().unwrap_or_default();
+    PgError::Server {
+        code: "42501".into(),
+        message: format!("in an act a profile may only change rows, and {what} may do more"),
+        detail: None,
+        hint: None,
+        fault: Fault::Statement,
     }
 }
 

@@ -36,11 +36,11 @@ impl Actor {
             Ok(Ok(undone)) => {
                 let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
-                match record(&acted) {
-                    Err(problem) if !dry_run => Ok(Acted::nothing(Outcome::Refused(format!(
+                match if dry_run { Ok(()) } else { record(&acted) } {
+                    Err(problem) => Ok(Acted::nothing(Outcome::Refused(format!(
                         "the record could not be written: {problem}"
                     )))),
-                    _ => Ok(acted),
+                    Ok(()) => Ok(acted),
                 }
             }
             Ok(Err(what)) => Ok(Acted::nothing(Outcome::Moved(what))),

@@ -108,11 +108,15 @@ impl Wake {
         let mut wake = Wake { table: table.clone(), followers, untold, written: None };
         // Each row once: foreign keys may lead back to where they came from.
         let mut known: HashMap<(String, String), Known> = HashMap::new();
-        let root = |row: &&Image| ((table.name.clone(), name(table, row)), Known { at: None, deleted: true });
-        known.extend(rows.iter().map(root));
-        let riders = rows.iter().enumerate();
-        let riders = riders.map(|(of, row)| Rider { of, follower: None, row: (*row).clone() });
-        let mut waves = vec![Wave { table: table.clone(), lot, rows: riders.collect() }];
+        let mut waves = Vec::new();
+        if ties.following(&table.name, &lot).next().is_some() {
+            let root =
+                |row: &&Image| ((table.name.clone(), name(table, row)), Known { at: None, deleted: true });
+            known.extend(rows.iter().map(root));
+            let riders = rows.iter().enumerate();
+            let riders = riders.map(|(of, row)| Rider { of, follower: None, row: (*row).clone() });
+            waves.push(Wave { table: table.clone(), lot, rows: riders.collect() });
+        }
         while let Some(wave) = waves.pop() {
             for (by, lot) in ties.following(&wave.table.name, &wave.lot) {
                 match wake.taken_along(link, schema, &wave, by, lot, &mut known)? {

@@ -122,13 +122,13 @@ fn an_undo_brings_back_an_id_of_any_type_as_it_was() {
     }
     let path = scene.database.path();
     let path = path.to_str().expect("UTF-8");
-    let before = super::dump(&scene.database.connection);
+    let before = scene.database.dump();
     for claim in scene.list() {
         let address = claim["address"].as_str().expect("an address");
         let object = json(&scene.run(&["reclaim", "--json", path], &["--", address]));
         let undone = scene.run(&["undo", path, object["action_id"].as_str().expect("an id")], &[]);
         assert!(undone.status.success(), "{address}: {}", stderr(&undone));
-        assert_eq!(super::dump(&scene.database.connection), before, "{address}");
+        assert_eq!(scene.database.dump(), before, "{address}");
     }
 }
 

@@ -8,7 +8,8 @@ use claimtop::store::{Actor, Change, Order, Seen, Tried};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
-use super::{actor, dump, fast, is_moved, is_refused, row, text};
+use super::{actor, fast, is_moved, is_refused, row, text};
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
 fn overdue(count: usize) -> Database {
@@ -60,76 +61,86 @@ fn changes(tried: &Tried) -> Vec<Change> {
 
 #[test]
 fn rows_that_are_deleted_or_set_have_images_that_undo_puts_back() {
-    for database in [overdue(5), jobs(5)] {
-        let before = dump(&database.connection);
-        let mut actor = actor(&database);
-        let all = stale(&mut actor);
-        let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
-        assert_eq!(recorded, [1, 2, 3, 4, 5]);
-        assert!(tried.iter().all(|tried| tried.outcome == Outcome::Applied), "{tried:#?}");
-        assert!(stale(&mut actor).is_empty());
-        for tried in tried.iter().rev() {
-            let undone = actor.undo(&changes(tried), false, &mut |_| Ok(())).expect("an undo");
-            assert_eq!(undone.outcome, Outcome::Applied);
+    on_both(|| {
+        for database in [overdue(5), jobs(5)] {
+            let before = database.dump();
+            let mut actor = actor(&database);
+            let all = stale(&mut actor);
+            let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
+            assert_eq!(recorded, [1, 2, 3, 4, 5]);
+            assert!(tried.iter().all(|tried| tried.outcome == Outcome::Applied), "{tried:#?}");
+            assert!(stale(&mut actor).is_empty());
+            for tried in tried.iter().rev() {
+                let undone = actor.undo(&changes(tried), false, &mut |_| Ok(())).expect("an undo");
+                assert_eq!(undone.outcome, Outcome::Applied);
+            }
+            assert_eq!(database.dump(), before);
         }
-        assert_eq!(dump(&database.connection), before);
-    }
+    });
 }
 
 #[test]
 fn an_act_among_many_writes_what_one_alone_writes() {
-    let (one, many) = (jobs(3), jobs(3));
-    let mut alone = actor(&one);
-    for seen in stale(&mut alone) {
-        assert_eq!(super::reclaim(&mut alone, &seen).outcome, Outcome::Applied);
-    }
-    let mut together = actor(&many);
-    let all = stale(&mut together);
-    reclaim(&mut together, &all, &Ok(()));
-    assert_eq!(dump(&one.connection), dump(&many.connection));
+    on_both(|| {
+        let (one, many) = (jobs(3), jobs(3));
+        let mut alone = actor(&one);
+        for seen in stale(&mut alone) {
+            assert_eq!(super::reclaim(&mut alone, &seen).outcome, Outcome::Applied);
+        }
+        let mut together = actor(&many);
+        let all = stale(&mut together);
+        reclaim(&mut together, &all, &Ok(()));
+        assert_eq!(one.dump(), many.dump());
+    });
 }
 
 #[test]
 fn those_that_moved_are_left_and_the_others_go() {
-    let database = overdue(5);
-    let mut actor = actor(&database);
-    let all = stale(&mut actor);
-    database.run("UPDATE task_claims SET metadata = 'x' WHERE task_id = 'task-1'", []);
-    database.run("UPDATE task_claims SET expires_at = ?1 WHERE task_id = 'task-3'", [NOW + MINUTE]);
-    let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
-    assert_eq!(recorded.len(), 3);
-    for (seen, tried) in all.iter().zip(&tried) {
-        let changed = ["task-1", "task-3"].contains(&seen.judged.claim.key.text().as_str());
-        assert_eq!(is_moved(&tried.outcome), changed, "{tried:?}");
-    }
+    on_both(|| {
+        let database = overdue(5);
+        let mut actor = actor(&database);
+        let all = stale(&mut actor);
+        database.run("UPDATE task_claims SET metadata = 'x' WHERE task_id = 'task-1'", []);
+        database.run("UPDATE task_claims SET expires_at = ?1 WHERE task_id = 'task-3'", [NOW + MINUTE]);
+        let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
+        assert_eq!(recorded.len(), 3);
+        for (seen, tried) in all.iter().zip(&tried) {
+            let changed = ["task-1", "task-3"].contains(&seen.judged.claim.key.text().as_str());
+            assert_eq!(is_moved(&tried.outcome), changed, "{tried:?}");
+        }
+    });
 }
 
 #[test]
 fn whether_their_time_is_over_is_asked_at_that_instant() {
-    for database in [overdue(2), jobs(2)] {
-        let mut actor = actor(&database);
-        let all = stale(&mut actor);
-        let before = dump(&database.connection);
-        // The rows are what they were; only the clock is not.
-        actor.freeze(Moment::from_micros((NOW - 59 * MINUTE) * 1_000).expect("a moment"));
-        let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
-        assert!(recorded.is_empty());
-        let left = |outcome: &Outcome| is_moved(outcome) || is_refused(outcome);
-        assert!(tried.iter().all(|tried| left(&tried.outcome)), "{tried:#?}");
-        assert_eq!(dump(&database.connection), before);
-    }
+    on_both(|| {
+        for database in [overdue(2), jobs(2)] {
+            let mut actor = actor(&database);
+            let all = stale(&mut actor);
+            let before = database.dump();
+            // The rows are what they were; only the clock is not.
+            actor.freeze(Moment::from_micros((NOW - 59 * MINUTE) * 1_000).expect("a moment"));
+            let (recorded, tried) = reclaim(&mut actor, &all, &Ok(()));
+            assert!(recorded.is_empty());
+            let left = |outcome: &Outcome| is_moved(outcome) || is_refused(outcome);
+            assert!(tried.iter().all(|tried| left(&tried.outcome)), "{tried:#?}");
+            assert_eq!(database.dump(), before);
+        }
+    });
 }
 
 #[test]
 fn without_their_record_none_of_them_happens() {
-    let database = overdue(4);
-    let before = dump(&database.connection);
-    let mut actor = actor(&database);
-    let all = stale(&mut actor);
-    let (_, tried) = reclaim(&mut actor, &all, &Err("disk full".into()));
-    assert_eq!(tried.len(), 4);
-    assert!(tried.iter().all(|tried| is_refused(&tried.outcome)), "{tried:#?}");
-    assert_eq!(dump(&database.connection), before);
+    on_both(|| {
+        let database = overdue(4);
+        let before = database.dump();
+        let mut actor = actor(&database);
+        let all = stale(&mut actor);
+        let (_, tried) = reclaim(&mut actor, &all, &Err("disk full".into()));
+        assert_eq!(tried.len(), 4);
+        assert!(tried.iter().all(|tried| is_refused(&tried.outcome)), "{tried:#?}");
+        assert_eq!(database.dump(), before);
+    });
 }
 
 #[test]

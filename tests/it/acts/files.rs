@@ -7,7 +7,7 @@ use claimtop::store::{Acted, Actor, Order, Profiles, Seen};
 use rusqlite::Connection;
 use std::time::Duration;
 
-use super::{actor, dump, fast, look, options};
+use super::{actor, dump, fast, look};
 use crate::support::{COORDINATION, Database, SECOND};
 
 fn overdue() -> Database {
@@ -58,8 +58,9 @@ fn a_deleted_file_is_not_written() {
 #[test]
 fn a_locked_database_is_waited_for_no_longer_than_allowed() {
     let database = overdue();
-    let mut options = options(&database.path(), Profiles::Detect(Library::built_in()));
-    options.busy_timeout = Duration::from_millis(20);
+    let options = database.options(Profiles::Detect(Library::built_in()), |options| {
+        options.busy_timeout = Duration::from_millis(20);
+    });
     let mut actor = Actor::open(options).unwrap();
     let seen = look(&mut actor, "task-1");
     let before = dump(&database.connection);
@@ -76,8 +77,9 @@ fn a_locked_database_is_waited_for_no_longer_than_allowed() {
 fn a_reader_of_a_database_without_a_log_keeps_the_commit_out() {
     let database = overdue();
     database.connection.pragma_update(None, "journal_mode", "DELETE").unwrap();
-    let mut options = options(&database.path(), Profiles::Detect(Library::built_in()));
-    options.busy_timeout = Duration::from_millis(20);
+    let options = database.options(Profiles::Detect(Library::built_in()), |options| {
+        options.busy_timeout = Duration::from_millis(20);
+    });
     let mut actor = Actor::open(options).unwrap();
     let seen = look(&mut actor, "task-1");
     let before = dump(&database.connection);

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{fast, options};
+use super::fast;
 use crate::support::COORDINATION;
 
 const CLAIMS: i64 = 5;
@@ -74,9 +74,10 @@ fn nothing_that_was_renewed_after_the_look_is_taken() {
     };
     database.connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
     (0..CLAIMS).for_each(insert);
-    let mut options = options(&database.path(), Profiles::Detect(Library::built_in()));
-    options.frozen_at = None;
-    options.busy_timeout = std::time::Duration::from_secs(60);
+    let options = database.options(Profiles::Detect(Library::built_in()), |options| {
+        options.frozen_at = None;
+        options.busy_timeout = std::time::Duration::from_secs(60);
+    });
     let mut actor = Actor::open(options).expect("an actor");
 
     let stop = AtomicBool::new(false);

@@ -3,10 +3,10 @@
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::value::Value;
 use claimtop::store::{Acted, Actor, Order, Pending};
-use rusqlite::Connection;
 
 use super::systems_more::TASKS;
-use super::{actor, dump, fast, is_refused, look, number, row, text};
+use super::{actor, fast, is_refused, look, number, row, text};
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, SECOND};
 
 fn overdue() -> Database {
@@ -34,60 +34,77 @@ fn with_audit_table() -> Database {
     let database = overdue();
     let source = include_str!("../../../src/store/sqlite/audit_table.rs");
     let sql = source.split("const CREATE: &str = \"").nth(1).and_then(|rest| rest.split("\";").next());
-    database.connection.execute_batch(sql.expect("the statements")).expect("the table");
+    database.either(sql.expect("the statements"), include_str!("../../../assets/schema/postgres/audit.sql"));
     database
 }
 
 #[test]
 fn what_cannot_be_recorded_is_not_done() {
-    for database in [overdue(), with_audit_table()] {
-        let before = dump(&database.connection);
-        let mut actor = actor(&database);
-        let acted = ordered(&mut actor, "task-1", "id-1", &mut |_| Err("disk full".into()));
-        assert!(matches!(&acted.outcome, Outcome::Refused(why) if why.contains("disk full")), "{acted:?}");
-        assert!(acted.changes.is_empty());
-        assert_eq!(dump(&database.connection), before);
-    }
+    on_both(|| {
+        for database in [overdue(), with_audit_table()] {
+            let before = database.dump();
+            let mut actor = actor(&database);
+            let acted = ordered(&mut actor, "task-1", "id-1", &mut |_| Err("disk full".into()));
+            assert!(
+                matches!(&acted.outcome, Outcome::Refused(why) if why.contains("disk full")),
+                "{acted:?}"
+            );
+            assert!(acted.changes.is_empty());
+            assert_eq!(database.dump(), before);
+        }
+    });
 }
 
 #[test]
 fn the_record_is_written_before_anybody_sees_the_act() {
-    let database = overdue();
-    let others = Connection::open(database.path()).unwrap();
-    let before = dump(&others);
-    let mut calls = 0;
-    let mut actor = actor(&database);
-    let acted = ordered(&mut actor, "task-1", "id-1", &mut |pending| {
-        calls += 1;
-        assert_eq!(dump(&others), before, "seen before it was recorded");
-        // And nobody can come between the record and the act.
-        others.busy_timeout(std::time::Duration::ZERO).map_err(|error| error.to_string())?;
-        assert!(others.execute("DELETE FROM task_claims", []).is_err());
-        assert_eq!(pending.address, "coordination/task/task-1");
-        assert_eq!((pending.profile, pending.board), ("coordination", "task"));
-        let [change] = pending.changes else { panic!("one row") };
-        let before = change.before.as_ref().expect("an image");
-        assert!(before.0.contains(&("task_id".into(), Value::Text("task-1".into()))));
-        assert_eq!(change.after, None);
-        Ok(())
+    on_both(|| {
+        let database = overdue();
+        let before = database.dump();
+        let mut calls = 0;
+        let mut actor = actor(&database);
+        let acted = ordered(&mut actor, "task-1", "id-1", &mut |pending| {
+            calls += 1;
+            assert_eq!(database.dump(), before, "seen before it was recorded");
+            // And nobody can come between the record and the act.
+            let others = "DELETE FROM task_claims";
+            let kept_out = match database.server() {
+                Some(server) => {
+                    server.connect().attempt(&format!("SET lock_timeout = '1ms'; {others}")).is_err()
+                }
+                None => {
+                    database.connection.busy_timeout(std::time::Duration::ZERO).expect("no patience");
+                    database.connection.execute(others, []).is_err()
+                }
+            };
+            assert!(kept_out, "somebody came between");
+            assert_eq!(pending.address, "coordination/task/task-1");
+            assert_eq!((pending.profile, pending.board), ("coordination", "task"));
+            let [change] = pending.changes else { panic!("one row") };
+            let before = change.before.as_ref().expect("an image");
+            assert!(before.0.contains(&("task_id".into(), Value::Text("task-1".into()))));
+            assert_eq!(change.after, None);
+            Ok(())
+        });
+        assert_eq!((acted.outcome, calls), (Outcome::Applied, 1));
+        assert_ne!(database.dump(), before);
     });
-    assert_eq!((acted.outcome, calls), (Outcome::Applied, 1));
-    assert_ne!(dump(&others), before);
 }
 
 #[test]
 fn an_act_that_does_not_happen_leaves_no_record() {
-    let database = with_audit_table();
-    let mut actor = actor(&database);
-    let refused = ordered(&mut actor, "healthy", "id-1", &mut |_| panic!("a record of nothing"));
-    assert!(is_refused(&refused.outcome));
-    let seen = look(&mut actor, "task-1");
-    database.run("UPDATE task_claims SET metadata = 'x'", []);
-    let word = Word::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "id-2", dry_run: false };
-    let moved = actor.act(&seen, &order, &mut |_| panic!("a record of nothing")).unwrap();
-    assert!(super::is_moved(&moved.outcome));
-    assert_eq!(row(&database, "SELECT count(*) FROM claimtop_audit"), [number(0)]);
+    on_both(|| {
+        let database = with_audit_table();
+        let mut actor = actor(&database);
+        let refused = ordered(&mut actor, "healthy", "id-1", &mut |_| panic!("a record of nothing"));
+        assert!(is_refused(&refused.outcome));
+        let seen = look(&mut actor, "task-1");
+        database.run("UPDATE task_claims SET metadata = 'x'", []);
+        let word = Word::default();
+        let order = Order { action: Action::Reclaim, word: &word, action_id: "id-2", dry_run: false };
+        let moved = actor.act(&seen, &order, &mut |_| panic!("a record of nothing")).unwrap();
+        assert!(super::is_moved(&moved.outcome));
+        assert_eq!(row(&database, "SELECT count(*) FROM claimtop_audit"), [number(0)]);
+    });
 }
 
 #[test]
@@ -117,34 +134,38 @@ fn the_table_of_the_database_has_the_record_too() {
 
 #[test]
 fn an_action_id_is_used_once() {
-    let database = with_audit_table();
-    database.task("task-2", "w-1", -SECOND);
-    let mut actor = actor(&database);
-    assert_eq!(ordered(&mut actor, "task-1", "id-1", &mut |_| Ok(())).outcome, Outcome::Applied);
-    let before = dump(&database.connection);
-    let seen = look(&mut actor, "task-2");
-    let word = Word::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "id-1", dry_run: false };
-    let again = actor.act(&seen, &order, &mut |_| Ok(()));
-    assert!(!matches!(&again, Ok(acted) if acted.outcome == Outcome::Applied), "{again:?}");
-    assert_eq!(dump(&database.connection), before);
+    on_both(|| {
+        let database = with_audit_table();
+        database.task("task-2", "w-1", -SECOND);
+        let mut actor = actor(&database);
+        assert_eq!(ordered(&mut actor, "task-1", "id-1", &mut |_| Ok(())).outcome, Outcome::Applied);
+        let before = database.dump();
+        let seen = look(&mut actor, "task-2");
+        let word = Word::default();
+        let order = Order { action: Action::Reclaim, word: &word, action_id: "id-1", dry_run: false };
+        let again = actor.act(&seen, &order, &mut |_| Ok(()));
+        assert!(!matches!(&again, Ok(acted) if acted.outcome == Outcome::Applied), "{again:?}");
+        assert_eq!(database.dump(), before);
+    });
 }
 
 #[test]
 fn a_record_of_an_act_with_a_log_tells_of_both_rows() {
-    let database = fast(TASKS);
-    database.run(
-        "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
+    on_both(|| {
+        let database = fast(TASKS);
+        database.run(
+            "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
          VALUES (7, 1, 'claimed', 'w1', '2026-11-15 11:50:00')",
-        [],
-    );
-    let mut tables = Vec::new();
-    let mut actor = actor(&database);
-    ordered(&mut actor, "7", "id-1", &mut |pending| {
-        tables = pending.changes.iter().map(|change| change.table.clone()).collect();
-        Ok(())
+            [],
+        );
+        let mut tables = Vec::new();
+        let mut actor = actor(&database);
+        ordered(&mut actor, "7", "id-1", &mut |pending| {
+            tables = pending.changes.iter().map(|change| change.table.clone()).collect();
+            tables.sort();
+            Ok(())
+        });
+        assert_eq!(tables, ["task_logs", "tasks"]);
+        assert!(database.text("SELECT message FROM task_logs").contains("because"));
     });
-    assert_eq!(tables, ["task_logs", "tasks"]);
-    let why = row(&database, "SELECT instr(message, 'because') > 0 FROM task_logs");
-    assert_eq!(why, [number(1)]);
 }

@@ -3,26 +3,37 @@
 use claimtop::domain::recovery::{Action, Outcome};
 
 use super::systems_more::JOBS;
-use super::{actor, applied, dump, fast, is_moved, number, row, undo};
+use super::{actor, applied, fast, is_moved, number, row, undo};
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, SECOND};
 
 fn overdue(schema: &str) -> Database {
+    overdue_with(schema, "", "")
+}
+
+/// With statements that the engines have no common words for.
+fn overdue_with(schema: &str, sqlite: &str, postgres: &str) -> Database {
     let database = fast(&format!("{COORDINATION} {schema}"));
+    database.either(sqlite, postgres);
     database.session("w-1", SECOND);
     database.task("task-1", "w-1", -SECOND);
     database.task("task-2", "w-1", -SECOND);
     database
 }
 
+/// PostgreSQL's function for a trigger that forbids.
+const CLOSED: &str = "CREATE FUNCTION closed() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'closed'; END $$;";
+
 /// Acts, takes it back, and finds everything as it was.
 fn there_and_back(database: &Database, id: &str, changes: usize) {
-    let before = dump(&database.connection);
+    let before = database.dump();
     let mut actor = actor(database);
     let acted = applied(&mut actor, id, Action::Reclaim);
     assert_eq!(acted.changes.len(), changes, "{:#?}", acted.changes);
-    assert_ne!(dump(&database.connection), before);
+    assert_ne!(database.dump(), before);
     assert_eq!(undo(&mut actor, &acted), Outcome::Applied);
-    assert_eq!(dump(&database.connection), before);
+    assert_eq!(database.dump(), before);
     // Triggers are in force again afterwards.
     applied(&mut actor, id, Action::Reclaim);
 }
@@ -78,36 +89,56 @@ fn a_trigger_that_stamps_every_update_does_not_stamp_the_undo() {
 
 #[test]
 fn a_trigger_may_forbid_the_undo() {
-    let database = overdue("");
-    let closed = "CREATE TRIGGER closed BEFORE INSERT ON task_claims WHEN new.task_id = 'task-1'
-           BEGIN SELECT RAISE(ABORT, 'closed'); END;";
-    database.connection.execute_batch(closed).unwrap();
-    let mut actor = actor(&database);
-    let acted = applied(&mut actor, "task-1", Action::Reclaim);
-    let before = dump(&database.connection);
-    assert!(is_moved(&undo(&mut actor, &acted)));
-    assert_eq!(dump(&database.connection), before);
+    on_both(|| {
+        let database = overdue("");
+        database.either(
+            "CREATE TRIGGER closed BEFORE INSERT ON task_claims WHEN new.task_id = 'task-1'
+           BEGIN SELECT RAISE(ABORT, 'closed'); END;",
+            &format!(
+                "{CLOSED} CREATE TRIGGER closed BEFORE INSERT ON task_claims FOR EACH ROW
+               WHEN (new.task_id = 'task-1') EXECUTE FUNCTION closed();"
+            ),
+        );
+        let mut actor = actor(&database);
+        let acted = applied(&mut actor, "task-1", Action::Reclaim);
+        let before = database.dump();
+        assert!(is_moved(&undo(&mut actor, &acted)));
+        assert_eq!(database.dump(), before);
+    });
 }
 
 #[test]
 fn a_trigger_may_forbid_the_act() {
-    for how in ["ABORT", "ROLLBACK", "FAIL"] {
-        let database = overdue(&format!(
-            "CREATE TRIGGER closed AFTER DELETE ON task_claims WHEN old.task_id = 'task-1'
-               BEGIN SELECT RAISE({how}, 'closed'); END;"
-        ));
-        let before = dump(&database.connection);
-        let mut actor = actor(&database);
-        let seen = super::look(&mut actor, "task-1");
-        let word = claimtop::domain::recovery::Word::default();
-        let order =
-            claimtop::store::Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
-        let acted = actor.act(&seen, &order, &mut |_| panic!("a record of nothing"));
-        assert!(acted.is_err(), "{acted:?}");
-        assert_eq!(dump(&database.connection), before);
-        // The actor is as good as before.
-        applied(&mut actor, "task-2", Action::Reclaim);
-    }
+    on_both(|| {
+        for how in ["ABORT", "ROLLBACK", "FAIL"] {
+            let database = overdue_with(
+                "",
+                &format!(
+                    "CREATE TRIGGER closed AFTER DELETE ON task_claims WHEN old.task_id = 'task-1'
+                   BEGIN SELECT RAISE({how}, 'closed'); END;"
+                ),
+                &format!(
+                    "{CLOSED} CREATE TRIGGER closed AFTER DELETE ON task_claims FOR EACH ROW
+                   WHEN (old.task_id = 'task-1') EXECUTE FUNCTION closed();"
+                ),
+            );
+            let before = database.dump();
+            let mut actor = actor(&database);
+            let seen = super::look(&mut actor, "task-1");
+            let word = claimtop::domain::recovery::Word::default();
+            let order = claimtop::store::Order {
+                action: Action::Reclaim,
+                word: &word,
+                action_id: "a",
+                dry_run: false,
+            };
+            let acted = actor.act(&seen, &order, &mut |_| panic!("a record of nothing"));
+            assert!(acted.is_err(), "{acted:?}");
+            assert_eq!(database.dump(), before);
+            // The actor is as good as before.
+            applied(&mut actor, "task-2", Action::Reclaim);
+        }
+    });
 }
 
 #[test]
@@ -152,22 +183,32 @@ fn values_that_json_has_no_word_for_survive() {
 
 #[test]
 fn odd_names_and_generated_columns_survive() {
-    let database = overdue(
-        "ALTER TABLE task_claims ADD COLUMN \"a \"\"b\"\" 'c'\" TEXT COLLATE NOCASE;
-         ALTER TABLE task_claims ADD COLUMN twice GENERATED ALWAYS AS (expires_at * 2) VIRTUAL;",
-    );
-    database.run("UPDATE task_claims SET \"a \"\"b\"\" 'c'\" = 'Mixed'", []);
-    there_and_back(&database, "task-1", 1);
+    on_both(|| {
+        let database = overdue_with(
+            "ALTER TABLE task_claims ADD COLUMN \"a \"\"b\"\" 'c'\" TEXT;",
+            "ALTER TABLE task_claims ADD COLUMN twice GENERATED ALWAYS AS (expires_at * 2) VIRTUAL;",
+            "ALTER TABLE task_claims ADD COLUMN twice bigint GENERATED ALWAYS AS (expires_at * 2) STORED;",
+        );
+        database.run("UPDATE task_claims SET \"a \"\"b\"\" 'c'\" = 'Mixed'", []);
+        there_and_back(&database, "task-1", 1);
+    });
 }
 
 #[test]
 fn a_change_of_case_is_a_change_whatever_the_collation() {
-    let database = overdue("ALTER TABLE task_claims ADD COLUMN note TEXT COLLATE NOCASE;");
-    database.run("UPDATE task_claims SET note = 'abc'", []);
-    let mut actor = actor(&database);
-    let seen = super::look(&mut actor, "task-1");
-    database.run("UPDATE task_claims SET note = 'ABC'", []);
-    assert!(is_moved(&super::reclaim(&mut actor, &seen).outcome));
+    on_both(|| {
+        let database = overdue_with(
+            "",
+            "ALTER TABLE task_claims ADD COLUMN note TEXT COLLATE NOCASE;",
+            "CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+         ALTER TABLE task_claims ADD COLUMN note TEXT COLLATE nocase;",
+        );
+        database.run("UPDATE task_claims SET note = 'abc'", []);
+        let mut actor = actor(&database);
+        let seen = super::look(&mut actor, "task-1");
+        database.run("UPDATE task_claims SET note = 'ABC'", []);
+        assert!(is_moved(&super::reclaim(&mut actor, &seen).outcome));
+    });
 }
 
 #[test]
@@ -176,8 +217,8 @@ fn a_column_that_came_since_the_look_counts() {
     let mut actor = actor(&database);
     let seen = super::look(&mut actor, "task-1");
     database.connection.execute_batch("ALTER TABLE task_claims ADD COLUMN epoch INTEGER DEFAULT 1").unwrap();
-    let before = dump(&database.connection);
+    let before = database.dump();
     assert!(is_moved(&super::reclaim(&mut actor, &seen).outcome));
-    assert_eq!(dump(&database.connection), before);
+    assert_eq!(database.dump(), before);
     there_and_back(&database, "task-1", 1);
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::executor_jobs::{SCHEMA, job_with};
 use super::{assert_counts, assert_verdict, instant, iso, naive, naive_micros};
+use crate::support::engine::on_both;
 use crate::support::{Database, MINUTE, NOW, SECOND};
 
 /// The forms in which one instant, on a whole second, is found in databases.
@@ -160,38 +161,42 @@ fn the_history_is_newest_first_though_writers_used_different_forms() {
 
 #[test]
 fn before_the_migrations_there_is_neither_a_heartbeat_nor_a_maximum() {
-    let database = Database::new(
-        "CREATE TABLE executor_jobs (id uuid PRIMARY KEY NOT NULL, type text NOT NULL,
+    on_both(|| {
+        let database = Database::new(
+            "CREATE TABLE executor_jobs (id uuid PRIMARY KEY NOT NULL, type text NOT NULL,
            payload jsonb NOT NULL DEFAULT '{}', status text NOT NULL DEFAULT 'queued',
            attempts int NOT NULL DEFAULT 0, run_at timestamptz, dedupe_key text, locked_at timestamptz,
            locked_by text, last_error text, created_at timestamptz, updated_at timestamptz);",
-    );
-    for (id, attempts, locked_ago) in [("first", 1, 29), ("ninth", 9, 31), ("tenth", 10, 31)] {
-        database.run(
-            "INSERT INTO executor_jobs (id, type, status, attempts, locked_at, locked_by)
-             VALUES (?1, 'run_tsa', 'running', ?2, ?3, 'w')",
-            (id, attempts, iso(-locked_ago * MINUTE)),
         );
-    }
-    let (found, exit) = database.check();
-    assert_counts(&found["boards"]["job"], 3, &[("expiring", 1), ("stale", 2)]);
-    assert_eq!(exit, 2);
-    let ninth = database.claim("ninth");
-    assert_eq!((&ninth["max_attempts"], &ninth["exhausted"]), (&json!(10), &json!(false)));
-    let tenth = database.claim("tenth");
-    assert_eq!((&tenth["max_attempts"], &tenth["exhausted"]), (&json!(10), &json!(true)));
-    assert!(tenth["beat_at"].is_null());
+        for (id, attempts, locked_ago) in [("first", 1, 29), ("ninth", 9, 31), ("tenth", 10, 31)] {
+            database.run(
+                "INSERT INTO executor_jobs (id, type, status, attempts, locked_at, locked_by)
+             VALUES (?1, 'run_tsa', 'running', ?2, ?3, 'w')",
+                (id, attempts, iso(-locked_ago * MINUTE)),
+            );
+        }
+        let (found, exit) = database.check();
+        assert_counts(&found["boards"]["job"], 3, &[("expiring", 1), ("stale", 2)]);
+        assert_eq!(exit, 2);
+        let ninth = database.claim("ninth");
+        assert_eq!((&ninth["max_attempts"], &ninth["exhausted"]), (&json!(10), &json!(false)));
+        let tenth = database.claim("tenth");
+        assert_eq!((&tenth["max_attempts"], &tenth["exhausted"]), (&json!(10), &json!(true)));
+        assert!(tenth["beat_at"].is_null());
+    });
 }
 
 #[test]
 fn the_error_of_an_earlier_attempt_and_the_holder_are_listed() {
-    let database = Database::new(SCHEMA);
-    job_with(&database, "job-1", "run_tsa", &iso(-MINUTE), &iso(-15 * SECOND));
-    database.run("UPDATE executor_jobs SET last_error = 'TSA unreachable'", []);
-    let claim = database.claim("job-1");
-    assert_eq!(claim["error"], "TSA unreachable");
-    assert_eq!(claim["holder"], "orchestrator-1");
-    assert_eq!(claim["beat_at"], iso(-15 * SECOND));
-    assert_eq!(claim["conclusion"], "alive");
-    assert!(claim["session"].is_null());
+    on_both(|| {
+        let database = Database::new(SCHEMA);
+        job_with(&database, "job-1", "run_tsa", &iso(-MINUTE), &iso(-15 * SECOND));
+        database.run("UPDATE executor_jobs SET last_error = 'TSA unreachable'", []);
+        let claim = database.claim("job-1");
+        assert_eq!(claim["error"], "TSA unreachable");
+        assert_eq!(claim["holder"], "orchestrator-1");
+        assert_eq!(claim["beat_at"], iso(-15 * SECOND));
+        assert_eq!(claim["conclusion"], "alive");
+        assert!(claim["session"].is_null());
+    });
 }

@@ -1,26 +1,44 @@
 //! One rotten cell spoils its own row, and that row says so; the board stays as it is.
 
 use super::{run, text};
+use crate::support::engine::{Engine, engine, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND, json, lines};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// Values no time can be read from, as SQL.
-const POISON: [(&str, &str); 9] = [
-    ("invalid UTF-8", "CAST(x'fffe41' AS TEXT)"),
-    ("a word", "'soon'"),
-    ("an empty text", "''"),
-    ("a blob", "x'00ff10'"),
-    ("the smallest number", "-9223372036854775807 - 1"),
-    ("the largest number", "9223372036854775807"),
-    ("infinity", "9e999"),
-    ("minus infinity", "-9e999"),
-    ("NULL", "NULL"),
-];
+fn poison() -> &'static [(&'static str, &'static str)] {
+    match engine() {
+        Engine::Sqlite => &[
+            ("invalid UTF-8", "CAST(x'fffe41' AS TEXT)"),
+            ("a word", "'soon'"),
+            ("an empty text", "''"),
+            ("a blob", "x'00ff10'"),
+            ("the smallest number", "-9223372036854775807 - 1"),
+            ("the largest number", "9223372036854775807"),
+            ("infinity", "9e999"),
+            ("minus infinity", "-9e999"),
+            ("NULL", "NULL"),
+        ],
+        Engine::Postgres => &[
+            ("no number", "'NaN'"),
+            ("the smallest number", "-9223372036854775808"),
+            ("the largest number", "9223372036854775807"),
+            ("a number beyond all", "1e300"),
+            ("infinity", "'infinity'"),
+            ("minus infinity", "'-infinity'"),
+            ("NULL", "NULL"),
+        ],
+    }
+}
 
-/// Claims in every set, in a table that takes NULL for every time.
+/// Claims in every set, in a table that takes NULL, and whatever a number can be, for every time.
 fn board() -> Database {
-    let database = Database::new(&COORDINATION.replace(" INTEGER NOT NULL", " INTEGER"));
+    let numbers = COORDINATION.replace(" INTEGER", " DOUBLE PRECISION");
+    let database = Database::with(
+        &COORDINATION.replace(" INTEGER NOT NULL", " INTEGER"),
+        &numbers.replace(" DOUBLE PRECISION NOT NULL", " DOUBLE PRECISION"),
+    );
     database.session("beating", SECOND);
     database.session("silent", 20 * MINUTE);
     database.task("healthy", "beating", 20 * MINUTE);
@@ -76,117 +94,137 @@ fn spoils_only_itself(database: &Database, before: (&BTreeMap<String, Json>, &Js
 /// A claim named `poisoned`, healthy but for what these values say.
 fn poisoned(database: &Database, holder: &str, column: &str, value: &str) {
     database.task("poisoned", holder, 20 * MINUTE);
-    database.run(&format!("UPDATE task_claims SET {column} = {value} WHERE task_id = 'poisoned'"), []);
+    database.batch(&format!("UPDATE task_claims SET {column} = {value} WHERE task_id = 'poisoned'"));
 }
 
 #[test]
 fn a_time_of_a_claim_that_cannot_be_read_makes_that_claim_unknown() {
-    let database = board();
-    let before = (said(&database), counts(&database));
-    for column in ["expires_at", "claimed_at", "last_heartbeat"] {
-        for (name, value) in POISON {
-            // A claim that has not beaten yet has no heartbeat, and nothing is wrong with it.
-            if (column, value) == ("last_heartbeat", "NULL") {
-                continue;
+    on_both(|| {
+        let database = board();
+        let before = (said(&database), counts(&database));
+        for column in ["expires_at", "claimed_at", "last_heartbeat"] {
+            for &(name, value) in poison() {
+                // A claim that has not beaten yet has no heartbeat, and nothing is wrong with it.
+                if (column, value) == ("last_heartbeat", "NULL") {
+                    continue;
+                }
+                poisoned(&database, "beating", column, value);
+                spoils_only_itself(&database, (&before.0, &before.1), &format!("{name} in {column}"));
+                database.run("DELETE FROM task_claims WHERE task_id = 'poisoned'", []);
             }
-            poisoned(&database, "beating", column, value);
-            spoils_only_itself(&database, (&before.0, &before.1), &format!("{name} in {column}"));
-            database.run("DELETE FROM task_claims WHERE task_id = 'poisoned'", []);
         }
-    }
-    assert_eq!(
-        (said(&database), counts(&database)["claims"].clone()),
-        (before.0, before.1["claims"].clone())
-    );
+        assert_eq!(
+            (said(&database), counts(&database)["claims"].clone()),
+            (before.0, before.1["claims"].clone())
+        );
+    });
 }
 
 #[test]
 fn a_claim_that_has_not_beaten_yet_is_healthy() {
-    let database = board();
-    let before = counts(&database);
-    poisoned(&database, "beating", "last_heartbeat", "NULL");
-    assert_eq!(said(&database)["poisoned"]["verdict"], "healthy");
-    let after = counts(&database);
-    assert_eq!(after["claims"]["unknown"], before["claims"]["unknown"]);
-    assert_eq!(after["reasons"], before["reasons"]);
+    on_both(|| {
+        let database = board();
+        let before = counts(&database);
+        poisoned(&database, "beating", "last_heartbeat", "NULL");
+        assert_eq!(said(&database)["poisoned"]["verdict"], "healthy");
+        let after = counts(&database);
+        assert_eq!(after["claims"]["unknown"], before["claims"]["unknown"]);
+        assert_eq!(after["reasons"], before["reasons"]);
+    });
 }
 
 #[test]
 fn a_session_whose_beat_cannot_be_read_makes_its_claim_unknown() {
-    let database = board();
-    let before = (said(&database), counts(&database));
-    for (name, value) in POISON {
-        database.session("rotten", SECOND);
-        database.run(&format!("UPDATE sessions SET last_heartbeat = {value} WHERE id = 'rotten'"), []);
-        poisoned(&database, "rotten", "heartbeat_count", "0");
-        spoils_only_itself(&database, (&before.0, &before.1), &format!("{name} in the session"));
-        let sessions = counts(&database)["sessions"].clone();
-        assert_eq!(sessions["total"], 3, "{name}: {sessions}");
-        for state in ["alive", "stale"] {
-            assert_eq!(sessions[state], before.1["sessions"][state], "{name}: {sessions}");
+    on_both(|| {
+        let database = board();
+        let before = (said(&database), counts(&database));
+        for &(name, value) in poison() {
+            database.session("rotten", SECOND);
+            database.batch(&format!("UPDATE sessions SET last_heartbeat = {value} WHERE id = 'rotten'"));
+            poisoned(&database, "rotten", "heartbeat_count", "0");
+            spoils_only_itself(&database, (&before.0, &before.1), &format!("{name} in the session"));
+            let sessions = counts(&database)["sessions"].clone();
+            assert_eq!(sessions["total"], 3, "{name}: {sessions}");
+            for state in ["alive", "stale"] {
+                assert_eq!(sessions[state], before.1["sessions"][state], "{name}: {sessions}");
+            }
+            database.run("DELETE FROM task_claims WHERE task_id = 'poisoned'", []);
+            database.run("DELETE FROM sessions WHERE id = 'rotten'", []);
         }
-        database.run("DELETE FROM task_claims WHERE task_id = 'poisoned'", []);
-        database.run("DELETE FROM sessions WHERE id = 'rotten'", []);
-    }
+    });
 }
 
 #[test]
 fn a_pid_that_is_none_changes_no_verdict() {
-    let database = board();
-    let before = (said(&database), counts(&database));
-    let beyond = ["4294967297", "0", "-1", "1.5"];
-    for value in POISON.into_iter().map(|(_, value)| value).chain(beyond) {
-        database.run(&format!("UPDATE sessions SET pid = {value}"), []);
-        for (id, claim) in said(&database) {
-            let expected = &before.0[&id];
-            for field in ["verdict", "reasons", "sets", "conclusion", "why"] {
-                assert_eq!(claim[field], expected[field], "pid {value}: {id}");
+    on_both(|| {
+        let database = board();
+        let before = (said(&database), counts(&database));
+        let beyond = ["4294967297", "0", "-1", "1.5"];
+        for value in poison().iter().map(|(_, value)| *value).chain(beyond) {
+            database.run(&format!("UPDATE sessions SET pid = {value}"), []);
+            for (id, claim) in said(&database) {
+                let expected = &before.0[&id];
+                for field in ["verdict", "reasons", "sets", "conclusion", "why"] {
+                    assert_eq!(claim[field], expected[field], "pid {value}: {id}");
+                }
+                if claim["session"]["state"] != "missing" {
+                    assert_eq!(claim["session"]["process"], "unknown", "pid {value}: {id}");
+                }
             }
-            if claim["session"]["state"] != "missing" {
-                assert_eq!(claim["session"]["process"], "unknown", "pid {value}: {id}");
-            }
+            let counted = counts(&database);
+            assert_eq!(
+                (&counted["claims"], &counted["reasons"]),
+                (&before.1["claims"], &before.1["reasons"])
+            );
         }
-        let counted = counts(&database);
-        assert_eq!((&counted["claims"], &counted["reasons"]), (&before.1["claims"], &before.1["reasons"]));
-    }
+    });
 }
 
 #[test]
 fn many_rotten_rows_leave_the_others_counted() {
-    let database = board();
-    let before = (said(&database), counts(&database));
-    let mut rotten = 0;
-    for column in ["expires_at", "claimed_at"] {
-        for (_, value) in POISON {
-            poisoned(&database, "beating", column, value);
-            rotten += 1;
-            let renamed =
-                format!("UPDATE task_claims SET task_id = 'rotten-{rotten}' WHERE task_id = 'poisoned'");
-            database.run(&renamed, []);
+    on_both(|| {
+        let database = board();
+        let before = (said(&database), counts(&database));
+        let mut rotten = 0;
+        for column in ["expires_at", "claimed_at"] {
+            for &(_, value) in poison() {
+                poisoned(&database, "beating", column, value);
+                rotten += 1;
+                let renamed =
+                    format!("UPDATE task_claims SET task_id = 'rotten-{rotten}' WHERE task_id = 'poisoned'");
+                database.run(&renamed, []);
+            }
         }
-    }
-    let mut after = said(&database);
-    after.retain(|id, _| !id.starts_with("rotten-"));
-    assert_eq!(after, before.0);
-    let counted = counts(&database);
-    assert_eq!(counted["reasons"]["unreadable"], rotten);
-    assert_eq!(counted["claims"]["healthy"], before.1["claims"]["healthy"]);
-    assert_eq!(counted["claims"]["total"].as_i64(), before.1["claims"]["total"].as_i64().map(|n| n + rotten));
+        let mut after = said(&database);
+        after.retain(|id, _| !id.starts_with("rotten-"));
+        assert_eq!(after, before.0);
+        let counted = counts(&database);
+        assert_eq!(counted["reasons"]["unreadable"], rotten);
+        assert_eq!(counted["claims"]["healthy"], before.1["claims"]["healthy"]);
+        assert_eq!(
+            counted["claims"]["total"].as_i64(),
+            before.1["claims"]["total"].as_i64().map(|n| n + rotten)
+        );
+    });
 }
 
 #[test]
 fn times_at_the_edge_of_what_can_be_read_are_read_or_refused_and_never_crash() {
-    let database = board();
-    let before = said(&database);
-    // A clock that computes with these must not overflow.
-    for at in [0, 1, -1, i64::MAX / 2, i64::MIN / 2, NOW * 1_000, 253_402_300_799_999, 253_402_300_800_000] {
-        for column in ["expires_at", "claimed_at", "last_heartbeat"] {
-            poisoned(&database, "beating", column, &at.to_string());
-            let mut after = said(&database);
-            assert!(after.remove("poisoned").is_some(), "{at} in {column}");
-            assert_eq!(after, before, "{at} in {column}");
-            counts(&database);
-            database.run("DELETE FROM task_claims WHERE task_id = 'poisoned'", []);
+    on_both(|| {
+        let database = board();
+        let before = said(&database);
+        // A clock that computes with these must not overflow.
+        for at in
+            [0, 1, -1, i64::MAX / 2, i64::MIN / 2, NOW * 1_000, 253_402_300_799_999, 253_402_300_800_000]
+        {
+            for column in ["expires_at", "claimed_at", "last_heartbeat"] {
+                poisoned(&database, "beating", column, &at.to_string());
+                let mut after = said(&database);
+                assert!(after.remove("poisoned").is_some(), "{at} in {column}");
+                assert_eq!(after, before, "{at} in {column}");
+                counts(&database);
+                database.run("DELETE FROM task_claims WHERE task_id = 'poisoned'", []);
+            }
         }
-    }
+    });
 }

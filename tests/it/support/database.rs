@@ -14,12 +14,16 @@ use super::postgres::{PgDatabase, Rows};
 use super::{MINUTE, NOW, SECOND, command, json, lines};
 
 /// SQLite's words for what PostgreSQL calls otherwise.
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 8] = [
     (" AUTOINCREMENT", ""),
     ("INTEGER PRIMARY KEY", "BIGSERIAL PRIMARY KEY"),
     ("INTEGER", "BIGINT"),
     ("DATETIME", "TIMESTAMP"),
-    (" COLLATE BINARY", " COLLATE \"C\""),
+    (" BLOB", " BYTEA"),
+    (" REAL", " DOUBLE PRECISION"),
+    ("json_extract(compatibility, '$.region')) VIRTUAL", "compatibility::json ->> 'region') STORED"),
+    // Tests call rows by words.
+    (" uuid ", " text "),
 ];
 
 /// A database of its own, gone at the end of the test: a file in a folder of its own, or one on the
@@ -71,10 +75,10 @@ impl Database {
         self.folder.path().join("tasks.db")
     }
 
-    /// What the program is told.
+    /// What the program is told. On a busy machine a server may take its time.
     pub fn source(&self) -> String {
         match &self.server {
-            Some(server) => server.url(),
+            Some(server) => format!("{}?connect_timeout=60", server.url()),
             None => self.path().to_str().expect("UTF-8").to_owned(),
         }
     }
@@ -111,7 +115,25 @@ impl Database {
         }
     }
 
-    /// The same all at once, or not at all.
+    /// Statements that the engines have no common words for.
+    #[track_caller]
+    pub fn either(&self, sqlite: &str, postgres: &str) {
+        let done = self.connection.connection.execute_batch(sqlite);
+        match &self.server {
+            Some(server) => server.run(postgres),
+            None => done.expect(sqlite),
+        }
+    }
+
+    /// Statements that the database itself refuses to those who keep its foreign keys.
+    pub fn without_foreign_keys(&self, sql: &str) {
+        let sqlite = format!("PRAGMA foreign_keys = OFF; {sql};");
+        let postgres =
+            format!("SET session_replication_role = replica; {sql}; RESET session_replication_role");
+        self.either(&sqlite, &postgres);
+    }
+
+    /// All of these, or none.
     pub fn at_once(&self, statements: impl FnOnce()) {
         self.batch("BEGIN");
         statements();
@@ -164,7 +186,11 @@ impl Database {
     /// claimtop with these arguments, then this database.
     pub fn command(&self, arguments: &[&str]) -> Command {
         match &self.server {
-            Some(server) => server.command(arguments),
+            Some(server) => {
+                let mut command = server.command(arguments);
+                command.env("PGCONNECT_TIMEOUT", "60");
+                command
+            }
             None => {
                 let mut command = command(arguments);
                 command.arg(self.path());
@@ -241,7 +267,8 @@ impl DerefMut for File {
     }
 }
 
-fn in_their_words(sql: &str) -> String {
+/// What SQLite is told, as PostgreSQL is told it.
+pub fn in_their_words(sql: &str) -> String {
     WORDS.iter().fold(sql.to_owned(), |all, (ours, theirs)| all.replace(ours, theirs))
 }
 

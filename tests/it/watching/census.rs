@@ -1,8 +1,8 @@
 //! What no index answers is counted in slices, said to be so, and right in the end.
 
 use super::{
-    COORDINATION, Connection, Database, MINUTE, NOW, Options, Path, Reader, Reason, SECOND, Snapshot, count,
-    counted, options, poll, reason,
+    COORDINATION, Database, MINUTE, NOW, Reader, Reason, SECOND, Snapshot, count, counted, on_both, options,
+    poll, reason,
 };
 use claimtop::domain::snapshot::BoardSnapshot;
 use claimtop::store::Effort;
@@ -12,7 +12,7 @@ const CLAIMS: i64 = 1_000;
 /// Claims of every set, far more than a slice.
 fn large(schema: &str) -> Database {
     let database = Database::new(schema);
-    database.connection.execute_batch("BEGIN").expect("a transaction");
+    database.batch("BEGIN");
     for number in 0..20 {
         database.session(&format!("session-{number}"), if number < 3 { 20 * MINUTE } else { SECOND });
     }
@@ -27,7 +27,7 @@ fn large(schema: &str) -> Database {
             (format!("task-{number}"), holder, NOW - 40 * MINUTE, expires, beat),
         );
     }
-    database.connection.execute_batch("COMMIT").expect("committed");
+    database.batch("COMMIT");
     database
 }
 
@@ -35,9 +35,10 @@ fn without_indexes() -> String {
     COORDINATION.split_inclusive(';').filter(|statement| !statement.contains("CREATE INDEX")).collect()
 }
 
-fn in_slices(path: &Path) -> Reader {
+fn in_slices(database: &Database) -> Reader {
     let effort = Effort { rows: 10, slice: 100, whole: 100 };
-    Reader::open(Options { effort, ..options(path) }).expect("a reader")
+    let now = claimtop::domain::time::Moment::from_micros(NOW * 1_000);
+    Reader::open(options(database, now, effort)).expect("a reader")
 }
 
 fn tasks(snapshot: &Snapshot) -> &BoardSnapshot {
@@ -66,10 +67,10 @@ fn until_complete(reader: &mut Reader, mut written: impl FnMut()) -> (Snapshot, 
 #[test]
 fn without_indexes_a_large_table_is_counted_over_several_polls_and_right_in_the_end() {
     let database = large(&without_indexes());
-    let mut reader = in_slices(&database.path());
+    let mut reader = in_slices(&database);
     let (last, polls) = until_complete(&mut reader, || {});
     assert!(polls > 5, "{polls} polls are too few to have read it in slices");
-    assert_eq!(counted(&last), super::by_plain_sql(&database.connection, &last));
+    assert_eq!(counted(&last), super::by_plain_sql(&database, &last));
     // Dated, for the next write makes it old.
     assert!(!last.is_exact());
     assert_eq!(tasks(&last).gaps.census.expect("a census").looked_at, CLAIMS.unsigned_abs());
@@ -80,17 +81,17 @@ fn without_indexes_a_large_table_is_counted_over_several_polls_and_right_in_the_
 #[test]
 fn a_census_beside_writes_comes_to_an_end_as_well() {
     let database = large(&without_indexes());
-    let mut reader = in_slices(&database.path());
+    let mut reader = in_slices(&database);
     let beat = || database.run("UPDATE sessions SET metadata = metadata || 'x' WHERE id = 'session-9'", []);
     let (last, polls) = until_complete(&mut reader, beat);
     assert!(polls >= 10, "{polls}");
-    assert_eq!(counted(&last), super::by_plain_sql(&database.connection, &last));
+    assert_eq!(counted(&last), super::by_plain_sql(&database, &last));
 }
 
 #[test]
 fn a_claim_that_went_stale_is_found_by_a_later_census() {
     let database = large(&without_indexes());
-    let mut reader = in_slices(&database.path());
+    let mut reader = in_slices(&database);
     until_complete(&mut reader, || {});
     database.run("UPDATE task_claims SET expires_at = ?1", [NOW - MINUTE]);
     let mut stale = 0;
@@ -106,7 +107,7 @@ fn a_claim_that_went_stale_is_found_by_a_later_census() {
 #[test]
 fn what_is_counted_in_slices_and_the_indexes_that_would_help_are_named() {
     let database = large(&without_indexes());
-    let snapshot = poll(&mut in_slices(&database.path()));
+    let snapshot = poll(&mut in_slices(&database));
     let gaps = &tasks(&snapshot).gaps;
     assert!(!gaps.is_exact());
     for reason in [Reason::LeaseExpired, Reason::DeadlineNear, Reason::HeartbeatSilent] {
@@ -123,86 +124,92 @@ fn following_the_advice_on_indexes_comes_to_an_end_and_makes_the_sets_exact() {
     let database = large(&without_indexes());
     // An index on the claims may be what makes one on the sessions useful.
     for _ in 0..3 {
-        let snapshot = poll(&mut in_slices(&database.path()));
+        let snapshot = poll(&mut in_slices(&database));
         for sql in &tasks(&snapshot).gaps.indexes {
             database.connection.execute_batch(sql).expect(sql);
         }
     }
-    let after = poll(&mut in_slices(&database.path()));
+    let after = poll(&mut in_slices(&database));
     assert!(tasks(&after).gaps.indexes.is_empty(), "{:?}", tasks(&after).gaps.indexes);
-    assert_eq!(counted(&after), super::by_plain_sql(&database.connection, &after));
+    assert_eq!(counted(&after), super::by_plain_sql(&database, &after));
 }
 
 #[test]
 fn with_indexes_every_set_is_exact_at_the_first_poll() {
-    let database = large(COORDINATION);
-    let mut reader = in_slices(&database.path());
-    let first = poll(&mut reader);
-    assert_eq!(counted(&first), super::by_plain_sql(&database.connection, &first));
-    let gaps = &tasks(&first).gaps;
-    assert!(gaps.indexes.is_empty(), "{:?}", gaps.indexes);
-    // Only what cannot be read at all has to be searched for.
-    let searched = |reason: &Reason| matches!(reason, Reason::Unreadable | Reason::ClockSkew);
-    assert!(gaps.reasons.iter().all(searched), "{:?}", gaps.reasons);
-    let (last, _) = until_complete(&mut reader, || {});
-    assert_eq!(counted(&last), counted(&first));
+    on_both(|| {
+        let database = large(COORDINATION);
+        let mut reader = in_slices(&database);
+        let first = poll(&mut reader);
+        assert_eq!(counted(&first), super::by_plain_sql(&database, &first));
+        let gaps = &tasks(&first).gaps;
+        assert!(gaps.indexes.is_empty(), "{:?}", gaps.indexes);
+        // Only what cannot be read at all has to be searched for.
+        let searched = |reason: &Reason| matches!(reason, Reason::Unreadable | Reason::ClockSkew);
+        assert!(gaps.reasons.iter().all(searched), "{:?}", gaps.reasons);
+        let (last, _) = until_complete(&mut reader, || {});
+        assert_eq!(counted(&last), counted(&first));
+    });
 }
 
 #[test]
 fn a_rotten_row_deep_in_a_large_table_is_found_by_the_census() {
     let database = large(COORDINATION);
     database.run("UPDATE task_claims SET expires_at = 'soon' WHERE task_id = 'task-990'", []);
-    let (last, _) = until_complete(&mut in_slices(&database.path()), || {});
+    let (last, _) = until_complete(&mut in_slices(&database), || {});
     assert_eq!((last.counts().unknown, reason(&last, Reason::Unreadable)), (1, 1));
 }
 
 /// Claims of so many holders, every tenth of whom is not registered.
 fn of_holders(schema: &str, claims: i64, holders: i64) -> Database {
     let database = Database::new(schema);
-    database.connection.execute_batch("BEGIN").expect("a transaction");
+    database.batch("BEGIN");
     for number in (0..holders).filter(|number| number % 10 != 3) {
         database.session(&format!("session-{number}"), if number % 10 == 5 { 20 * MINUTE } else { SECOND });
     }
     for number in 0..claims {
         database.task(&format!("task-{number}"), &format!("session-{}", number % holders), 20 * MINUTE);
     }
-    database.connection.execute_batch("COMMIT").expect("committed");
+    database.batch("COMMIT");
     database
 }
 
-fn missing(connection: &Connection) -> u64 {
+fn missing(database: &Database) -> u64 {
     count(
-        connection,
+        database,
         "SELECT count(*) FROM task_claims c LEFT JOIN sessions s ON s.id = c.session_id WHERE s.id IS NULL",
     )
 }
 
 #[test]
 fn missing_sessions_are_counted_right_with_many_holders_and_with_few() {
-    for (claims, holders) in [(10_000, 10_000), (10_000, 10), (10_000, 1), (5_000, 700)] {
-        let database = of_holders(COORDINATION, claims, holders);
-        let mut reader = super::open(&database.path());
-        let right = |reader: &mut Reader, when: &str| {
-            let snapshot = poll(reader);
-            let expected = missing(&database.connection);
-            assert_eq!(reason(&snapshot, Reason::SessionMissing), expected, "{claims}/{holders}, {when}");
-            assert_eq!(counted(&snapshot), super::by_plain_sql(&database.connection, &snapshot));
-        };
-        right(&mut reader, "at first");
-        database.run("DELETE FROM sessions WHERE id IN ('session-0', 'session-7', 'session-9')", []);
-        right(&mut reader, "after sessions ended");
-        database.run("UPDATE task_claims SET session_id = 'nobody' WHERE rowid % 100 = 1", []);
-        right(&mut reader, "after claims changed hands");
-        database.session("nobody", SECOND);
-        right(&mut reader, "after a session came back");
-    }
+    on_both(|| {
+        for (claims, holders) in [(10_000, 10_000), (10_000, 10), (10_000, 1), (5_000, 700)] {
+            let database = of_holders(COORDINATION, claims, holders);
+            let mut reader = super::open(&database);
+            let right = |reader: &mut Reader, when: &str| {
+                let snapshot = poll(reader);
+                let expected = missing(&database);
+                assert_eq!(reason(&snapshot, Reason::SessionMissing), expected, "{claims}/{holders}, {when}");
+                assert_eq!(counted(&snapshot), super::by_plain_sql(&database, &snapshot));
+            };
+            right(&mut reader, "at first");
+            database.run("DELETE FROM sessions WHERE id IN ('session-0', 'session-7', 'session-9')", []);
+            right(&mut reader, "after sessions ended");
+            database.run("UPDATE task_claims SET session_id = 'nobody' WHERE task_id LIKE '%01'", []);
+            right(&mut reader, "after claims changed hands");
+            database.session("nobody", SECOND);
+            right(&mut reader, "after a session came back");
+        }
+    });
 }
 
 #[test]
 fn missing_sessions_are_counted_right_without_an_index_on_the_holder() {
-    for holders in [10, 3_000] {
-        let database = of_holders(&without_indexes(), 3_000, holders);
-        let snapshot = poll(&mut super::open(&database.path()));
-        assert_eq!(reason(&snapshot, Reason::SessionMissing), missing(&database.connection), "{holders}");
-    }
+    on_both(|| {
+        for holders in [10, 3_000] {
+            let database = of_holders(&without_indexes(), 3_000, holders);
+            let snapshot = poll(&mut super::open(&database));
+            assert_eq!(reason(&snapshot, Reason::SessionMissing), missing(&database), "{holders}");
+        }
+    });
 }
