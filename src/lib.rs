@@ -7,7 +7,7 @@
 //! main      arguments in, an exit code out
 //! cli       the command line: one file per verb
 //! runtime   the dashboard's loop: messages in, effects out; clerks that act
-//! poller    one thread per source that reads
+//! poller    one thread per source that reads: look, answers; of what is asked twice the last
 //! terminal  taken over, and given back sane
 //! ui        the screen, one file per region: drawing decides nothing
 //! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure

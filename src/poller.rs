@@ -21,7 +21,7 @@ use crate::domain::time::Span;
 use crate::events::{Event, Onlooker};
 use crate::store::StoreError;
 use crate::store::postgres::Backoff;
-use crate::store::{Options, Prober, Reader, clock};
+use crate::store::{Options, Pace, Prober, Reader, clock};
 use inbox::{Inbox, Taken};
 pub use look::read_again;
 
@@ -107,6 +107,7 @@ impl Poller {
             onlooker: Onlooker::new(label),
             out_of_reach: None,
             backoff: Backoff::new(),
+            pace: Pace::default(),
             turn,
             polled,
             latest: Arc::clone(&latest),
@@ -136,6 +137,7 @@ struct Work {
     /// The server and why it cannot be reached, if the last poll found that out.
     out_of_reach: Option<(String, String)>,
     backoff: Backoff,
+    pace: Pace,
     turn: watch::Sender<u64>,
     polled: watch::Sender<u64>,
     latest: Slot,
@@ -223,10 +225,9 @@ impl Work {
             Some(StoreError::Denied { .. }) => now + self.interval.max(DENIED),
             // Waiting costs the database nothing, and it may be free again any moment.
             Some(StoreError::Locked { .. }) => now + self.interval,
-            // One that is slow to answer is asked less often.
             _ => {
                 self.backoff.reset();
-                started + self.interval.max(started.elapsed() * 4)
+                started + self.pace.after(started.elapsed(), self.interval)
             }
         }
     }

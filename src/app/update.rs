@@ -14,6 +14,9 @@ use super::source::Trouble;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 
+/// What is said where something was asked of a source that has been lost since.
+const LOST: &str = "no answer: the link is lost; it is asked again when that is back";
+
 impl Model {
     /// Takes in what happened at `now`, and says what is to be done about it.
     pub fn update(&mut self, now: Moment, msg: Msg) -> Vec<Effect> {
@@ -70,6 +73,7 @@ impl Model {
     ) -> Result<T, String> {
         match (answer, known) {
             (Err(trouble), Some(Ok(known))) if self.is_lost(source, &trouble) => Ok(known),
+            (Err(trouble), _) if self.is_lost(source, &trouble) => Err(LOST.into()),
             (answer, _) => answer.map_err(|trouble| trouble.why().to_owned()),
         }
     }

@@ -132,6 +132,8 @@ impl Onlooker {
     pub fn fail(&mut self, why: &str, at: Moment) -> Option<Event> {
         let is_news = !std::mem::replace(&mut self.is_blind, true);
         let source = self.source.clone();
+        // Which one it is stands beside it.
+        let why = why.strip_prefix(&source).map_or(why, |rest| rest.trim_start_matches([':', ' ']));
         is_news.then(|| Event::SourceLost { why: safe(why), source, timestamp: millis(at) })
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::domain::roll::Roll;
 use crate::metrics::{Found, Metrics, Poll};
 use crate::store::StoreError;
-use crate::store::{Options, Reader};
+use crate::store::{Options, Pace, Reader};
 
 /// How to open a source, as often as it takes.
 pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
@@ -34,6 +34,7 @@ impl Watcher {
             metrics,
             reader: None,
             roll: Default::default(),
+            pace: Pace::default(),
             polls: 0,
             attempts: None,
         };
@@ -57,6 +58,7 @@ struct Work {
     /// The boards of this database.
     roll: (String, Roll),
     polls: u64,
+    pace: Pace,
     /// The database whose attempts were read, and up to where.
     attempts: Option<(String, i64)>,
 }
@@ -71,8 +73,8 @@ impl Work {
                 self.reader = None;
             }
             let took = at.elapsed();
-            // One that is slow to answer is asked less often.
-            let pace = self.every.max(took * 4);
+            // One that did not answer may be back any moment.
+            let pace = if found.is_ok() { self.pace.after(took, self.every) } else { self.every };
             let found = found.map_err(|error| error.sentence_after(&self.roll.1.profiles()));
             self.metrics.polled(self.source, Poll { at, took, pace, found });
             match inbox.recv_timeout((at + pace).saturating_duration_since(Instant::now())) {

@@ -84,7 +84,7 @@ const ENDS: [Change; 2] = [
     Change {
         done: "ALTER TABLE task_claims RENAME TO away; ALTER TABLE locks RENAME TO gone",
         undone: "ALTER TABLE away RENAME TO task_claims; ALTER TABLE gone RENAME TO locks",
-        said: "its tables are away, gone, sessions",
+        said: "away, gone, sessions",
     },
     Change {
         done: "ALTER TABLE task_claims RENAME COLUMN expires_at TO ends; ALTER TABLE locks RENAME COLUMN expires_at TO ends",

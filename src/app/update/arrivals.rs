@@ -6,6 +6,7 @@ use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
 use super::super::source::{Link, Poll, SourceView, Trouble};
+use super::LOST;
 use crate::domain::claim::Process;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
 use crate::domain::time::{Moment, Span};
@@ -60,6 +61,10 @@ impl Model {
             effects.extend(self.load_pane());
         }
         effects.extend(self.refresh_detail());
+        // What a lost link has left unanswered is asked again.
+        if matches!(self.overlay.last(), Some(Overlay::Dead(dead)) if dead.rows.is_none()) {
+            effects.extend(self.dead_again());
+        }
         effects
     }
 
@@ -190,7 +195,8 @@ impl Model {
         let page = match page {
             Ok(page) => page,
             Err(trouble) => {
-                self.browsed.problem = Some(safe(trouble.why()));
+                let is_lost = self.is_lost(source, &trouble);
+                self.browsed.problem = Some(if is_lost { LOST.into() } else { safe(trouble.why()) });
                 return Vec::new();
             }
         };
@@ -275,8 +281,8 @@ impl Model {
             && detail.row.id == *id
         {
             detail.examined = match found {
-                // Its columns stay, as old as the rest of the screen.
-                Err(_) if is_lost && matches!(detail.examined, Examination::Found(_)) => return Vec::new(),
+                // Its columns stay, as old as the rest of the screen; without any, it still waits for them.
+                Err(_) if is_lost => return Vec::new(),
                 Ok(Some(examined)) => {
                     let process = detail.row.judged.claim.worker.clone();
                     detail.row.judged = examined.judged.clone();

@@ -47,7 +47,8 @@ impl Model {
         {
             let items = dead.items();
             dead.selection.hold(&items);
-            if !(is_lost && matches!(dead.rows, Some(Ok(_)))) {
+            // Those that are shown stay; without any, it still waits for them.
+            if !is_lost {
                 dead.rows = Some(found.map_err(|trouble| trouble.why().to_owned()));
             }
         }

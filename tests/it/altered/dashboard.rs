@@ -85,7 +85,11 @@ fn tables_that_were_dropped_are_read_anew_when_they_are_made_anew(engine: Engine
     let (pty, _folder) = open(&base.source());
     wait(&pty, &["task-old", "lock-old"], &[]);
     base.run(DROP);
-    wait(&pty, &["STALE for", "coordination fits no longer; it has no tables", "task-old"], &[]);
+    wait(
+        &pty,
+        &["STALE for", "coordination fits no longer: its tables are gone; there are none", "task-old"],
+        &[],
+    );
     base.run(TABLES);
     base.task("task-new");
     wait(&pty, &["LIVE 1", "task-new"], &["STALE for", "task-old"]);
