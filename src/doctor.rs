@@ -7,7 +7,6 @@
 //! file         how the file keeps its changes       file_system  on what kind of disk
 //! server       the server and its load              rights       what our role may do there
 //! fitness      which profiles fit, and nearly fit   claims       what a poll reveals
-//! indexes      those that looking lacks on a server
 //! holders      where their processes run            permits      may we act, is there a trail
 //! ```
 
@@ -16,7 +15,6 @@ mod file;
 mod file_system;
 mod fitness;
 mod holders;
-mod indexes;
 mod permits;
 mod rights;
 mod server;

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod close_up;
 pub mod evidence;
 pub mod recovery;
+pub mod roll;
 pub mod rules;
 pub mod snapshot;
 pub mod time;

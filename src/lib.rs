@@ -7,7 +7,7 @@
 //! main      arguments in, an exit code out
 //! cli       the command line: one file per verb
 //! runtime   the dashboard's loop: messages in, effects out; clerks that act
-//! poller    one thread per source that reads
+//! poller    one thread per source that reads: look, answers; of what is asked twice the last
 //! terminal  taken over, and given back sane
 //! ui        the screen, one file per region: drawing decides nothing
 //! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure
@@ -29,6 +29,8 @@
 //!               target    which server, who we are     tls      how far its certificate is checked
 //!               link      every wait has an end        words    a profile's values as parameters
 //!               arms      ways into trouble, as SQL    watch    a board from poll to poll (gather: its rows)
+//!               indexes   those that a board lacks    ties     foreign keys and triggers between tables
+//!               wake      what an act sets off in other tables, and what of that an undo brings back
 //!               rows, look, actor, act, batch, session, undo, touched: as above, with row locks
 //! serve     HTTP for Prometheus, and the threads that find out what it is told
 //! metrics   figures of every source, counted acts; no ids

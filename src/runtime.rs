@@ -34,6 +34,7 @@ use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use clerk::{Clerk, Job};
 use input::Input;
+use past::Past;
 
 /// A source as the runtime needs it.
 pub struct Feed {
@@ -78,6 +79,7 @@ struct Dashboard {
     screen: Screen,
     pollers: Vec<Poller>,
     clerks: Vec<Clerk>,
+    past: Past,
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
     ended: bool,
@@ -108,8 +110,9 @@ impl Dashboard {
             forward(source, &poller, sender.clone());
             notice_silence(source, &poller, sender.clone());
             pollers.push(poller);
-            clerks.push(Clerk::start(source, labels.clone(), doors, feed.probers, sender.clone())?);
+            clerks.push(Clerk::start(source, feed.label, doors, feed.probers, sender.clone())?);
         }
+        let past = Past::start(labels, sender)?;
         Ok(Dashboard {
             model,
             view: View::default(),
@@ -118,6 +121,7 @@ impl Dashboard {
             screen,
             pollers,
             clerks,
+            past,
             messages,
             inputs,
             ended: false,
@@ -224,7 +228,7 @@ impl Dashboard {
                 self.tell_clerk(source, Job::Run { question, word });
             }
             Effect::Undo { source, action_id } => self.tell_clerk(source, Job::Undo { action_id }),
-            Effect::LoadTrail => self.tell_clerk(0, Job::Trail),
+            Effect::LoadTrail => self.past.read(),
             Effect::Probe(rows) => {
                 for source in 0..self.pollers.len() {
                     let here: Vec<_> = rows.iter().filter(|row| row.id.source == source).cloned().collect();

@@ -48,25 +48,25 @@ pub enum Msg {
     Paged {
         source: usize,
         request: PageRequest,
-        page: Result<Page, String>,
+        page: Result<Page, Trouble>,
     },
     /// The dead jobs that an open list asked for.
     Dead {
         grave: Grave,
-        found: Result<Vec<Row>, String>,
+        found: Result<Vec<Row>, Trouble>,
     },
     Holders {
         source: usize,
-        holders: Result<Vec<Holder>, String>,
+        holders: Result<Vec<Holder>, Trouble>,
     },
     Kinds {
         source: usize,
-        kinds: Result<Vec<Kinds>, String>,
+        kinds: Result<Vec<Kinds>, Trouble>,
     },
     Trail(Result<Vec<TrailLine>, String>),
     Examined {
         id: RowId,
-        found: Result<Option<Box<Examined>>, String>,
+        found: Result<Option<Box<Examined>>, Trouble>,
     },
     Said(String),
 }

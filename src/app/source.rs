@@ -73,6 +73,8 @@ pub struct Poll {
     pub horizon: Option<Horizon>,
     /// The boards that are small enough, if anything was written.
     pub whole: Option<Vec<Whole>>,
+    /// How the source is no longer what it was.
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -90,6 +92,8 @@ pub struct SourceView {
     pub horizon: Horizon,
     /// The counts of the last minutes, newest last.
     pub past: VecDeque<Counts>,
+    /// How it is no longer what it was.
+    pub warnings: Vec<String>,
     /// When the last good poll was, by the database's clock.
     pub polled_at: Option<Moment>,
 }
@@ -110,6 +114,7 @@ impl SourceView {
             whole: Vec::new(),
             horizon: Horizon::default(),
             past: VecDeque::new(),
+            warnings: Vec::new(),
             polled_at: None,
         }
     }
@@ -121,6 +126,7 @@ impl SourceView {
         self.rows.sort_by(worst_first);
         self.polled_at = poll.snapshots.iter().map(|snapshot| snapshot.now).max();
         self.snapshots = poll.snapshots;
+        self.warnings = poll.warnings;
         if let Some(whole) = poll.whole {
             self.whole = whole.into_iter().flat_map(|board| self.whole_rows(number, board)).collect();
         }

@@ -10,8 +10,12 @@ pub mod keys;
 use super::item::{Item, Selection};
 use super::message::{Effect, Msg, Spot};
 use super::model::{ListId, Model, Pane};
+use super::source::Trouble;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
+
+/// What is said where something was asked of a source that has been lost since.
+const LOST: &str = "no answer: the link is lost; it is asked again when that is back";
 
 impl Model {
     /// Takes in what happened at `now`, and says what is to be done about it.
@@ -36,18 +40,14 @@ impl Model {
             Msg::Dead { grave, found } => self.found_dead(&grave, found),
             Msg::Holders { source, holders } => {
                 self.hold_selection();
-                if holders.is_ok()
-                    || !matches!(self.holders.get(&source), Some(Ok(_)) if self.is_lost(source))
-                {
-                    self.holders.insert(source, holders);
-                }
+                let known = self.holders.remove(&source);
+                self.holders.insert(source, self.newer(source, known, holders));
                 Vec::new()
             }
             Msg::Kinds { source, kinds } => {
                 self.hold_selection();
-                if kinds.is_ok() || !matches!(self.kinds.get(&source), Some(Ok(_)) if self.is_lost(source)) {
-                    self.kinds.insert(source, kinds);
-                }
+                let known = self.kinds.remove(&source);
+                self.kinds.insert(source, self.newer(source, known, kinds));
                 Vec::new()
             }
             Msg::Trail(lines) => {
@@ -63,9 +63,25 @@ impl Model {
         }
     }
 
-    /// Whether a source does not answer: what was read of it before stays, as the rows of its polls do.
-    fn is_lost(&self, source: usize) -> bool {
-        self.sources.get(source).is_some_and(|view| view.link.lost_since().is_some())
+    /// What is shown of a source from now on: while it does not answer, what was read of it before
+    /// stays, as the rows of its polls do.
+    fn newer<T>(
+        &self,
+        source: usize,
+        known: Option<Result<T, String>>,
+        answer: Result<T, Trouble>,
+    ) -> Result<T, String> {
+        match (answer, known) {
+            (Err(trouble), Some(Ok(known))) if self.is_lost(source, &trouble) => Ok(known),
+            (Err(trouble), _) if self.is_lost(source, &trouble) => Err(LOST.into()),
+            (answer, _) => answer.map_err(|trouble| trouble.why().to_owned()),
+        }
+    }
+
+    /// Whether it is the source that does not answer, not the question that has no answer.
+    fn is_lost(&self, source: usize, trouble: &Trouble) -> bool {
+        matches!(trouble, Trouble::NoLink(_))
+            || self.sources.get(source).is_some_and(|view| view.link.lost_since().is_some())
     }
 
     fn click(&mut self, spot: Spot) -> Vec<Effect> {

@@ -12,6 +12,7 @@ use super::event_stream::EventStream;
 use super::output::{complain, print};
 use super::setup::Setup;
 use super::witness::Witness;
+use crate::domain::roll::Roll;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
 use crate::events::batched;
@@ -65,7 +66,7 @@ pub fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
         Err(sentence) => return complain(&sentence),
     };
     match arguments.watch {
-        None => round(setup, arguments, &thresholds).exit,
+        None => round(setup, arguments, &thresholds, &mut rolls(arguments)).exit,
         Some(interval) => watch(setup, arguments, &thresholds, interval),
     }
 }
@@ -77,8 +78,13 @@ struct Round {
     heard: bool,
 }
 
-fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds) -> Round {
-    let looked = look_at_all(setup, &arguments.sources, arguments.exact);
+/// Nothing was seen of any source yet.
+fn rolls(arguments: &CheckArgs) -> Vec<Roll> {
+    vec![Roll::default(); arguments.sources.len()]
+}
+
+fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, rolls: &mut [Roll]) -> Round {
+    let looked = look_at_all(setup, &arguments.sources, arguments.exact, rolls);
     let at = setup.now.unwrap_or_else(clock);
     let shown = if setup.json {
         format!("{}\n", line(&json(&looked, at)))
@@ -121,13 +127,14 @@ fn watch(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, interval
     };
     let listened = arguments.sources.iter().filter(|_| stream.is_open());
     let mut witnesses: Vec<Witness> = listened.map(|word| Witness::new(setup, word)).collect();
+    let mut rolls = rolls(arguments);
     let mut rounds = 0;
     loop {
         // Pages need to be told apart; JSON lines carry their instant.
         let plain = !setup.json && !arguments.plugin && has_stdout(setup, arguments);
         let gap = if rounds == 0 { "" } else { "\n" };
         let heard = !plain || print(&format!("{gap}{}\n", setup.now.unwrap_or_else(clock).rfc3339()));
-        let mut last = round(setup, arguments, thresholds);
+        let mut last = round(setup, arguments, thresholds, &mut rolls);
         for witness in &mut witnesses {
             last.heard &= stream.write(&batched(witness.look(setup)));
         }
@@ -171,16 +178,20 @@ impl Pause {
 }
 
 /// Every source in a thread of its own but the last, which this one takes.
-fn look_at_all(setup: &Setup, sources: &[String], exact: bool) -> Vec<Looked> {
-    let look = |word: &String| Looked {
+fn look_at_all(setup: &Setup, sources: &[String], exact: bool, rolls: &mut [Roll]) -> Vec<Looked> {
+    let look = |word: &String, roll: &mut Roll| Looked {
         source: setup.label(word),
         engine: setup.source(word).engine(),
-        result: look(setup, word, exact).map_err(|error| error.to_string()),
+        result: look(setup, word, exact, roll),
     };
-    let Some((last, others)) = sources.split_last() else { return Vec::new() };
+    let (Some((last, others)), Some((last_roll, rolls))) = (sources.split_last(), rolls.split_last_mut())
+    else {
+        return Vec::new();
+    };
     thread::scope(|scope| {
-        let threads: Vec<_> = others.iter().map(|word| (word, scope.spawn(|| look(word)))).collect();
-        let last = look(last);
+        let threads: Vec<_> =
+            others.iter().zip(rolls).map(|(word, roll)| (word, scope.spawn(|| look(word, roll)))).collect();
+        let last = look(last, last_roll);
         let joined = threads.into_iter().map(|(word, thread)| {
             thread.join().unwrap_or_else(|_| Looked {
                 source: setup.label(word),
@@ -192,10 +203,16 @@ fn look_at_all(setup: &Setup, sources: &[String], exact: bool) -> Vec<Looked> {
     })
 }
 
-fn look(setup: &Setup, word: &str, exact: bool) -> Result<Vec<Snapshot>, StoreError> {
+fn look(setup: &Setup, word: &str, exact: bool, roll: &mut Roll) -> Result<Vec<Snapshot>, String> {
     let mut effort = setup.effort();
     if exact {
         effort.slice = usize::MAX;
     }
-    Reader::open(setup.options(word, effort)?)?.poll()
+    let poll = || Reader::open(setup.options(word, effort)?)?.poll();
+    let mut snapshots = poll().map_err(|error: StoreError| error.sentence_after(&roll.profiles()))?;
+    let missing = roll.call(&snapshots);
+    if let Some(first) = snapshots.first_mut() {
+        first.notices.splice(0..0, missing);
+    }
+    Ok(snapshots)
 }

@@ -38,12 +38,9 @@ pub fn wanted(text: &str) -> Result<Wanted, String> {
 pub fn run(setup: &Setup, word: &str, wanted: &[Wanted]) -> Exit {
     let source = setup.source(word);
     match lay(setup, word, &source, wanted) {
-        Ok(laid) => {
+        Ok(Done { laid, what_else }) => {
             let label = setup.label(word);
-            print(&if setup.json { object(&label, &laid) } else { sentences(&label, &laid) });
-            if let (Source::Postgres(_), false) = (&source, setup.json) {
-                print(&postgres::what_else(&laid));
-            }
+            print(&if setup.json { object(&label, &laid) } else { sentences(&label, &laid) + &what_else });
             Exit::Fine
         }
         Err(Refusal::Refused(why) | Refusal::Moved(why)) => {
@@ -52,6 +49,12 @@ pub fn run(setup: &Setup, word: &str, wanted: &[Wanted]) -> Exit {
         }
         Err(Refusal::Error(why)) => complain(&why),
     }
+}
+
+/// What was done, and what is left to do by hand.
+struct Done {
+    laid: Vec<Laid>,
+    what_else: String,
 }
 
 /// In the order of the documents, each once, however they were named; `all` are those of the engine.
@@ -66,7 +69,7 @@ fn systems(wanted: &[Wanted], source: &Source) -> Vec<System> {
     System::ALL.into_iter().filter(named).collect()
 }
 
-fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<Vec<Laid>, Refusal> {
+fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<Done, Refusal> {
     let systems = systems(wanted, source);
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
@@ -82,10 +85,11 @@ fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<
     admit(&path)?;
     let told = |error: rusqlite::Error| Refusal::from(explain(&path, &error, patience));
     let mut connection = open(&path, patience).map_err(told)?;
-    install(&mut connection, &systems).map_err(|error| match error {
+    let laid = install(&mut connection, &systems).map_err(|error| match error {
         InstallError::Sql(error) => told(error),
         InstallError::Differs { .. } => Refusal::Error(format!("{}: {error}", path.display())),
-    })
+    })?;
+    Ok(Done { laid, what_else: String::new() })
 }
 
 /// Refuses what cannot become a database, before SQLite says "unable to open".

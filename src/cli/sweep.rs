@@ -12,6 +12,7 @@ use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
 use super::witness::Witness;
 use crate::config::SweepLimits;
+use crate::domain::roll::Roll;
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::recovery::Desk;
@@ -66,6 +67,7 @@ struct Post {
     sightings: Sightings,
     clocks: Option<Clocks>,
     witness: Witness,
+    roll: Roll,
 }
 
 /// Where the sightings of a run come from.
@@ -109,6 +111,7 @@ impl<'a> Sweeper<'a> {
             sightings: Sightings::default(),
             clocks: None,
             witness: Witness::new(&self.setup, word),
+            roll: Roll::default(),
         };
         self.sources.iter().map(post).collect()
     }
@@ -240,7 +243,7 @@ impl<'a> Sweeper<'a> {
         let mut desk = desk(&self.setup, word, purpose)?.as_sweeper();
         let orders = self.orders(word, Trail::default_folder().unwrap_or_default());
         match watching {
-            Watching::Trusting => self.pass(&mut desk, &orders, None),
+            Watching::Trusting => self.pass(&mut desk, &orders, None, &mut Roll::default()),
             Watching::Shelved => self.shelved(&mut desk, &orders, word),
             Watching::Kept(post) => self.kept(&mut desk, &orders, post),
         }
@@ -252,10 +255,11 @@ impl<'a> Sweeper<'a> {
         desk: &mut Desk,
         orders: &Orders,
         sightings: Option<(&mut Sightings, Span)>,
+        roll: &mut Roll,
     ) -> Result<Summary, SweepError> {
         let Sweeper { calls, voice, .. } = self;
         let go_on = || !calls.is_stop();
-        Pass::new(desk, orders).run(sightings, &mut |event| voice.say(event), &go_on)
+        Pass::new(desk, orders).run(sightings, roll, &mut |event| voice.say(event), &go_on)
     }
 
     /// By what the last run saw, kept for the next.
@@ -274,7 +278,8 @@ impl<'a> Sweeper<'a> {
             }
             None => (Sightings::default(), Vec::new()),
         };
-        let summary = self.pass(desk, orders, Some((&mut sightings, now.since_boot())))?;
+        let seen = Some((&mut sightings, now.since_boot()));
+        let summary = self.pass(desk, orders, seen, &mut Roll::default())?;
         if orders.manner == Manner::Act {
             let source = desk.source().to_owned();
             shelf.keep(&Kept { source, clocks: now, sightings, apart_us }).map_err(failed)?;
@@ -290,6 +295,7 @@ impl<'a> Sweeper<'a> {
         let mut passage = Passage::Steady;
         if fingerprint != post.fingerprint {
             sightings.restart();
+            post.roll = Roll::default();
             post.fingerprint = fingerprint;
         } else if let Some(before) = &post.clocks {
             passage = now.since(before, post.every);
@@ -297,7 +303,7 @@ impl<'a> Sweeper<'a> {
         }
         let at = now.since_boot();
         post.clocks = Some(now);
-        let summary = self.pass(desk, orders, Some((&mut sightings, at)));
+        let summary = self.pass(desk, orders, Some((&mut sightings, at)), &mut post.roll);
         post.sightings = sightings;
         summary.map(|summary| Summary { paused: passage != Passage::Steady, ..summary })
     }

@@ -37,9 +37,10 @@ impl Witness {
                 none.insert(Reader::open(setup.options(word, Effort { rows, slice, whole: slice })?)?)
             }
         };
-        let look = Look::of(&reader.poll()?, &reader.whole(SMALL)?);
+        let (snapshots, small) = (reader.poll()?, reader.whole(SMALL)?);
+        let look = Look::of(&reader.fingerprint(), &snapshots, &small);
         let at = setup.now.unwrap_or_else(clock);
-        Ok(onlooker.see(look, at, &mut |sight| read_again(reader, sight)))
+        onlooker.see(look, at, &mut |sight| read_again(reader, sight))
     }
 
     /// Claims that this program itself has taken: that they are gone is no news.

@@ -19,10 +19,7 @@ pub fn look(mut reader: Reader, patient: &Patient) -> Vec<Check> {
         Err(error) => return vec![Check::error("queries", &error)],
     };
     let mut checks = vec![queries(&snapshots)];
-    // On a server the tables' own half looks for them.
-    if matches!(patient.options, Options::Sqlite(_)) {
-        checks.extend(indexes(&patient.options));
-    }
+    checks.extend(indexes(&patient.options));
     checks.extend(exactness(&snapshots));
     checks.extend(deadlines(&snapshots));
     match clock(&mut reader, &snapshots).and_then(|clock| Ok((clock, sweeping(&mut reader, &snapshots)?))) {

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::{Check, Patient, indexes, rights};
+use super::{Check, Patient, rights};
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::store::postgres::{Begin, Limits, Link, Options, PgError, Purpose, Row};
-use crate::store::{Fit, StoreError, clock, fits};
+use crate::store::{Fit, Options as AnyOptions, StoreError, clock, fits};
 
 /// Clocks that differ by more than this make verdicts wrong.
 const CLOCK_NOISE: Span = Span::seconds(2);
@@ -36,7 +36,7 @@ pub fn look(options: &Options, checks: &mut Vec<Check>) -> Result<Server, StoreE
     let limits = Limits { statement: options.poll_timeout, lock: options.busy_timeout, answer };
     let mut server = Server { link: Link::open(&options.target, Purpose::Polls, limits)? };
     let sql = "SELECT current_setting('server_version'), pg_is_in_recovery()::text, clock_timestamp()::text,
-                      (clock_timestamp() - pg_last_xact_replay_timestamp())::text, current_user::text";
+                      (clock_timestamp() - coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time()))::text, current_user::text";
     let asked = clock();
     let rows = server.ask(sql, &[]).map_err(|error| StoreError::Unreachable {
         source_name: options.target.label().into(),
@@ -70,18 +70,6 @@ fn offset(offset: Span) -> Check {
 }
 
 impl Server {
-    /// How the server would answer a question if it read no table from one end to the other.
-    pub fn plan(&mut self, sql: &str) -> Result<String, PgError> {
-        self.link.begin(Begin::Reading)?;
-        let explained = self
-            .link
-            .batch("SET LOCAL enable_seqscan = off")
-            .and_then(|()| self.link.query(&format!("EXPLAIN {sql}"), &[]));
-        let ended = self.link.rollback();
-        let rows = explained.and_then(|rows| ended.map(|()| rows))?;
-        Ok(rows.iter().filter_map(|row| row.get(0)).collect::<Vec<_>>().join("\n"))
-    }
-
     /// One question in a transaction of its own, which only reads.
     pub fn ask(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, PgError> {
         self.link.begin(Begin::Reading)?;
@@ -99,11 +87,10 @@ impl Server {
     pub fn tables(&mut self, patient: &Patient) -> Vec<Check> {
         let Ok(found) = fits(&patient.options, patient.profiles.clone()) else { return Vec::new() };
         let tables = tables(&found, &patient.profiles);
-        let mut checks = indexes::look(self, &found);
-        let looks: [(&'static str, Look); 5] = [
+        let mut checks = Vec::new();
+        let looks: [(&'static str, Look); 4] = [
             ("row security", rights::hidden),
             ("vacuum", vacuum),
-            ("transactions", |server, _| transactions(server)),
             ("cron", |server, _| cron(server)),
             ("audit table", |server, _| rights::audit_table(server)),
         ];
@@ -112,6 +99,10 @@ impl Server {
                 Ok(more) => checks.extend(more),
                 Err(error) => checks.push(unclear(name, &error)),
             }
+        }
+        match transactions(self, patient) {
+            Ok(more) => checks.push(more),
+            Err(error) => checks.push(unclear("transactions", &error)),
         }
         match rights::acting(self, &tables, patient.session) {
             Ok(more) => checks.extend(more),
@@ -208,14 +199,19 @@ fn vacuum(server: &mut Server, tables: &[Table]) -> Result<Vec<Check>, PgError> 
 }
 
 /// A transaction that stays open keeps dead rows in every table.
-fn transactions(server: &mut Server) -> Result<Vec<Check>, PgError> {
-    let sql = "SELECT count(*)::text, (max(now() - xact_start))::text,
+fn transactions(server: &mut Server, patient: &Patient) -> Result<Check, PgError> {
+    let now = match &patient.options {
+        AnyOptions::Postgres(options) => options.frozen_at.map(Moment::rfc3339),
+        AnyOptions::Sqlite(_) => None,
+    };
+    let sql = "SELECT count(*)::text, (max(at - xact_start))::text,
              (array_agg(pid || ' (' || coalesce(nullif(application_name, ''), usename::text, '?') || ')'
                         ORDER BY xact_start))[1]
-         FROM pg_stat_activity WHERE xact_start < now() - interval '10 minutes' AND pid <> pg_backend_pid()";
-    let rows = server.ask(sql, &[])?;
+         FROM pg_stat_activity, coalesce(($1::text)::timestamptz, now()) AS at
+         WHERE xact_start < at - interval '10 minutes' AND pid <> pg_backend_pid()";
+    let rows = server.ask(sql, &[now.as_deref()])?;
     let get = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default().to_owned();
-    Ok(vec![if get(0) == "0" {
+    Ok(if get(0) == "0" {
         Check::ok("transactions", "none that this role can see is older than 10 minutes")
     } else {
         Check::warning(
@@ -223,7 +219,7 @@ fn transactions(server: &mut Server) -> Result<Vec<Check>, PgError> {
             format!("{} older than 10 minutes; the oldest, of process {}, for {}", get(0), get(2), get(1)),
             "end it in its application, or by pg_terminate_backend; set idle_in_transaction_session_timeout",
         )
-    }])
+    })
 }
 
 /// What the database itself calls at its times, where it can.

@@ -158,6 +158,15 @@ pub enum Event {
     SourceLost { why: String, source: String, timestamp: i64 },
     #[serde(rename = "source:back")]
     SourceBack { source: String, timestamp: i64 },
+    /// A board went or came, or another database took its place.
+    #[serde(rename = "source:changed")]
+    SourceChanged {
+        why: String,
+        source: String,
+        profile: Option<String>,
+        board: Option<String>,
+        timestamp: i64,
+    },
 }
 
 /// Which claim of which source, and the act.
@@ -231,6 +240,7 @@ impl Event {
             Event::Batch { what, .. } => *what,
             Event::SourceLost { .. } => What::SourceLost,
             Event::SourceBack { .. } => What::SourceBack,
+            Event::SourceChanged { .. } => What::SourceChanged,
         }
     }
 
@@ -255,7 +265,8 @@ impl Event {
             | Event::Cleanup { .. }
             | Event::Batch { .. }
             | Event::SourceLost { .. }
-            | Event::SourceBack { .. } => None,
+            | Event::SourceBack { .. }
+            | Event::SourceChanged { .. } => None,
         }
     }
 

@@ -12,6 +12,8 @@ use crate::domain::verdict::judge;
 /// One look at one source.
 #[derive(Debug, Clone, Default)]
 pub struct Look {
+    /// The fingerprint of the database.
+    pub(super) database: String,
     /// By profile and board.
     pub(super) boards: BTreeMap<(String, String), Board>,
 }
@@ -37,8 +39,8 @@ pub(super) struct Board {
 }
 
 impl Look {
-    /// What a poll showed, and what was read of the boards that are small enough to be read whole.
-    pub fn of(snapshots: &[Snapshot], whole: &[Whole]) -> Look {
+    /// What a poll of a database showed, and what was read of the boards that are small enough to be read whole.
+    pub fn of(database: &str, snapshots: &[Snapshot], whole: &[Whole]) -> Look {
         let mut boards = BTreeMap::new();
         for snapshot in snapshots {
             for board in &snapshot.boards {
@@ -48,7 +50,7 @@ impl Look {
                 boards.insert(name, Board::of(snapshot, board, all));
             }
         }
-        Look { boards }
+        Look { database: database.into(), boards }
     }
 }
 

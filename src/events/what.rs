@@ -7,6 +7,7 @@ use crate::domain::verdict::Set;
 pub enum What {
     SourceLost,
     SourceBack,
+    SourceChanged,
     SessionLost,
     /// It is in a worse set than before; the worst set first.
     Entered(Set),
@@ -29,6 +30,7 @@ impl What {
         match self {
             What::SourceLost => "source:lost",
             What::SourceBack => "source:back",
+            What::SourceChanged => "source:changed",
             What::SessionLost => "session:lost",
             What::Entered(Set::Orphaned) => "claim:orphaned",
             What::Entered(Set::Stale) => "claim:expired",
@@ -50,6 +52,7 @@ impl What {
     pub fn word(self) -> &'static str {
         match self {
             What::SourceLost | What::SourceBack => "link",
+            What::SourceChanged => "changed",
             What::SessionLost => "session lost",
             What::Entered(Set::Orphaned) => "orphaned",
             What::Entered(Set::Stale) => "expired",

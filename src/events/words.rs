@@ -13,7 +13,8 @@ impl Event {
             }
             Event::Cleanup { timestamp, .. }
             | Event::SourceLost { timestamp, .. }
-            | Event::SourceBack { timestamp, .. } => *timestamp,
+            | Event::SourceBack { timestamp, .. }
+            | Event::SourceChanged { timestamp, .. } => *timestamp,
             _ => self.about().map_or(0, |about| about.timestamp),
         };
         Moment::from_micros(millis.saturating_mul(1_000)).unwrap_or(Moment::EARLIEST)
@@ -31,7 +32,10 @@ impl Event {
     }
 
     pub fn board(&self) -> &str {
-        self.about().map_or("", |about| &about.board)
+        match self {
+            Event::SourceChanged { board, .. } => board.as_deref().unwrap_or_default(),
+            _ => self.about().map_or("", |about| &about.board),
+        }
     }
 
     /// What is said of it to people.
@@ -51,6 +55,7 @@ impl Event {
             Event::Batch { first, .. } => format!("{}, …", first.join(", ")),
             Event::SourceLost { why, .. } => format!("lost: {why}"),
             Event::SourceBack { .. } => "back again".into(),
+            Event::SourceChanged { why, .. } => why.clone(),
             _ => self.about().map(|about| about.why.clone()).unwrap_or_default(),
         }
     }

@@ -27,6 +27,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Found {
     pub fingerprint: String,
     pub snapshots: Vec<Snapshot>,
+    /// What is said of each board that was there before and is missing now.
+    pub missing: Vec<String>,
     /// Only now and then.
     pub kinds: Option<Vec<Kinds>>,
     /// New ones, where the source has such a table.
@@ -66,6 +68,7 @@ struct Fresh {
     at: Instant,
     until: Instant,
     look: Look,
+    missing: Vec<String>,
     kinds: Vec<Kinds>,
     now: Option<Moment>,
 }
@@ -110,6 +113,7 @@ impl Station {
             until: poll.at + poll.took + (poll.pace * MISSED).max(GRACE),
             now: found.snapshots.first().map(|snapshot| snapshot.now),
             look: Look::of(found.snapshots),
+            missing: found.missing,
             kinds: found.kinds.unwrap_or(before),
         });
     }
@@ -125,7 +129,8 @@ impl Station {
         let ago =
             |fresh: &Fresh| format!("read {} ms ago", now.saturating_duration_since(fresh.at).as_millis());
         match (self.believed(now), &self.fresh, &self.error) {
-            (Some(fresh), _, _) => Ok(format!("{label}: {}", ago(fresh))),
+            (Some(fresh), _, _) if fresh.missing.is_empty() => Ok(format!("{label}: {}", ago(fresh))),
+            (Some(fresh), _, _) => Err(format!("{label}: {}; {}", ago(fresh), fresh.missing.join("; "))),
             (None, Some(fresh), Some(why)) => Err(format!("{label}: last {}; {why}", ago(fresh))),
             (None, Some(fresh), None) => Err(format!("{label}: last {}, no answer since", ago(fresh))),
             (None, None, Some(why)) => Err(format!("{label}: never read; {why}")),
@@ -139,7 +144,9 @@ impl Station {
 
     pub(super) fn fill(&mut self, sheet: &mut Sheet, now: Instant) {
         let source = self.label.clone();
-        let up = self.error.is_none() && self.believed(now).is_some();
+        // A source that is not read in full is not up: what is not there raises no alarm of its own.
+        let in_full = |fresh: &Fresh| fresh.missing.is_empty();
+        let up = self.error.is_none() && self.believed(now).is_some_and(in_full);
         sheet.set(&UP, &[&source], f64::from(u8::from(up)));
         let last = self.fresh.as_ref().map_or(self.since, |fresh| fresh.at);
         sheet.set(&AGE, &[&source], now.saturating_duration_since(last).as_secs_f64());

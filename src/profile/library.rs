@@ -29,7 +29,12 @@ impl Entry {
     /// Whether the profile could fit a database with these tables. Only a quick look: a profile
     /// of somebody else's is always tried, so that its errors are told.
     pub fn may_fit<'a>(&self, mut tables: impl Iterator<Item = &'a str>) -> bool {
-        self.origin != Origin::BuiltIn || tables.any(|table| self.text.contains(&format!("\"{table}\"")))
+        self.origin != Origin::BuiltIn || tables.any(|table| self.names(table))
+    }
+
+    /// Whether it speaks of a table.
+    pub fn names(&self, table: &str) -> bool {
+        self.text.contains(&format!("\"{table}\""))
     }
 }
 

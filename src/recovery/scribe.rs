@@ -88,11 +88,13 @@ impl Scribe<'_> {
         Line {
             before: side(Side::Before),
             after: side(Side::After),
+            evidence: Some(self.evidence(pending.seen)),
             ..self.row(n, &pending.address, pending.seen)
         }
     }
 
-    /// One act of a batch that came to something else than the others.
+    /// One act of a batch that came to something else than the others. What speaks for an act that was not
+    /// done is not repeated: there may be many that somebody else was quicker with.
     pub(super) fn exception<'a>(
         &self,
         n: usize,
@@ -108,18 +110,22 @@ impl Scribe<'_> {
             address,
             before: None,
             after: None,
-            evidence: Evidence {
-                conclusion: seen.conclusion.as_str(),
-                forced: self.word.force,
-                kind: seen.judged.claim.kind.as_deref(),
-                process: seen.judged.claim.worker.process.as_str(),
-                reasons: seen.judged.verdict.reasons.iter().map(Reason::as_str).collect(),
-                why: &seen.why,
-            },
+            evidence: None,
             holder: seen.judged.claim.holder.as_deref(),
             n,
             outcome: None,
             why: None,
+        }
+    }
+
+    fn evidence<'a>(&self, seen: &'a Seen) -> Evidence<'a> {
+        Evidence {
+            conclusion: seen.conclusion.as_str(),
+            forced: self.word.force,
+            kind: seen.judged.claim.kind.as_deref(),
+            process: seen.judged.claim.worker.process.as_str(),
+            reasons: seen.judged.verdict.reasons.iter().map(Reason::as_str).collect(),
+            why: &seen.why,
         }
     }
 

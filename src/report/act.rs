@@ -10,7 +10,7 @@ use crate::store::Side;
 
 /// The object that a verb with `--json` prints.
 pub fn json(report: &Report) -> String {
-    let object = json!({
+    let mut object = json!({
         "action_id": report.action_id,
         "action": report.action,
         "outcome": report.outcome.as_str(),
@@ -21,6 +21,10 @@ pub fn json(report: &Report) -> String {
         "before": report.images(Side::Before),
         "after": report.images(Side::After),
     });
+    let untold = report.untold();
+    if !untold.is_empty() {
+        object["not_undone"] = json!(untold);
+    }
     line(&object) + "\n"
 }
 
@@ -49,6 +53,8 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
             )
         }
     };
+    let untold = report.untold();
+    out.push_str(&beyond_undo(untold.iter().copied()));
     if rehearsed {
         for statement in &report.preview {
             out.push_str(&format!("  {}\n", safe(statement)));
@@ -56,6 +62,9 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
         let (before, after) = (report.images(Side::Before), report.images(Side::After));
         for (before, after) in rows(&before).zip(rows(&after)) {
             let table = before["table"].as_str().unwrap_or_default();
+            if untold.contains(&table) && before["row"].is_null() && after["row"].is_null() {
+                continue;
+            }
             out.push_str(&format!(
                 "  {table}: {}\n    becomes {}\n",
                 line(&before["row"]),
@@ -70,6 +79,15 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
         }
     }
     out
+}
+
+/// What is to be said of tables in which triggers or foreign keys changed rows that nobody can tell.
+pub fn beyond_undo<'a>(tables: impl Iterator<Item = &'a str>) -> String {
+    let tables: Vec<&str> = tables.collect();
+    if tables.is_empty() {
+        return String::new();
+    }
+    format!("  an undo does not take back what triggers or foreign keys do in {}\n", safe(&tables.join(", ")))
 }
 
 fn rows(images: &Json) -> impl Iterator<Item = &Json> {

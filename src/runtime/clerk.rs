@@ -4,7 +4,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
-use super::past;
 use crate::app::message::{Done, Many, Msg, Ready, Summary, Target};
 use crate::domain::change::Change;
 use crate::domain::recovery::{Action, Outcome, Word};
@@ -35,7 +34,6 @@ pub enum Job {
     Undo {
         action_id: String,
     },
-    Trail,
 }
 
 /// A handle on the thread.
@@ -45,13 +43,13 @@ pub struct Clerk(Sender<Job>);
 impl Clerk {
     pub fn start(
         source: usize,
-        labels: Vec<String>,
+        label: String,
         (open, dead): (Opener, Opener),
         probers: ProberMaker,
         answers: mpsc::Sender<Msg>,
     ) -> std::io::Result<Clerk> {
         let (jobs, inbox) = channel();
-        let work = Work { source, labels, open, dead, probers, answers, prepared: None, question: 0 };
+        let work = Work { source, label, open, dead, probers, answers, prepared: None, question: 0 };
         thread::Builder::new().name(format!("clerk {source}")).spawn(move || work.run(&inbox))?;
         Ok(Clerk(jobs))
     }
@@ -64,7 +62,7 @@ impl Clerk {
 
 struct Work {
     source: usize,
-    labels: Vec<String>,
+    label: String,
     open: Opener,
     dead: Opener,
     probers: ProberMaker,
@@ -98,7 +96,6 @@ impl Work {
                 }
                 Job::Run { question, word } => Msg::BulkDone(self.run_prepared(question, &word)),
                 Job::Undo { action_id } => Msg::Acted(self.undo(&action_id)),
-                Job::Trail => Msg::Trail(past::lines(&self.labels)),
             };
             if self.answers.blocking_send(msg).is_err() {
                 return;
@@ -116,8 +113,7 @@ impl Work {
             .ok_or("no act without its record, and no folder for it is known; set XDG_STATE_HOME")?;
         let mut options = door().map_err(|error| error.to_string())?;
         options.ask_the_kernel_by((self.probers)());
-        let mut desk =
-            Desk::open(options, &self.labels[self.source], &folder).map_err(|error| error.to_string())?;
+        let mut desk = Desk::open(options, &self.label, &folder).map_err(|error| error.to_string())?;
         // What an earlier act left open is found out before anything else is done.
         desk.settle_open_actions().map_err(|error| error.to_string())?;
         Ok(desk)
@@ -134,7 +130,11 @@ impl Work {
             holder: target.claim.holder.clone(),
         };
         match self.try_act(target, action, word) {
-            Ok(Ok(report)) => Done { action_id: report.action_id.clone(), ..done(report.outcome) },
+            Ok(Ok(report)) => Done {
+                action_id: report.action_id.clone(),
+                shown: shown(&report, target.claim.key.visible()),
+                ..done(report.outcome)
+            },
             Ok(Err(moved)) => done(Outcome::Moved(moved)),
             Err(why) => done(Outcome::Refused(why)),
         }
@@ -159,7 +159,10 @@ impl Work {
         let undone =
             self.desk().and_then(|mut desk| desk.undo(action_id, None).map_err(|error| error.to_string()));
         let (outcome, shown, holder, address) = match undone {
-            Ok(report) => (report.outcome, visible(&report.id), report.holder, report.address),
+            Ok(report) => {
+                let shown = shown(&report, visible(&report.id));
+                (report.outcome, shown, report.holder, report.address)
+            }
             Err(why) => (Outcome::Refused(why), action_id.to_owned(), None, String::new()),
         };
         let (source, action_id) = (self.source, action_id.to_owned());
@@ -283,6 +286,14 @@ fn count(summary: &mut Summary, report: &Report) {
     }
     let why = report.outcome.why().unwrap_or_default();
     summary.first_problem.get_or_insert_with(|| format!("{}: {why}", visible(&report.id)));
+}
+
+/// A claim, and what an act on it set off that no undo takes back.
+fn shown(report: &Report, claim: String) -> String {
+    match report.untold()[..] {
+        [] => claim,
+        ref tables => format!("{claim} (what triggers did in {} stays)", visible(&tables.join(", "))),
+    }
 }
 
 /// The claim exactly as it was drawn, or what has become of it.

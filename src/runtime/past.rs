@@ -1,16 +1,47 @@
-//! The trail as the screen shows it: one line an act, newest first.
+//! The trail as the screen shows it: one line an act, newest first; read by a thread of its own, which
+//! waits for no database.
 
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use tokio::sync::mpsc;
 
-use crate::app::message::TrailLine;
+use crate::app::message::{Msg, TrailLine};
 use crate::recovery::trail::{Entry, Stage, Trail};
 
 /// How many acts the screen keeps.
 const KEPT: usize = 1_000;
 
-/// The acts on record; `labels` are the sources that are watched.
-pub fn lines(labels: &[String]) -> Result<Vec<TrailLine>, String> {
+/// A handle on the thread.
+#[derive(Debug)]
+pub struct Past(Sender<()>);
+
+impl Past {
+    /// `labels` are the sources that are watched.
+    pub fn start(labels: Vec<String>, answers: mpsc::Sender<Msg>) -> std::io::Result<Past> {
+        let (ask, asked) = channel();
+        thread::Builder::new().name("trail".into()).spawn(move || {
+            while asked.recv().is_ok() {
+                // One answer is enough for all who asked before it was looked up.
+                while asked.try_recv().is_ok() {}
+                if answers.blocking_send(Msg::Trail(lines(&labels))).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Past(ask))
+    }
+
+    /// Has the trail read again.
+    pub fn read(&self) {
+        // If the thread is gone, the trail that is shown stays.
+        let _ = self.0.send(());
+    }
+}
+
+/// The acts on record.
+fn lines(labels: &[String]) -> Result<Vec<TrailLine>, String> {
     let Some(folder) = Trail::default_folder() else { return Ok(Vec::new()) };
     let trail = Trail::read_only(&folder).map_err(|error| error.to_string())?;
     let entries = trail.entries().map_err(|error| error.to_string())?;

@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::domain::roll::Roll;
 use crate::metrics::{Found, Metrics, Poll};
 use crate::store::StoreError;
-use crate::store::{Options, Reader};
+use crate::store::{Options, Pace, Reader};
 
 /// How to open a source, as often as it takes.
 pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
@@ -26,7 +27,17 @@ impl Watcher {
     /// Polls the source with this number, so far apart.
     pub fn start(source: usize, open: Opener, every: Duration, metrics: Arc<Metrics>) -> io::Result<Watcher> {
         let (orders, inbox) = channel();
-        let work = Work { source, open, every, metrics, reader: None, polls: 0, attempts: None };
+        let work = Work {
+            source,
+            open,
+            every,
+            metrics,
+            reader: None,
+            roll: Default::default(),
+            pace: Pace::default(),
+            polls: 0,
+            attempts: None,
+        };
         thread::Builder::new().name(format!("watcher {source}")).spawn(move || work.run(&inbox))?;
         Ok(Watcher { orders })
     }
@@ -44,7 +55,10 @@ struct Work {
     every: Duration,
     metrics: Arc<Metrics>,
     reader: Option<Reader>,
+    /// The boards of this database.
+    roll: (String, Roll),
     polls: u64,
+    pace: Pace,
     /// The database whose attempts were read, and up to where.
     attempts: Option<(String, i64)>,
 }
@@ -59,14 +73,17 @@ impl Work {
                 self.reader = None;
             }
             let took = at.elapsed();
-            // One that is slow to answer is asked less often.
-            let pace = self.every.max(took * 4);
-            let found = found.map_err(|error| error.to_string());
+            // One that did not answer may be back any moment.
+            let pace = if found.is_ok() { self.pace.after(took, self.every) } else { self.every };
+            let found = found.map_err(|error| error.sentence_after(&self.roll.1.profiles()));
             self.metrics.polled(self.source, Poll { at, took, pace, found });
             match inbox.recv_timeout((at + pace).saturating_duration_since(Instant::now())) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
-                Ok(every) => (self.every, self.reader, self.polls) = (every, None, 0),
+                Ok(every) => {
+                    (self.every, self.reader, self.polls) = (every, None, 0);
+                    self.roll = Default::default();
+                }
             }
         }
     }
@@ -78,6 +95,10 @@ impl Work {
         };
         let snapshots = reader.poll()?;
         let fingerprint = reader.fingerprint();
+        if self.roll.0 != fingerprint {
+            self.roll = (fingerprint.clone(), Roll::default());
+        }
+        let missing = self.roll.1.call(&snapshots);
         // What is too much to count by kind is not shown by kind; the rest stands.
         let kinds = self.polls.is_multiple_of(KINDS).then(|| reader.kinds().unwrap_or_default());
         let known = self.attempts.as_ref().filter(|(of, _)| *of == fingerprint).map(|(_, up_to)| *up_to);
@@ -86,6 +107,7 @@ impl Work {
             self.attempts = Some((fingerprint.clone(), attempts.up_to));
         }
         self.polls += 1;
-        Ok(Found { fingerprint, snapshots, kinds, attempts: attempts.map(|attempts| attempts.new) })
+        let attempts = attempts.map(|attempts| attempts.new);
+        Ok(Found { fingerprint, snapshots, missing, kinds, attempts })
     }
 }

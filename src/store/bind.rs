@@ -97,8 +97,10 @@ struct Scope<'a> {
 impl Binder<'_> {
     fn board(&self, board: &Board, notices: &mut Vec<String>) -> Result<BoundBoard, Misfit> {
         let Some(table) = self.schema.table(&board.table) else {
+            let is_there = self.schema.unreadable().any(|name| name == board.table);
+            let what = if is_there { "may not be read by us: GRANT SELECT" } else { "is missing" };
             return Err(Misfit {
-                missing: vec![format!("table {} is missing", board.table)],
+                missing: vec![format!("table {} {what}", board.table)],
                 ..Misfit::default()
             });
         };

@@ -1,5 +1,6 @@
 //! What can go wrong with a source, each in one sentence: what, where, and what to do.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -60,4 +61,67 @@ pub enum StoreError {
     ToldPassword { source_name: String },
     #[error("{}: the reader has stopped unexpectedly", path.display())]
     Gone { path: PathBuf },
+}
+
+impl StoreError {
+    /// The sentence for somebody who has read it before, by these profiles.
+    pub fn sentence_after(&self, known: &BTreeSet<&str>) -> String {
+        match self {
+            StoreError::NoProfile { path, hint } if !known.is_empty() => {
+                let known: Vec<&str> = known.iter().copied().collect();
+                let fit = if known.len() == 1 { "fits" } else { "fit" };
+                format!("{}: {} {fit} no longer{}", path.display(), known.join(", "), changed(hint, &known))
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// Why no profile fits, for somebody whose profile did: what is wrong comes first, and whoever had a
+/// profile needs no advice on how to come by one.
+fn changed(hint: &str, known: &[&str]) -> String {
+    let hint = hint.split("; write a profile").next().unwrap_or_default();
+    let mut hint = hint
+        .replace("; its tables are ", ": its tables are gone or renamed; there are ")
+        .replace("; it has no tables", ": its tables are gone; there are none");
+    for profile in known {
+        hint = hint.replace(&format!("{profile} would, but "), "");
+    }
+    let part = |part: &str| {
+        let of_a_board = part.trim_start_matches(": ").strip_prefix("board ");
+        of_a_board
+            .and_then(|rest| rest.split_once(": "))
+            .map_or_else(|| part.to_owned(), |(_, what)| what.into())
+    };
+    let parts: Vec<String> = hint.split(", ").map(part).collect();
+    let hint = parts.join(", ");
+    if hint.starts_with([':', ';']) || hint.is_empty() { hint } else { format!(": {hint}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_had_a_profile_is_told_what_is_wrong_with_it() {
+        for (hint, said) in [
+            ("; it has no tables", "jobs fits no longer: its tables are gone; there are none"),
+            (
+                "; its tables are a, b; write a profile (x) and pass --profile FILE",
+                "jobs fits no longer: its tables are gone or renamed; there are a, b",
+            ),
+            (
+                ": jobs would, but board job: column t.at is missing (claimed_at), board lock: t.x is text",
+                "jobs fits no longer: column t.at is missing (claimed_at), t.x is text",
+            ),
+            (
+                "; t may not be read by us: GRANT SELECT",
+                "jobs fits no longer; t may not be read by us: GRANT SELECT",
+            ),
+        ] {
+            let error = StoreError::NoProfile { path: "db".into(), hint: hint.into() };
+            assert_eq!(error.sentence_after(&BTreeSet::from(["jobs"])), format!("db: {said}"));
+            assert_eq!(error.sentence_after(&BTreeSet::new()), format!("db: no profile fits{hint}"));
+        }
+    }
 }

@@ -55,7 +55,7 @@ impl Ground<'_> {
             return Err(StoreError::NoProfile { path: self.source.into(), hint });
         }
         if fitting.is_empty() {
-            return Err(self.no_profile(misfits));
+            return Err(self.no_profile(misfits, profiles));
         }
         Ok(fitting)
     }
@@ -95,7 +95,7 @@ impl Ground<'_> {
     }
 
     /// Nothing fits: name the profile that nearly did, or the tables that are there.
-    fn no_profile(&self, misfits: Vec<(String, Misfit)>) -> StoreError {
+    fn no_profile(&self, misfits: Vec<(String, Misfit)>, profiles: &Profiles) -> StoreError {
         let near = misfits.into_iter().filter(|(_, misfit)| misfit.near).map(|(name, misfit)| {
             let columns: Vec<String> =
                 misfit.missing.into_iter().filter(|what| what.starts_with("board ")).collect();
@@ -103,7 +103,10 @@ impl Ground<'_> {
         });
         let near: Vec<String> = near.collect();
         let tables: Vec<&str> = self.schema.table_names().take(8).collect();
-        let hint = if !near.is_empty() {
+        let unreadable: Vec<&str> = self.schema.unreadable().filter(|table| profiles.name(table)).collect();
+        let hint = if !unreadable.is_empty() {
+            format!("; {} may not be read by us: GRANT SELECT", unreadable.join(", "))
+        } else if !near.is_empty() {
             format!(": {}", near.join("; "))
         } else if tables.is_empty() {
             "; it has no tables".into()

@@ -16,7 +16,7 @@ impl Image {
         self.0.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    fn json(&self) -> Json {
+    pub fn json(&self) -> Json {
         Json::Object(self.0.iter().map(|(name, value)| (name.to_string(), value_json(value))).collect())
     }
 
@@ -46,6 +46,15 @@ pub struct Change {
 }
 
 impl Change {
+    /// That rows of a table changed too, and nobody can tell which: an undo leaves them.
+    pub fn untold(table: &str) -> Change {
+        Change { table: table.into(), at: RowAt::Key(Image(Vec::new())), before: None, after: None }
+    }
+
+    pub fn is_untold(&self) -> bool {
+        self.before.is_none() && self.after.is_none()
+    }
+
     fn image(&self, side: Side) -> Option<&Image> {
         match side {
             Side::Before => self.before.as_ref(),

@@ -90,6 +90,17 @@ impl Profiles {
         }
     }
 
+    /// Whether one of them speaks of a table.
+    pub fn name(&self, table: &str) -> bool {
+        match self {
+            Profiles::Named(profiles) => {
+                profiles.iter().flat_map(|profile| &profile.boards).any(|board| board.table == table)
+            }
+            Profiles::Detect(library) => library.entries().iter().any(|entry| entry.names(table)),
+            Profiles::Dead(living) => living.name(table),
+        }
+    }
+
     pub fn is_a_guess(&self) -> bool {
         match self {
             Profiles::Detect(_) => true,

@@ -9,6 +9,8 @@ pub struct Schema {
     tables: BTreeMap<String, Table>,
     /// Tables whose rows have triggers, or other rows that refer to them.
     entangled: BTreeSet<String>,
+    /// Tables that are there and may not be read.
+    unreadable: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,7 +37,16 @@ pub struct Column {
 impl Schema {
     pub fn new(tables: Vec<Table>, entangled: BTreeSet<String>) -> Schema {
         let tables = tables.into_iter().map(|table| (table.name.clone(), table)).collect();
-        Schema { tables, entangled }
+        Schema { tables, entangled, unreadable: BTreeSet::new() }
+    }
+
+    /// The same where more tables are, which may not be read.
+    pub fn beside(self, unreadable: BTreeSet<String>) -> Schema {
+        Schema { unreadable, ..self }
+    }
+
+    pub fn unreadable(&self) -> impl Iterator<Item = &str> {
+        self.unreadable.iter().map(String::as_str)
     }
 
     /// Whether a change of one of its rows may change others.

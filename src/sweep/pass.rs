@@ -11,6 +11,7 @@ use super::poison;
 use super::sightings::{Shown, Sightings};
 use super::summary::Summary;
 use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::roll::Roll;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
@@ -46,14 +47,17 @@ impl<'a> Pass<'a> {
     }
 
     /// Looks, brakes, and acts. `sightings` are those of earlier looks, with the time since the
-    /// machine's start; without them the workers' clocks are trusted. `go_on` is asked after each batch.
+    /// machine's start; without them the workers' clocks are trusted. `roll` knows the boards of earlier
+    /// looks. `go_on` is asked after each batch.
     pub fn run(
         mut self,
         sightings: Option<(&mut Sightings, Span)>,
+        roll: &mut Roll,
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Summary, SweepError> {
         let snapshots = self.look()?;
+        self.summary.notices = roll.call(&snapshots);
         if let Some(sentence) = Brakes::replica(&snapshots) {
             self.summary.hold(Brake::Replica, sentence);
             return Ok(self.summary);

@@ -30,6 +30,8 @@ pub struct Summary {
     pub acting: Duration,
     pub error: Option<String>,
     pub dry_run: bool,
+    /// The boards that were seen before and are missing now.
+    pub notices: Vec<String>,
 }
 
 /// The last line of a source, for programs.
@@ -49,6 +51,7 @@ struct Line<'a> {
     watching: usize,
     left: usize,
     error: Option<&'a str>,
+    notices: &'a [String],
     dry_run: bool,
 }
 
@@ -110,6 +113,7 @@ impl Summary {
             watching: self.watching,
             left: self.left,
             error: self.error.as_deref(),
+            notices: &self.notices,
             dry_run: self.dry_run,
         }
     }

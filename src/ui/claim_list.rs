@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use super::table::{Cell, Column, Listing, draw, fixed, right, share};
 use super::theme::{Theme, mark};
 use super::view::View;
-use super::{fuse, text};
+use super::{fuse, header, text};
 use crate::app::item::Item;
 use crate::app::message::Spot;
 use crate::app::model::{Model, Pane};
@@ -36,7 +36,7 @@ pub fn draw_claims(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
     if rows.is_empty() {
         let said = match (&model.browsed.problem, model.browsed.pending.is_some()) {
             (Some(problem), _) => problem.clone(),
-            (None, true) => "loading ...".into(),
+            (None, true) => header::waiting(model.shown_sources().map(|(_, source)| source)),
             (None, false) if model.query.is_empty() => {
                 "no claims on this board; ← and → show the others".into()
             }

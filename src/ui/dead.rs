@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use super::table::{Cell, Column, Listing, draw as draw_table, right, share};
 use super::theme::Theme;
 use super::view::View;
-use super::{popup, text};
+use super::{header, popup, text};
 use crate::app::Command;
 use crate::app::model::{ListId, Model, Pane};
 use crate::app::overlay::Dead;
@@ -27,7 +27,7 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, dead: &Dead, area: Re
     let rows = dead.rows();
     if rows.is_empty() {
         let said = match &dead.rows {
-            None => "looking for them ...".into(),
+            None => header::waiting(model.sources.get(dead.grave.source).into_iter()),
             Some(Err(why)) => safe(why),
             Some(Ok(_)) => "none of this kind is dead".into(),
         };

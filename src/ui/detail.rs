@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span as Piece};
 
 use super::theme::{Theme, mark};
 use super::view::View;
-use super::{fuse, popup, text};
+use super::{fuse, header, popup, text};
 use crate::app::dialog::{if_nothing_is_done, what_it_does};
 use crate::app::model::Model;
 use crate::app::overlay::{Detail, Examination};
@@ -38,7 +38,7 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, detail: &Detail, area
     lines.push(heading("What can be done", theme));
     lines.extend(acts(model, row, now, theme, room));
     lines.push(heading("Every column", theme));
-    lines.extend(columns(detail, theme, room));
+    lines.extend(columns(model, detail, theme, room));
     lines.extend(history(model, row, theme, room));
     popup::lines(lines, detail.scroll, theme, inner, buffer);
 }
@@ -197,9 +197,12 @@ fn acts(model: &Model, row: &Row, now: Moment, theme: &Theme, room: usize) -> Ve
     lines
 }
 
-fn columns(detail: &Detail, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+fn columns(model: &Model, detail: &Detail, theme: &Theme, room: usize) -> Vec<Line<'static>> {
     let examined = match &detail.examined {
-        Examination::Pending => return vec![Line::styled("  loading ...", theme.dim), Line::default()],
+        Examination::Pending => {
+            let said = header::waiting(model.sources.get(detail.row.id.source).into_iter());
+            return vec![Line::styled(format!("  {said}"), theme.dim), Line::default()];
+        }
         Examination::Gone => {
             let said = "  it is claimed no longer: finished, released or taken";
             return vec![Line::styled(said, theme.set(Set::Expiring)), Line::default()];

@@ -55,7 +55,7 @@ fn style(what: What, theme: &Theme) -> Style {
         What::Renewed | What::Finished | What::SessionCleanup => theme.set(Set::Healthy),
         What::Acquired | What::Left | What::Cleanup => theme.text,
         What::ChangedHands | What::Recovered => theme.accent,
-        What::SourceLost | What::SourceBack => theme.set(Set::Stale),
+        What::SourceLost | What::SourceBack | What::SourceChanged => theme.set(Set::Stale),
         What::SessionLost | What::Poison => theme.set(Set::Orphaned),
     }
 }

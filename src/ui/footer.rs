@@ -10,7 +10,7 @@ use super::text;
 use super::theme::Theme;
 use super::view::View;
 use crate::app::model::{Model, Pane, Tone};
-use crate::app::source::Access;
+use crate::app::source::{Access, SourceView};
 use crate::app::{ACTIONS, ActionSpec, Command};
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
@@ -75,8 +75,9 @@ pub fn draw_filter(
 }
 
 pub fn draw_keys(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let read_only = !model.sources.is_empty()
-        && model.shown_sources().all(|(_, source)| source.access() != Access::Write);
+    let is_closed =
+        |source: &SourceView| source.access() != Access::Write || source.link.lost_since().is_some();
+    let closed = !model.sources.is_empty() && model.shown_sources().all(|(_, source)| is_closed(source));
     let mut pieces = vec![Piece::raw(" ")];
     let mut used = 1;
     // Quitting and help stay, whatever has to go.
@@ -96,7 +97,7 @@ pub fn draw_keys(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) 
             continue;
         }
         used += needs;
-        let dimmed = spec.writes && read_only;
+        let dimmed = spec.writes && closed;
         pieces.push(Piece::styled(key, if dimmed { theme.dim } else { theme.accent }));
         pieces.push(Piece::styled(format!(" {short}  "), theme.dim));
     }

@@ -13,7 +13,7 @@ use crate::app::model::{Model, Pace, Pane};
 use crate::app::source::{Access, Link, SourceView, Trouble};
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
-use crate::domain::visible::{safe, visible};
+use crate::domain::visible::safe;
 
 /// How many lines it takes: fewer where there is little room.
 pub fn height(area: Rect) -> u16 {
@@ -159,7 +159,7 @@ fn past(model: &Model, set: Set) -> Vec<u64> {
 /// Why the screen is not to be believed, or one sentence for each reason.
 fn sentences(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
     let room = usize::from(width.saturating_sub(2));
-    if let Some(said) = model.shown_sources().find_map(|(_, source)| lost(source)) {
+    if let Some(said) = lost(model) {
         return Line::styled(text::clip(&format!(" {said}"), room), theme.set(Set::Stale));
     }
     if let Some(why) = model.shown_sources().find_map(|(_, source)| source.veiled()) {
@@ -177,30 +177,83 @@ fn sentences(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
     if !model.snoozed.is_empty() {
         all.insert(0, format!("{} snoozed", model.snoozed.len()));
     }
-    Line::styled(format!(" {}", text::clip(&all.join(" · "), room)), theme.dim)
+    let warnings: Vec<&str> =
+        model.shown_sources().flat_map(|(_, source)| &source.warnings).map(String::as_str).collect();
+    if warnings.is_empty() {
+        return Line::styled(format!(" {}", text::clip(&all.join(" · "), room)), theme.dim);
+    }
+    let said = text::clip(&warnings.join(" · "), room);
+    let rest = room.saturating_sub(text::width(&said) + 3);
+    let rest = if rest > 10 && !all.is_empty() {
+        format!(" · {}", text::clip(&all.join(" · "), rest))
+    } else {
+        String::new()
+    };
+    Line::from(vec![
+        Piece::styled(format!(" {said}"), theme.set(Set::Expiring)),
+        Piece::styled(rest, theme.dim),
+    ])
 }
 
-/// Why there is no answer from a source, if so, and since when.
-pub fn lost(source: &SourceView) -> Option<String> {
-    let label = safe(&source.label);
+/// What is said where an answer of a source is still to come.
+pub fn waiting<'a>(sources: impl Iterator<Item = &'a SourceView>) -> String {
+    let said = |source: &SourceView| match &source.link {
+        Link::Connecting | Link::Live => None,
+        Link::Silent { since } => {
+            Some(format!("no answer since {}; still waiting for it", text::clock(*since)))
+        }
+        Link::Down { since, .. } => {
+            Some(format!("no answer; the last one was before {}", text::clock(*since)))
+        }
+    };
+    sources.filter_map(said).next().unwrap_or_else(|| "loading ...".into())
+}
+
+/// Why there is no answer from one of the sources, if so, and since when.
+pub fn lost(model: &Model) -> Option<String> {
+    let (number, source, said) =
+        model.shown_sources().find_map(|(number, source)| Some((number, source, why_lost(source)?)))?;
+    // The only one is named above; what is wrong must not be pushed off the screen.
+    Some(match model.sources.len() {
+        1 => said,
+        _ => format!("{}·{}: {said}", number + 1, safe(&source.label)),
+    })
+}
+
+fn why_lost(source: &SourceView) -> Option<String> {
     match &source.link {
         Link::Connecting | Link::Live => None,
         Link::Silent { since } => {
-            Some(format!("{label}: no answer since {}; still waiting for it", text::clock(*since)))
+            Some(format!("no answer since {}; still waiting for it", text::clock(*since)))
         }
         Link::Down { since, trouble: Trouble::NoLink(why) } => {
-            // Which one it is stands above; what is wrong must not be pushed off the screen.
-            let why = safe(why);
-            let names = [Some(&source.label), source.place.as_ref()].into_iter().flatten();
-            let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(&why);
-            let why = rest.trim_start_matches([':', ' ']).trim_start_matches("cannot be reached: ");
+            let why = without_name(source, why);
+            let why = without_host(source, why.trim_start_matches("cannot be reached: "));
             Some(format!("no link since {}, trying again: {why}", text::clock(*since)))
         }
-        // The sentence usually begins with the file's name.
-        Link::Down { trouble: Trouble::Unreadable(why), .. } => {
-            let why = safe(why);
-            Some(if why.starts_with(&label) { why } else { format!("{}: {why}", visible(&source.label)) })
-        }
+        Link::Down { trouble: Trouble::Unreadable(why), .. } => Some(without_name(source, why)),
+    }
+}
+
+/// A sentence of a source, which usually begins with its name.
+fn without_name(source: &SourceView, why: &str) -> String {
+    let why = safe(why);
+    let names = [Some(&source.label), source.place.as_ref()].into_iter().flatten();
+    let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(&why);
+    rest.trim_start_matches([':', ' ']).to_owned()
+}
+
+/// The same without its host, if it is the only one.
+fn without_host<'a>(source: &SourceView, why: &'a str) -> &'a str {
+    let is_host = |word: &str| {
+        let port = word.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+        word.starts_with("socket ") || !word.contains(' ') && matches!(port, Some(Ok(_)))
+    };
+    let has_many =
+        [Some(&source.label), source.place.as_ref()].into_iter().flatten().any(|name| name.contains(','));
+    match why.split_once(": ") {
+        Some((host, rest)) if is_host(host) && !has_many => rest,
+        _ => why,
     }
 }
 

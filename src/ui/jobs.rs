@@ -6,9 +6,9 @@ use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
 use super::table::{Cell, Column, Listing, draw as draw_table, right, share};
-use super::text;
 use super::theme::Theme;
 use super::view::View;
+use super::{header, text};
 use crate::app::item::Item;
 use crate::app::lists::{KindLine, kind_item};
 use crate::app::message::Spot;
@@ -35,7 +35,9 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
         let failed = model.kinds.values().find_map(|kinds| kinds.as_ref().err());
         let said = match failed {
             Some(why) => safe(why),
-            None if model.kinds.is_empty() => "loading ...".into(),
+            None if model.kinds.is_empty() => {
+                header::waiting(model.shown_sources().map(|(_, source)| source))
+            }
             None => "nothing runs and nothing waits".into(),
         };
         Line::styled(format!("  {}", text::clip(&said, usize::from(area.width))), theme.dim)

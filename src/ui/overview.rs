@@ -12,7 +12,6 @@ use crate::app::item::Item;
 use crate::app::message::Spot;
 use crate::app::model::{ListId, Model};
 use crate::app::row::Row;
-use crate::app::source::{Link, Trouble};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
 
@@ -180,11 +179,7 @@ fn nothing(set: Set) -> &'static str {
 }
 
 fn draw_waiting(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let down = model.shown_sources().find_map(|(_, source)| match &source.link {
-        // The one file is named above.
-        Link::Down { trouble: Trouble::Unreadable(why), .. } => Some(safe(why)),
-        _ => header::lost(source),
-    });
+    let down = header::lost(model);
     let (said, style) = match down {
         Some(why) => (why, theme.set(Set::Stale)),
         None => ("looking ...".into(), theme.dim),

@@ -6,9 +6,9 @@ use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
 use super::table::{Cell, Column, Listing, draw as draw_table, fixed, right, share};
-use super::text;
 use super::theme::Theme;
 use super::view::View;
+use super::{header, text};
 use crate::app::item::Item;
 use crate::app::lists::holder_item;
 use crate::app::message::Spot;
@@ -37,7 +37,9 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
         let failed = model.holders.values().find_map(|holders| holders.as_ref().err());
         let said = match failed {
             Some(why) => safe(why),
-            None if model.holders.is_empty() => "loading ...".into(),
+            None if model.holders.is_empty() => {
+                header::waiting(model.shown_sources().map(|(_, source)| source))
+            }
             None if !model.query.is_empty() => "no session passes the filter".into(),
             None => "these systems keep no list of sessions, and their claims name no process".into(),
         };

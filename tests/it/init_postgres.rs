@@ -209,6 +209,17 @@ fn it_tells_what_is_left_to_do_by_hand() {
 }
 
 #[test]
+fn the_call_that_it_tells_for_a_timer_works_wherever_the_tables_are() {
+    let database = PgDatabase::new("CREATE SCHEMA \"Ann's Work\"");
+    database.run(&format!("ALTER DATABASE {} SET search_path = \"Ann's Work\"", database.name()));
+    let text = stdout(&init(&database, &["--system", "executor-jobs"]));
+    let call = "'SELECT \"Ann''s Work\".reclaim_stale_jobs()'";
+    assert!(text.contains(call), "{call} in {text}");
+    // As the timer has it: a text that is run by somebody with another path.
+    database.run(&format!("SET search_path = public; DO $$ BEGIN EXECUTE {call}; END $$"));
+}
+
+#[test]
 fn a_password_in_the_words_is_refused_and_not_repeated() {
     let mut command = command(&["init", "--system", "all", "postgres://ann:s3cret@db.example/app"]);
     let output = command.output().expect("claimtop runs");

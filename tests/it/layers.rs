@@ -17,7 +17,7 @@ const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "events", "recovery", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
-    ("serve", &["metrics", "recovery", "serve", "store"]),
+    ("serve", &["domain", "metrics", "recovery", "serve", "store"]),
     ("reference", &["domain", "store"]),
     ("worker", &["domain", "liveness", "reference", "store", "worker"]),
     ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),

@@ -5,6 +5,7 @@
 
 mod acts;
 mod agreement;
+mod altered;
 mod checks;
 mod connecting;
 mod dashboard;

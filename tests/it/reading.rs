@@ -1,6 +1,7 @@
 //! Reading a PostgreSQL server: its types, names and roles, its failures, and its standbys.
 
 mod failures;
+mod indexes;
 mod shapes;
 mod standby;
 mod stored;

@@ -6,6 +6,7 @@ use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
 use super::super::source::{Link, Poll, SourceView, Trouble};
+use super::LOST;
 use crate::domain::claim::Process;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
 use crate::domain::time::{Moment, Span};
@@ -60,6 +61,10 @@ impl Model {
             effects.extend(self.load_pane());
         }
         effects.extend(self.refresh_detail());
+        // What a lost link has left unanswered is asked again.
+        if matches!(self.overlay.last(), Some(Overlay::Dead(dead)) if dead.rows.is_none()) {
+            effects.extend(self.dead_again());
+        }
         effects
     }
 
@@ -180,7 +185,7 @@ impl Model {
         &mut self,
         source: usize,
         request: &PageRequest,
-        page: Result<Page, String>,
+        page: Result<Page, Trouble>,
     ) -> Vec<Effect> {
         // The operator has moved on.
         if self.browsed.pending.as_ref() != Some(request) {
@@ -189,8 +194,9 @@ impl Model {
         self.browsed.pending = None;
         let page = match page {
             Ok(page) => page,
-            Err(why) => {
-                self.browsed.problem = Some(safe(&why));
+            Err(trouble) => {
+                let is_lost = self.is_lost(source, &trouble);
+                self.browsed.problem = Some(if is_lost { LOST.into() } else { safe(trouble.why()) });
                 return Vec::new();
             }
         };
@@ -267,13 +273,16 @@ impl Model {
     pub(super) fn examined(
         &mut self,
         id: &RowId,
-        found: Result<Option<Box<Examined>>, String>,
+        found: Result<Option<Box<Examined>>, Trouble>,
     ) -> Vec<Effect> {
         let now = self.now_of(id.source);
-        if let Some(Overlay::Detail(detail)) = self.overlay.last_mut().filter(|_| true)
+        let is_lost = found.as_ref().is_err_and(|trouble| self.is_lost(id.source, trouble));
+        if let Some(Overlay::Detail(detail)) = self.overlay.last_mut()
             && detail.row.id == *id
         {
             detail.examined = match found {
+                // Its columns stay, as old as the rest of the screen; without any, it still waits for them.
+                Err(_) if is_lost => return Vec::new(),
                 Ok(Some(examined)) => {
                     let process = detail.row.judged.claim.worker.clone();
                     detail.row.judged = examined.judged.clone();
@@ -283,7 +292,7 @@ impl Model {
                     Examination::Found(examined)
                 }
                 Ok(None) => Examination::Gone,
-                Err(why) => Examination::Failed(safe(&why)),
+                Err(trouble) => Examination::Failed(safe(trouble.why())),
             };
         }
         Vec::new()

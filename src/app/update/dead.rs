@@ -9,6 +9,7 @@ use super::super::model::{Browsed, Landing, Model, Pane, Tone};
 use super::super::overlay::{Dead, Overlay};
 use super::super::query::Query;
 use super::super::row::Row;
+use super::super::source::Trouble;
 use crate::domain::close_up::Cursor;
 use crate::domain::recovery::{Action, Word};
 
@@ -39,13 +40,17 @@ impl Model {
         self.load_page(Cursor::First, Landing::Top)
     }
 
-    pub(super) fn found_dead(&mut self, grave: &Grave, found: Result<Vec<Row>, String>) -> Vec<Effect> {
+    pub(super) fn found_dead(&mut self, grave: &Grave, found: Result<Vec<Row>, Trouble>) -> Vec<Effect> {
+        let is_lost = found.as_ref().is_err_and(|trouble| self.is_lost(grave.source, trouble));
         if let Some(Overlay::Dead(dead)) = self.overlay.last_mut()
             && dead.grave == *grave
         {
             let items = dead.items();
             dead.selection.hold(&items);
-            dead.rows = Some(found);
+            // Those that are shown stay; without any, it still waits for them.
+            if !is_lost {
+                dead.rows = Some(found.map_err(|trouble| trouble.why().to_owned()));
+            }
         }
         Vec::new()
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::Done;
 use crate::cli::recovery::Refusal;
+use crate::domain::visible::safe;
 use crate::reference::postgres::{PostgresError, install};
 use crate::reference::{Laid, System};
 use crate::store::StoreError;
@@ -11,12 +13,16 @@ use crate::store::postgres::{Limits, Link, PgError, Purpose, Target};
 /// Long enough for the indexes of tables that somebody has filled already.
 const STATEMENT: Duration = Duration::from_secs(60);
 
-pub fn lay(target: &Target, systems: &[System], patience: Duration) -> Result<Vec<Laid>, Refusal> {
+pub(super) fn lay(target: &Target, systems: &[System], patience: Duration) -> Result<Done, Refusal> {
     // Others who do the same are waited for, each of them for a moment.
     let lock = patience.max(Duration::from_secs(10));
     let limits = Limits { statement: STATEMENT, lock, answer: STATEMENT + Duration::from_secs(5) };
     let mut link = Link::open(target, Purpose::Acts, limits)?;
-    install(&mut link, systems).map_err(|error| explain(target, error))
+    let laid = install(&mut link, systems).map_err(|error| explain(target, error))?;
+    let call = "SELECT quote_literal(format('SELECT %I.reclaim_stale_jobs()', current_schema()))";
+    let call = link.query(call, &[]).map_err(|error| explain(target, error.into()))?;
+    let call = call.first().and_then(|row| row.get(0)).unwrap_or_default();
+    Ok(Done { what_else: what_else(&laid, call), laid })
 }
 
 fn explain(target: &Target, error: PostgresError) -> Refusal {
@@ -45,16 +51,17 @@ fn explain(target: &Target, error: PostgresError) -> Refusal {
 
 /// What a server needs besides tables. It is told, never done: it gives rights away, and needs
 /// extensions that not everybody has.
-pub fn what_else(laid: &[Laid]) -> String {
+fn what_else(laid: &[Laid], call: &str) -> String {
     let mut text = "\nNot done, but worth doing:\n  \
         least privilege   psql URL -f assets/schema/postgres/roles.sql, then\n                    \
         GRANT claimtop_watcher TO somebody who looks, claimtop_operator TO somebody who acts\n"
         .to_owned();
     if laid.iter().any(|it| it.system == System::ExecutorJobs) {
-        text.push_str(
+        text.push_str(&format!(
             "  reclaiming        with pg_cron: SELECT cron.schedule('reclaim-stale-jobs', '30 seconds',\n                    \
-             'SELECT public.reclaim_stale_jobs()'); or without: claimtop sweep URL --every 30s\n",
-        );
+             {}); or without: claimtop sweep URL --every 30s\n",
+            safe(call)
+        ));
     }
     text
 }

@@ -75,7 +75,7 @@ impl Voice {
         let events = std::mem::take(&mut self.pending);
         // What is only rehearsed is wanted in full.
         self.stream.write(&if summary.dry_run { events } else { batched(events) });
-        for sentence in summary.sentences().chain(summary.error.as_deref()) {
+        for sentence in summary.sentences().chain(said(&summary.notices)).chain(summary.error.as_deref()) {
             // A sentence about a file begins with its name already.
             let named = sentence.starts_with(&format!("{}: ", summary.source));
             complain(&if named { sentence.to_owned() } else { format!("{}: {sentence}", summary.source) });
@@ -96,4 +96,8 @@ impl Voice {
     pub(super) fn remark(&mut self, sentence: &str) {
         complain(sentence);
     }
+}
+
+fn said(sentences: &[String]) -> impl Iterator<Item = &str> {
+    sentences.iter().map(String::as_str)
 }

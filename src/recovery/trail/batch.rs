@@ -49,7 +49,8 @@ pub struct Line<'a, Images> {
     pub after: Option<Images>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Images>,
-    pub evidence: Evidence<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence<'a>>,
     pub holder: Option<&'a str>,
     pub n: usize,
     #[serde(skip_serializing_if = "Option::is_none")]

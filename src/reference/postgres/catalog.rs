@@ -53,7 +53,7 @@ const OBJECTS: &str = "
   FROM pg_class c
   LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i'
     AND (c.relkind = 'S' OR d.refclassid = 'pg_constraint'::regclass)
-  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind <> 't'
+  WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind <> 't'
   UNION ALL
   SELECT 'function', CASE p.prokind WHEN 'p' THEN 'procedure' WHEN 'a' THEN 'aggregate' ELSE 'function' END,
          p.proname::text,
@@ -61,12 +61,12 @@ const OBJECTS: &str = "
            'result', coalesce(pg_get_function_result(p.oid), ''), 'language', l.lanname, 'body', p.prosrc,
            'rights', p.prosecdef, 'volatility', p.provolatile)::text, 'false'
   FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
-  WHERE p.pronamespace = current_schema()::regnamespace
+  WHERE p.pronamespace = quote_ident(current_schema())::regnamespace
   UNION ALL
   SELECT 'trigger on ' || c.relname, 'trigger', t.tgname::text,
          jsonb_build_object('text', pg_get_triggerdef(t.oid, true))::text, 'false'
   FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-  WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal
+  WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND NOT t.tgisinternal
   ORDER BY 1, 3, 4";
 
 const COLUMNS: &str = "
@@ -76,7 +76,7 @@ const COLUMNS: &str = "
          (NOT a.attnotnull OR a.atthasdef OR a.attidentity <> '')::text
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
   LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+  WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind IN ('r', 'p')
     AND a.attnum > 0 AND NOT a.attisdropped
   ORDER BY 1, 2";
 

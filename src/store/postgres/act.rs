@@ -2,6 +2,7 @@
 
 use super::image;
 use super::schema::{literal, quoted};
+use super::ties::Lot;
 use super::watch::Watch;
 use super::words::{Words, text_utc};
 use crate::domain::claim::Claim;
@@ -19,6 +20,8 @@ pub struct Statements {
     pub blocked_by: Option<String>,
     pub before: Vec<String>,
     pub act: String,
+    /// What becomes of the row.
+    pub lot: Lot,
     pub also: Vec<String>,
     pub words: Words,
 }
@@ -51,9 +54,15 @@ pub fn statements(
         }),
         before: act.before.clone(),
         act: guarded(act, &watch.table, "c", "", &conditions, order.action.as_str())?,
+        lot: lot(act),
         also: act.also.clone(),
         words,
     })
+}
+
+/// What an act makes of a row.
+pub fn lot(act: &Act) -> Lot {
+    if act.delete { Lot::Deleted } else { Lot::Changed(act.set.keys().cloned().collect()) }
 }
 
 /// The statement that does the act to the rows for which the conditions hold, and says what is left of

@@ -5,6 +5,7 @@
 //! database's clock, changed by a statement that carries every one of its columns and its version as a
 //! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::act::{Statements, statements};
@@ -15,6 +16,7 @@ use super::link::{Backoff, Begin, Limits, Link, Purpose};
 use super::look;
 use super::reader::{Options, Reader};
 use super::stride::Stride;
+use super::ties::Lot;
 use super::touched;
 use super::watch::{Watch, query};
 use super::words::Words;
@@ -369,12 +371,16 @@ impl Actor {
             return Ok(Err(Outcome::Refused(why.into())));
         }
         let mut changes = self.beside(words, &statements.before, false)?;
+        let wake = self.wake_of(table, statements.lot.clone(), &[row])?;
         let rows = self.run(|link| query(link, words, &statements.act))?;
         let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))) };
-        let is_gone = statements.act.starts_with("DELETE");
-        let after = (!is_gone).then(|| image::read(table, left, 0));
+        let after = (statements.lot != Lot::Deleted).then(|| image::read(table, left, 0));
+        let mut left = BTreeMap::from([(0, after)]);
+        let followed = self.after_wake(wake, &mut left)?;
+        let after = left.into_values().next().flatten();
         changes.push(image::change(table, Some(row.clone()), after));
         changes.extend(self.beside(words, &statements.also, true)?);
+        changes.extend(followed.into_values().flatten());
         Ok(Ok(changes))
     }
 

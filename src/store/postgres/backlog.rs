@@ -122,12 +122,12 @@ fn count(rows: &[Row], at: usize) -> u64 {
 }
 
 /// What the planner expects of a statement.
-struct Estimate {
+pub(super) struct Estimate {
     cost: f64,
-    rows: f64,
+    pub(super) rows: f64,
 }
 
-fn estimate(link: &mut Link, words: &Words, sql: &str) -> Result<Estimate, PgError> {
+pub(super) fn estimate(link: &mut Link, words: &Words, sql: &str) -> Result<Estimate, PgError> {
     let rows = query(link, words, &format!("EXPLAIN {sql}"))?;
     let first = rows.first().and_then(|row| row.get(0)).unwrap_or_default();
     // "... (cost=0.42..8.44 rows=1 width=0)"; what cannot be read is dear.

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::apart::Changed;
-use super::act::{guarded, written};
+use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
 use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::many::{each, held, lock_sessions, name};
+use super::many::{each, held, lock_sessions, name, troubled};
 use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -37,9 +37,9 @@ impl Actor {
     ) -> Result<Batch, StoreError> {
         let turn = self.begin()?;
         let began = Instant::now();
-        let tried = self.leading(&turn, all).and_then(|(all, left)| {
-            let tried = self.try_all(&turn, all, &left, order, collect)?;
-            Ok((tried, left.iter().filter(|left| **left).count()))
+        let tried = self.leading(&turn, all).and_then(|leading| {
+            let tried = self.try_all(&turn, &leading, order, collect)?;
+            Ok((tried, leading.left.iter().filter(|left| **left).count()))
         });
         let (tried, asked) = match tried {
             Ok((tried, asked)) => (self.commit_all(&turn, order, tried, flush), asked),
@@ -57,46 +57,48 @@ impl Actor {
         Ok(Batch { tried, held: None, log: None, contended: self.stride.contended })
     }
 
-    /// As many of the claims as the next transaction takes, and of each whether it is left to be taken, as
-    /// far as that was asked.
-    fn leading<'a, 'b>(
-        &mut self,
-        turn: &Turn,
-        all: &'a [&'b Seen],
-    ) -> Result<(&'a [&'b Seen], Vec<bool>), StoreError> {
-        let all = &all[..all.len().min(self.stride.ahead())];
-        if !self.stride.contended {
-            return Ok((all, vec![true; all.len()]));
+    /// As many of the claims as the next transaction takes. Where somebody else works through the same
+    /// claims, it is asked which are left, and the others are passed over.
+    fn leading<'a, 'b>(&mut self, turn: &Turn, all: &'a [&'b Seen]) -> Result<Leading<'a, 'b>, StoreError> {
+        let next = &all[..all.len().min(self.stride.claims)];
+        let unasked = Leading { all: next, left: vec![true; next.len()], passed_over: NO_LONGER_CLAIMED };
+        let Actor { reader, link: Some(link), stride } = self else { return Ok(unasked) };
+        let Some(watch) = next.first().and_then(|first| look::at(&reader.watched, first.place)) else {
+            return Ok(unasked);
+        };
+        if !stride.contended {
+            return Ok(unasked);
         }
-        let Actor { reader, link: Some(link), stride } = self else {
-            return Ok((all, vec![true; all.len()]));
+        // Those that are still in trouble cost nothing but themselves, whatever the number of the others.
+        let in_trouble = all.iter().all(|seen| seen.is_stale_or_orphaned());
+        let (all, found, passed_over) = if in_trouble {
+            (all, troubled(link, watch, turn), NO_LONGER_IN_TROUBLE)
+        } else {
+            (next, held(link, watch, turn, next), NO_LONGER_CLAIMED)
         };
-        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
-            return Ok((all, vec![true; all.len()]));
-        };
-        let held = held(link, watch, turn, all)
-            .map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))?;
+        let found =
+            found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))?;
         let mut left = Vec::new();
         let mut count = 0;
         for seen in all {
             if count == stride.claims {
                 break;
             }
-            let is_left = held.contains(&name(seen));
+            let is_left = found.contains(&name(seen));
             count += usize::from(is_left);
             left.push(is_left);
         }
-        Ok((&all[..left.len()], left))
+        Ok(Leading { all: &all[..left.len()], left, passed_over })
     }
 
     fn try_all(
         &mut self,
         turn: &Turn,
-        all: &[&Seen],
-        left: &[bool],
+        leading: &Leading<'_, '_>,
         order: &Order<'_>,
         collect: &mut Collect<'_>,
     ) -> Result<Vec<Tried>, StoreError> {
+        let all = leading.all;
         let Some(first) = all.first() else { return Ok(Vec::new()) };
         let Some(watch) = self.watch(first) else {
             return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
@@ -108,10 +110,10 @@ impl Actor {
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
-            return self.one_by_one(turn, all, left, order, collect);
+            return self.one_by_one(turn, leading, order, collect);
         }
         let (mut results, mut eligible) = (Vec::new(), Vec::new());
-        for (at, look) in self.look_at_all(turn, all, left, order)?.into_iter().enumerate() {
+        for (at, look) in self.look_at_all(turn, leading, order)?.into_iter().enumerate() {
             results.push(match look {
                 Look::Eligible(fresh) => {
                     eligible.push((at, *fresh));
@@ -133,8 +135,8 @@ impl Actor {
                 continue;
             }
             let Some((at, mut fresh)) = eligible.next() else { continue };
-            let (key, after) = match changed.remove(&at) {
-                Some(Changed::To(key, after)) => (key, after),
+            let (key, after, followed) = match changed.remove(&at) {
+                Some(Changed::To { key, after, followed }) => (key, after, followed),
                 Some(Changed::Not(over)) => {
                     tried.push(over);
                     continue;
@@ -145,7 +147,8 @@ impl Actor {
                 }
             };
             let before = Some(std::mem::replace(&mut fresh.row, Image(Vec::new())));
-            let changes = vec![Change { table: table.clone(), at: key, before, after }];
+            let mut changes = vec![Change { table: table.clone(), at: key, before, after }];
+            changes.extend(followed);
             let pending = Pending {
                 profile: &profile,
                 board: &board,
@@ -176,10 +179,10 @@ impl Actor {
     fn look_at_all(
         &mut self,
         turn: &Turn,
-        all: &[&Seen],
-        left: &[bool],
+        leading: &Leading<'_, '_>,
         order: &Order<'_>,
     ) -> Result<Vec<Look>, StoreError> {
+        let Leading { all, left, passed_over } = leading;
         let Actor { reader, link: Some(link), .. } = self else {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
@@ -199,7 +202,10 @@ impl Actor {
         } else {
             held(link, watch, turn, &others).map_err(said)?
         };
-        let look = |seen: &&Seen| {
+        let look = |(seen, is_left): (&&Seen, &bool)| {
+            if !is_left {
+                return Look::Over(moved(passed_over));
+            }
             let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
                 return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
@@ -217,7 +223,7 @@ impl Actor {
                 Err(refusal) => Look::Over(refused(&refusal)),
             }
         };
-        Ok(all.iter().map(look).collect())
+        Ok(all.iter().zip(left).map(look).collect())
     }
 
     /// One statement for all of them; what is left of each, by its number.
@@ -248,18 +254,33 @@ impl Actor {
             Err(_) => return Ok(left),
         };
         let table = watch.table.clone();
+        let mut wake = None;
         let put = words.put_into(&sql);
-        let rows = self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?;
+        let lot = lot(act);
+        let rows = if self.reader.ties.reach_beyond(&table.name, &lot) {
+            self.run(|link| link.batch(apart::BEFORE_ROWS))?;
+            let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
+            wake = self.wake_of(&table, lot, &before)?;
+            self.run(|link| link.query(&put.sql, &put.values()))?
+        } else {
+            self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?
+        };
         let width = table.written().count();
+        let mut afters = BTreeMap::new();
         for row in &rows {
             let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
-            let Some((at, fresh)) = eligible.get(number) else { continue };
             let after = (!act.delete).then(|| image::read(&table, row, 0));
-            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
             // Two rows for one claim: neither may be.
-            if left.insert(*at, Changed::To(key, after)).is_some() {
+            if afters.insert(number, after).is_some() {
                 return Err(PgError::server("21000", "an id is not the name of one row alone"));
             }
+        }
+        let mut followed = self.after_wake(wake, &mut afters)?;
+        for (number, after) in afters {
+            let Some((at, fresh)) = eligible.get(number) else { continue };
+            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
+            let followed = followed.remove(&number).unwrap_or_default();
+            left.insert(*at, Changed::To { key, after, followed });
         }
         Ok(left)
     }
@@ -268,15 +289,14 @@ impl Actor {
     fn one_by_one(
         &mut self,
         turn: &Turn,
-        all: &[&Seen],
-        left: &[bool],
+        leading: &Leading<'_, '_>,
         order: &Order<'_>,
         collect: &mut Collect<'_>,
     ) -> Result<Vec<Tried>, StoreError> {
         let mut tried = Vec::new();
-        for (at, (seen, is_left)) in all.iter().zip(left).enumerate() {
+        for (at, (seen, is_left)) in leading.all.iter().zip(&leading.left).enumerate() {
             if !is_left {
-                tried.push(moved(NO_LONGER_CLAIMED));
+                tried.push(moved(leading.passed_over));
                 continue;
             }
             let id = numbered(order.action_id, at + 1);
@@ -326,6 +346,18 @@ impl Actor {
     }
 }
 
+/// The claims of one transaction.
+struct Leading<'a, 'b> {
+    all: &'a [&'b Seen],
+    /// Of each whether it is left to be taken, as far as that was asked.
+    left: Vec<bool>,
+    /// The sentence for those that are not.
+    passed_over: &'static str,
+}
+
+/// The sentence for a claim that somebody else was quicker with, or that came to life.
+const NO_LONGER_IN_TROUBLE: &str = "it is in trouble no longer: finished, released or renewed";
+
 /// What a second look came to.
 enum Look {
     Eligible(Box<Seen>),
@@ -342,5 +374,5 @@ fn refused(why: &str) -> Tried {
 
 /// Whether it was somebody else's doing that there is nothing left to do.
 fn is_gone(why: &str) -> bool {
-    matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED)
+    matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED | NO_LONGER_IN_TROUBLE)
 }

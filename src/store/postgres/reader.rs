@@ -3,6 +3,7 @@
 //! A poll is one transaction that may only read, with one picture of the data and one clock, the
 //! database's own. No transaction outlives it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use super::error::PgError;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema;
 use super::target::Target;
+use super::ties::Ties;
 use super::watch::Watch;
+use crate::domain::roll::BoardName;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
@@ -58,7 +61,11 @@ pub struct Reader {
     link: Option<Link>,
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
+    pub(super) ties: Ties,
     fitted: Instant,
+    /// The boards that were ever fitted, and how long to wait before that is tried again.
+    known: BTreeSet<BoardName>,
+    fits_for: Duration,
     fingerprint: String,
     sky: Sky,
 }
@@ -76,6 +83,8 @@ struct Sky {
 
 /// Profiles are laid onto the tables again after this long: new ones may have come.
 const FITS_FOR: Duration = Duration::from_secs(60);
+/// The same while a board is missing that was there before: it may come back any moment.
+const MISSING: Duration = Duration::from_secs(2);
 /// How much longer than the server we wait before we give it up.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -107,7 +116,10 @@ impl Reader {
             link: None,
             watched: Vec::new(),
             schema: Schema::default(),
+            ties: Ties::default(),
             fitted: Instant::now(),
+            known: BTreeSet::new(),
+            fits_for: FITS_FOR,
             fingerprint: String::new(),
             sky: Sky::default(),
         };
@@ -167,7 +179,7 @@ impl Reader {
 
     /// Connects, if there is no connection, and lays the profiles onto the tables.
     fn connect(&mut self) -> Result<&mut Link, StoreError> {
-        if self.link.as_ref().is_some_and(Link::is_open) && self.fitted.elapsed() < FITS_FOR {
+        if self.link.as_ref().is_some_and(Link::is_open) && self.fitted.elapsed() < self.fits_for {
             return self.link.as_mut().ok_or_else(|| gone(&self.options));
         }
         let mut link = match self.link.take().filter(Link::is_open) {
@@ -181,7 +193,7 @@ impl Reader {
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
-        let schema = schema::read(link).map_err(said)?;
+        let (schema, ties) = schema::read(link).map_err(said)?;
         let dialect = Postgres::new(link, &self.options.zone);
         let ground = Ground {
             dialect: &dialect,
@@ -211,8 +223,15 @@ impl Reader {
         let veiled = veiled(link, &all).map_err(said)?;
         let fingerprint = fingerprint(link).map_err(said)?;
         link.rollback().map_err(said)?;
+        let boards = |one: &Watched| -> Vec<BoardName> {
+            one.boards.iter().map(|watch| (one.name.clone(), watch.board.name.clone())).collect()
+        };
+        let here: BTreeSet<BoardName> = all.iter().flat_map(boards).collect();
+        self.fits_for = if self.known.is_subset(&here) { FITS_FOR } else { MISSING };
+        self.known.extend(here);
         self.watched = all;
         self.schema = schema;
+        self.ties = ties;
         self.sky.veiled = veiled;
         self.fingerprint = fingerprint;
         self.fitted = Instant::now();
@@ -340,9 +359,10 @@ fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> 
     Ok(sentences)
 }
 
-/// A table or column that was there when the profiles were fitted and is not any more, or is another.
+/// A table or column that was there when the profiles were fitted and is not any more, is another, or
+/// may not be read any more.
 fn is_of_old_tables(error: &PgError) -> bool {
-    matches!(error.code(), Some("42P01" | "42703" | "42883" | "42804" | "0A000"))
+    matches!(error.code(), Some("42P01" | "42703" | "42883" | "42804" | "42501" | "0A000"))
 }
 
 fn gone(options: &Options) -> StoreError {
@@ -354,7 +374,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     let mut link = Link::open(&options.target, Purpose::Polls, options.limits())?;
     let said = |error: PgError| options.sentence(&error, "reading the tables");
     link.begin(Begin::Reading).map_err(said)?;
-    let schema = schema::read(&mut link).map_err(said)?;
+    let (schema, _) = schema::read(&mut link).map_err(said)?;
     let dialect = Postgres::new(&mut link, &options.zone);
     let ground = Ground {
         dialect: &dialect,

@@ -1,9 +1,10 @@
 //! Reading the tables of a database.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::PgError;
 use super::link::Link;
+use super::ties::Ties;
 use crate::store::schema::{Column, Schema, Table};
 pub use crate::store::schema::{literal, quoted};
 
@@ -16,6 +17,13 @@ const TABLES: &str = "
       AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
       AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
     ORDER BY c.oid";
+
+/// Tables that are there, and of which we may read nothing.
+const UNREADABLE: &str = "
+    SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+      AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
+      AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'))";
 
 /// Their columns, less those that we may not read.
 const COLUMNS: &str = "
@@ -39,17 +47,12 @@ const KEYS: &str = "
            WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey::int2[]) AND NOT a.attnotnull))
     ORDER BY i.indrelid, i.indisprimary DESC, i.indnatts";
 
-/// Tables whose rows have triggers of somebody's, or other rows that follow them.
-const ENTANGLED: &str = "
-    SELECT tgrelid::text FROM pg_trigger WHERE NOT tgisinternal
-    UNION SELECT confrelid::text FROM pg_constraint WHERE contype = 'f' AND confdeltype <> 'a'";
-
-pub fn read(link: &mut Link) -> Result<Schema, PgError> {
+/// The tables, and how they hang together.
+pub fn read(link: &mut Link) -> Result<(Schema, Ties), PgError> {
     let columns = link.query(COLUMNS, &[])?;
     let keys = link.query(KEYS, &[])?;
-    let entangled: BTreeSet<String> = texts(link.query(ENTANGLED, &[])?.iter().map(|row| row.get(0)));
     let mut tables = Vec::new();
-    let mut entangled_names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     for row in link.query(TABLES, &[])? {
         let text = |at: usize| row.get(at).unwrap_or_default();
         let (oid, schema, name) = (text(0), text(1), text(2));
@@ -67,12 +70,12 @@ pub fn read(link: &mut Link) -> Result<Schema, PgError> {
             key: key.map(|key| key.split('\n').map(str::to_owned).collect()).unwrap_or_default(),
             columns: columns.collect(),
         };
-        if entangled.contains(oid) {
-            entangled_names.insert(table.name.clone());
-        }
+        names.insert(oid.to_owned(), table.name.clone());
         tables.push(table);
     }
-    Ok(Schema::new(tables, entangled_names))
+    let unreadable = texts(link.query(UNREADABLE, &[])?.iter().map(|row| row.get(0)));
+    let ties = Ties::read(link, &names)?;
+    Ok((Schema::new(tables, BTreeSet::new()).beside(unreadable), ties))
 }
 
 fn texts<'a>(all: impl Iterator<Item = Option<&'a str>>) -> BTreeSet<String> {

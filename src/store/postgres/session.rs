@@ -1,6 +1,6 @@
 //! A session as a whole: everything it holds, and the end of the session itself.
 
-use super::act::{Statements, add_instant, guarded};
+use super::act::{Statements, add_instant, guarded, lot};
 use super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
 use super::cell::{number, sent};
 use super::error::PgError;
@@ -178,6 +178,7 @@ impl Actor {
             }),
             before: end.before.clone(),
             act: guarded(end, table, "s", "", &conditions, "the end of a session")?,
+            lot: lot(end),
             also: end.also.clone(),
             words,
         })

@@ -13,8 +13,6 @@ const FEWEST: usize = 100;
 const MOST: usize = 1_000;
 /// How long a transaction should take: a heartbeat that finds its row locked waits no longer.
 const LONG: Duration = Duration::from_millis(25);
-/// How many strides ahead the claims that are left are looked for.
-const AHEAD: usize = 10;
 
 impl Default for Stride {
     fn default() -> Stride {
@@ -23,11 +21,6 @@ impl Default for Stride {
 }
 
 impl Stride {
-    /// How far to look for claims that are left.
-    pub fn ahead(self) -> usize {
-        if self.contended { self.claims * AHEAD } else { self.claims }
-    }
-
     /// The next one, after a transaction that took so long and found so many of its claims gone.
     pub fn after(self, took: Duration, tried: usize, gone: usize) -> Stride {
         let claims = match tried - gone {
@@ -57,10 +50,9 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_most_of_them_gone_looks_further_ahead() {
+    fn who_finds_most_of_them_gone_asks_which_are_left() {
         let stride = Stride::default().after(Duration::from_millis(1), 500, 400);
         assert!(stride.contended);
-        assert_eq!(stride.ahead(), 5_000);
-        assert_eq!(stride.after(Duration::from_millis(20), 500, 3).ahead(), 500);
+        assert!(!stride.after(Duration::from_millis(20), 500, 3).contended);
     }
 }

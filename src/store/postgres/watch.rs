@@ -9,6 +9,7 @@ use super::arms::{self, Arm};
 use super::backlog;
 use super::cell::{is_true, number};
 use super::error::PgError;
+use super::indexes;
 use super::link::{Link, Row};
 use super::rows::RowReader;
 use super::surroundings::Surroundings;
@@ -41,6 +42,8 @@ pub struct Watch {
     /// What each arm found, where that is taken from an earlier poll.
     burdens: BTreeMap<usize, Burden>,
     holder_is_indexed: bool,
+    /// Statements that would add the indexes it lacks.
+    missing_indexes: Vec<String>,
     prober: Option<Prober>,
     found: Found,
     backlog: backlog::Plan,
@@ -73,6 +76,7 @@ impl Watch {
             arms,
             burdens: BTreeMap::new(),
             holder_is_indexed: false,
+            missing_indexes: Vec::new(),
             prober,
             found: Found::default(),
             backlog: backlog::Plan::default(),
@@ -84,6 +88,7 @@ impl Watch {
     /// Learns what the indexes of its tables can answer.
     pub fn plan(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
         self.backlog = backlog::Plan::make(link, self, now, effort)?;
+        self.missing_indexes = indexes::missing(link, self, now, effort)?;
         let column = self.board.holder.as_ref().and_then(|holder| holder.column.clone());
         if let Some(column) = column {
             let sql = "SELECT EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a
@@ -177,7 +182,7 @@ impl Watch {
                 more: *more,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
-                indexes: Vec::new(),
+                indexes: self.missing_indexes.clone(),
                 backlog: self.surroundings.backlog.more.clone(),
             },
         }

@@ -153,9 +153,6 @@ impl Reader {
         self.connection = Connection::open_in_memory()
             .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
         *self = Reader::open(self.options.clone())?;
-        for watched in &mut self.watched {
-            watched.notices.push("the file was replaced; this is the new one".into());
-        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! A server that freezes, falls or is not there yet: the screen says so, the keys answer, the link returns.
 
-use super::pty::{ESC, Pty};
+use super::pty::{ENTER, ESC, Pty};
 use super::servers::{jobs, open};
 use crate::support::server::Server;
 
@@ -56,6 +56,53 @@ fn a_frozen_server_is_called_stale_while_every_key_answers_and_is_live_again_whe
     wait_until_live(&pty);
     pty.press("2", "000000000001");
     pty.press("6", "back again");
+    pty.quit();
+}
+
+#[test]
+fn a_closer_look_at_a_frozen_server_opens_at_once_and_says_that_no_answer_comes() {
+    let Watched { mut pty, server, .. } = watched();
+    server.freeze();
+    pty.press(ENTER, "Every column");
+    pty.wait_for("the missing answer", |screen| {
+        let shown = screen.contents();
+        shown.contains("  no answer since") || shown.contains("  no answer; the last one was before")
+    });
+    pty.keys(ESC);
+    pty.press("2", "board 1 of 1");
+    pty.press("1", "Horizon");
+    pty.press(ENTER, "Every column");
+    server.thaw();
+    pty.wait("entity_type");
+    server.freeze();
+    pty.wait("STALE for");
+    // What was read before stays.
+    pty.wait("entity_type");
+    server.thaw();
+    pty.keys(ESC);
+    wait_until_live(&pty);
+    pty.quit();
+}
+
+#[test]
+fn an_act_on_a_frozen_server_holds_up_no_other_key_and_its_failure_is_said() {
+    let Watched { mut pty, server, .. } = watched();
+    server.freeze();
+    pty.keys("r");
+    // The trail is on this machine: whoever waits for the server does not keep it.
+    pty.press("7", "nothing has been done yet");
+    pty.press("?", "Put it right");
+    pty.keys(ESC);
+    // On a slow machine the banner is up before the key is pressed.
+    pty.wait_for("a refusal", |screen| {
+        let shown = screen.contents();
+        shown.contains("refused: ") || shown.contains("what you see is old")
+    });
+    server.thaw();
+    pty.press("1", "Horizon");
+    wait_until_live(&pty);
+    let held = "SELECT count(*) FROM executor_jobs WHERE locked_by = 'worker-old' AND status = 'running'";
+    assert_eq!(server.connect("jobs").value(held).as_deref(), Some("1"));
     pty.quit();
 }
 

@@ -2,6 +2,7 @@
 
 use super::Practice;
 use crate::support::postgres::PgDatabase;
+use crate::support::server::{Server, until};
 use std::path::Path;
 
 const JOBS: &str = include_str!("../../../assets/schema/postgres/executor-jobs.sql");
@@ -31,13 +32,17 @@ impl Clinic {
     }
 
     fn at(&self, url: &str, options: &[&str]) -> super::Findings {
-        let mut command = self.practice.command(&["doctor", "--json"]);
-        let output = command.args(options).arg(Path::new(url)).output().expect("claimtop runs");
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        let object = serde_json::from_str(&text)
-            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)));
-        super::Findings { object, code: output.status.code().expect("an exit code") }
+        examined(&self.practice, url, options)
     }
+}
+
+fn examined(practice: &Practice, url: &str, options: &[&str]) -> super::Findings {
+    let mut command = practice.command(&["doctor", "--json"]);
+    let output = command.args(options).arg(Path::new(url)).output().expect("claimtop runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let object = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)));
+    super::Findings { object, code: output.status.code().expect("an exit code") }
 }
 
 impl Drop for Clinic {
@@ -130,4 +135,55 @@ fn a_server_that_is_not_there_is_exit_code_3() {
     let findings = clinic.at("postgres://ann@127.0.0.1:1/app", &[]);
     findings.expect("reachable", "failed", "cannot be reached", "");
     assert_eq!(findings.code, 3);
+}
+
+#[test]
+fn a_transaction_that_stays_open_and_the_dead_rows_it_keeps_are_found() {
+    let (practice, server) = (Practice::new(), Server::start());
+    server.create_database("jobs", &format!("BEGIN; {JOBS} {HEALTHY} COMMIT;"));
+    let forgotten = server.connect("jobs");
+    forgotten.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM executor_jobs");
+    let pid = forgotten.value("SELECT pg_backend_pid()").expect("a process");
+    let url = server.url("jobs");
+    let findings = examined(&practice, &url, &[]);
+    findings.expect("transactions", "ok", "older than 10 minutes", "");
+    findings.expect("vacuum", "ok", "keeps up", "");
+    // A quarter of an hour later.
+    let later = forgotten.value("SELECT extract(epoch FROM now() + interval '15 minutes')::bigint * 1000");
+    let findings = examined(&practice, &url, &["--now", &later.expect("a time")]);
+    let said = format!("1 older than 10 minutes; the oldest, of process {pid} (");
+    findings.expect("transactions", "warning", &said, "pg_terminate_backend");
+    // As long as it looks, no vacuum takes away what others change.
+    let worker = server.connect("jobs");
+    worker.run("INSERT INTO executor_jobs (type) SELECT 'run_tsa' FROM generate_series(1, 6000)");
+    for _ in 0..3 {
+        worker.run("UPDATE executor_jobs SET attempts = attempts + 1");
+    }
+    drop(worker);
+    until("the server to count dead rows", || {
+        let dead = "SELECT n_dead_tup > 10000 FROM pg_stat_user_tables WHERE relname = 'executor_jobs'";
+        server.connect("jobs").value(dead).as_deref() == Some("t")
+    });
+    examined(&practice, &url, &[]).expect("vacuum", "warning", "dead rows beside", "VACUUM");
+    forgotten.run("COMMIT");
+    server.connect("jobs").run("VACUUM executor_jobs");
+    until("vacuum to be told of", || {
+        let dead = "SELECT n_dead_tup = 0 FROM pg_stat_user_tables WHERE relname = 'executor_jobs'";
+        server.connect("jobs").value(dead).as_deref() == Some("t")
+    });
+    examined(&practice, &url, &[]).expect("vacuum", "ok", "keeps up", "");
+}
+
+#[test]
+fn a_standby_is_said_to_be_one_on_which_every_act_is_refused() {
+    let (practice, primary) = (Practice::new(), Server::start());
+    primary.create_database("jobs", &format!("BEGIN; {JOBS} {HEALTHY} COMMIT;"));
+    let standby = primary.standby();
+    standby.catch_up_with(&primary);
+    let findings = examined(&practice, &standby.url("jobs"), &[]);
+    findings.expect("standby", "warning", "every act is refused here", "primary");
+    let (_, said, _) = findings.check("standby");
+    assert!(!said.contains(",  behind"), "{said}");
+    let of_primary = examined(&practice, &primary.url("jobs"), &[]);
+    assert!(of_primary.checks().iter().all(|check| check["name"] != "standby"), "{:#}", of_primary.object);
 }

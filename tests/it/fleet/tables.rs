@@ -1,6 +1,7 @@
 //! Tables of every kind: an act changes one row of them, and an undo brings it back as it was.
 
 mod refusals;
+mod wake;
 
 use super::*;
 use crate::support::postgres::PgDatabase;

@@ -106,9 +106,12 @@ impl Stage {
 
     pub fn poll_of(&mut self, source: usize, world: &World) -> Vec<Effect> {
         let poll = world.poll(self.now);
-        let look = Look::of(&poll.snapshots, poll.whole.as_deref().unwrap_or_default());
+        let look = Look::of("tasks", &poll.snapshots, poll.whole.as_deref().unwrap_or_default());
         let (now, again) = (self.now, self.again.clone());
-        let events = self.onlooker(source).see(look, now, &mut |_| again.clone());
+        let events = self
+            .onlooker(source)
+            .see(look, now, &mut |_| Ok::<_, ()>(again.clone()))
+            .expect("nothing is lost");
         self.tell(Msg::Polled { source, poll: Ok(poll), events })
     }
 

@@ -120,6 +120,15 @@ impl Server {
         self.pg_ctl(&["--mode=immediate", "--log=log", "--wait", "--timeout=120", "restart"]);
     }
 
+    /// Another cluster takes the place of this one, as after a restore; both are stopped before.
+    pub fn become_the(&self, other: Server) {
+        fs::remove_dir_all(self.folder().join("data")).expect("our own cluster");
+        fs::rename(other.folder().join("data"), self.folder().join("data")).expect("the other cluster");
+        drop(other);
+        self.configure("");
+        self.start_again();
+    }
+
     /// Ends all sessions but the one that does it; how many.
     pub fn terminate_backends(&self) -> usize {
         let ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -8,14 +8,14 @@ fn line<'a>(n: usize, before: Option<&'a Json>, outcome: Option<&'a str>) -> Lin
         address: ["task/a", "task/b", "task/c", "task/d"][n - 1],
         after: None,
         before: before.map(Sorted),
-        evidence: Evidence {
+        evidence: Some(Evidence {
             conclusion: "probably dead",
             kind: None,
             forced: false,
             process: "unknown",
             reasons: vec!["lease_expired"],
             why: "its lease ran out",
-        },
+        }),
         holder: Some("worker-1"),
         n,
         outcome,

@@ -9,7 +9,7 @@ use crate::domain::recovery::Outcome;
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{Acted, Order, Tried};
-use crate::store::image::{Image, RowAt};
+use crate::store::image::{Change, Image, RowAt};
 use crate::store::seen::Seen;
 
 /// Goes before the statement that changes many rows, in the same round trip. What would be checked at the
@@ -18,8 +18,8 @@ pub(super) const BEFORE_ROWS: &str = "SAVEPOINT claimtop_rows; SET CONSTRAINTS A
 
 /// What came of the row of one claim.
 pub(super) enum Changed {
-    /// Where it is, and what is left of it.
-    To(RowAt, Option<Image>),
+    /// Where it is, what is left of it, and which rows changed with it.
+    To { key: RowAt, after: Option<Image>, followed: Vec<Change> },
     /// Nothing, for this reason.
     Not(Tried),
 }

@@ -1,5 +1,7 @@
 //! From a target to an open connection, or a sentence that says why there is none.
 
+use std::error::Error as _;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -191,5 +193,21 @@ fn explain(error: &Error, target: &Target, host: &Host, tls: &Tls, password: &Pa
     if words.contains("authentication error") || words.contains("invalid configuration") {
         return Failure::Denied(format!("{host}: {words}; ask whoever runs the server"));
     }
+    // What comes first is read first, and where there is little room nothing else is.
+    let nobody = matches!(io_kind(error), Some(ErrorKind::NotFound | ErrorKind::ConnectionRefused));
+    let words = words.trim_start_matches("error connecting to server: ");
+    let words = if nobody { format!("nobody listens there: {words}") } else { words.to_owned() };
     Failure::Unreachable(format!("{host}: {words}; check that the server runs there"))
+}
+
+/// What the system said, if it was the system.
+fn io_kind(error: &Error) -> Option<ErrorKind> {
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        if let Some(said) = deeper.downcast_ref::<std::io::Error>() {
+            return Some(said.kind());
+        }
+        cause = deeper.source();
+    }
+    None
 }

@@ -116,8 +116,8 @@ fn what_a_source_says_of_its_failure_keeps_its_lines_straight() {
         stage.press("6");
         assert_aligned(&stage.draw(SMALL), &why);
         stage.tell(Msg::Said(why.clone()));
-        stage.tell(Msg::Holders { source: 0, holders: Err(why.clone()) });
-        stage.tell(Msg::Kinds { source: 0, kinds: Err(why.clone()) });
+        stage.tell(Msg::Holders { source: 0, holders: Err(why.as_str().into()) });
+        stage.tell(Msg::Kinds { source: 0, kinds: Err(why.as_str().into()) });
         stage.tell(Msg::Trail(Err(why.clone())));
         for keys in ["3", "4", "7", "1"] {
             stage.press(keys);

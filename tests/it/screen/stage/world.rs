@@ -263,6 +263,7 @@ impl World {
             snapshots: vec![snapshot],
             horizon: Some(horizon),
             whole: self.read_whole.then(|| self.boards.iter().map(whole).collect()),
+            warnings: Vec::new(),
         }
     }
 

@@ -1,0 +1,144 @@
+//! How tables hang together: foreign keys that take other rows along, and triggers that may do anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cell::is_true;
+use super::error::PgError;
+use super::link::Link;
+
+/// Foreign keys that do more than forbid. A partition's own are its parent's.
+const KEYS: &str = "
+    SELECT k.conrelid::text, k.conrelid::regclass::text, k.confrelid::text,
+      (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.conkey) WITH ORDINALITY AS c(attnum, n)
+       JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = c.attnum),
+      (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.confkey) WITH ORDINALITY AS c(attnum, n)
+       JOIN pg_attribute AS a ON a.attrelid = k.confrelid AND a.attnum = c.attnum),
+      k.confdeltype::text, k.confupdtype::text, has_any_column_privilege(k.conrelid, 'UPDATE')::text
+    FROM pg_constraint AS k
+    WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
+    ORDER BY k.oid";
+
+/// Tables with triggers of somebody's, and whether any of those runs after a row is written.
+const TRIGGERS: &str = "
+    SELECT tgrelid::text, bool_or(tgtype & 66 = 0)::text FROM pg_trigger
+    WHERE NOT tgisinternal AND tgenabled <> 'D' GROUP BY tgrelid";
+
+/// The foreign keys and triggers of all tables.
+#[derive(Debug, Clone, Default)]
+pub struct Ties {
+    keys: Vec<ForeignKey>,
+    /// Tables with triggers, and whether those may change a row again once it is written.
+    triggered: BTreeMap<String, bool>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ForeignKey {
+    /// The table that refers to another.
+    pub from: String,
+    pub columns: Vec<String>,
+    pub to: String,
+    pub referenced: Vec<String>,
+    on_delete: Rule,
+    on_update: Rule,
+    /// Whether we may lock the rows that refer.
+    pub can_lock: bool,
+}
+
+/// What becomes of a row when the one it refers to changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Nothing,
+    /// The same as of that.
+    Cascade,
+    /// It refers to nothing any more, or to its default.
+    Reset,
+}
+
+/// What becomes of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lot {
+    Deleted,
+    /// These columns change.
+    Changed(Vec<String>),
+}
+
+impl Ties {
+    /// Reads them; `names` are the tables that can be read, by their number in the catalog.
+    pub fn read(link: &mut Link, names: &BTreeMap<String, String>) -> Result<Ties, PgError> {
+        let mut ties = Ties::default();
+        for row in link.query(KEYS, &[])? {
+            let text = |at: usize| row.get(at).unwrap_or_default();
+            let list = |at: usize| text(at).split('\n').map(str::to_owned).collect::<Vec<String>>();
+            let Some(to) = names.get(text(2)) else { continue };
+            ties.keys.push(ForeignKey {
+                // One that cannot be read still has a name.
+                from: names.get(text(0)).cloned().unwrap_or_else(|| text(1).replace('"', "")),
+                columns: list(3),
+                to: to.clone(),
+                referenced: list(4),
+                on_delete: Rule::of(text(5)),
+                on_update: Rule::of(text(6)),
+                can_lock: is_true(&row, 7),
+            });
+        }
+        for row in link.query(TRIGGERS, &[])? {
+            if let Some(name) = row.get(0).and_then(|oid| names.get(oid)) {
+                ties.triggered.insert(name.clone(), is_true(&row, 1));
+            }
+        }
+        Ok(ties)
+    }
+
+    /// The foreign keys by which the lot of a table's rows reaches others, and the lot of those.
+    pub fn following<'a>(
+        &'a self,
+        table: &'a str,
+        lot: &'a Lot,
+    ) -> impl Iterator<Item = (&'a ForeignKey, Lot)> + 'a {
+        let keys = self.keys.iter().filter(move |key| key.to == table);
+        keys.filter_map(move |key| Some((key, key.passes_on(lot)?)))
+    }
+
+    pub fn has_triggers(&self, table: &str) -> bool {
+        self.triggered.contains_key(table)
+    }
+
+    /// Whether a row may not be as the statement that wrote it has left it.
+    pub fn changes_rows_again(&self, table: &str) -> bool {
+        self.triggered.get(table).copied().unwrap_or(false)
+    }
+
+    /// Whether what becomes of a row of this table may reach others.
+    pub fn reach_beyond(&self, table: &str, lot: &Lot) -> bool {
+        self.has_triggers(table) || self.following(table, lot).next().is_some()
+    }
+}
+
+impl ForeignKey {
+    /// What becomes of the rows that refer.
+    fn passes_on(&self, lot: &Lot) -> Option<Lot> {
+        let changed = || Some(Lot::Changed(self.columns.clone()));
+        match lot {
+            Lot::Deleted => match self.on_delete {
+                Rule::Nothing => None,
+                Rule::Cascade => Some(Lot::Deleted),
+                Rule::Reset => changed(),
+            },
+            Lot::Changed(columns) => {
+                let columns: BTreeSet<String> = columns.iter().map(|name| name.to_lowercase()).collect();
+                let is_its = self.referenced.iter().any(|name| columns.contains(&name.to_lowercase()));
+                if is_its && self.on_update != Rule::Nothing { changed() } else { None }
+            }
+        }
+    }
+}
+
+impl Rule {
+    fn of(letter: &str) -> Rule {
+        match letter {
+            "c" => Rule::Cascade,
+            "n" | "d" => Rule::Reset,
+            _ => Rule::Nothing,
+        }
+    }
+}

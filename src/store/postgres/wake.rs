@@ -1,0 +1,275 @@
+//! What an act leaves in its wake: the rows of other tables that foreign keys take along, with their images,
+//! and the tables in which triggers did more than that.
+
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use self::rows::{name, read_again, referring, value};
+use super::actor::Actor;
+use super::error::PgError;
+use super::image;
+use super::link::{Link, Row};
+use super::ties::{ForeignKey, Lot, Ties};
+use crate::domain::value::Value;
+use crate::store::image::{Change, Image};
+use crate::store::schema::{Schema, Table};
+
+/// Rows that one foreign key may take along and an undo still brings back.
+const MOST: usize = 10_000;
+
+/// Rows that this transaction has written so far, by their table; those of a partition count as its parent's.
+const WRITTEN: &str = "
+    SELECT CASE WHEN pg_table_is_visible(r.oid) THEN r.relname::text ELSE n.nspname || '.' || r.relname END,
+      (greatest(sum(w.inserted), sum(w.deleted)) + sum(w.updated))::text
+    FROM (SELECT oid, pg_stat_get_xact_tuples_inserted(oid) AS inserted,
+            pg_stat_get_xact_tuples_updated(oid) AS updated, pg_stat_get_xact_tuples_deleted(oid) AS deleted
+          FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace) AS w
+    JOIN pg_class AS r ON r.oid = coalesce(pg_partition_root(w.oid), w.oid)
+    JOIN pg_namespace AS n ON n.oid = r.relnamespace
+    WHERE w.inserted + w.updated + w.deleted > 0 GROUP BY 1";
+
+/// What is known before an act of what it may reach.
+#[derive(Debug)]
+pub struct Wake {
+    table: Table,
+    followers: Vec<Follower>,
+    /// Tables of which rows are changed that nobody can tell.
+    untold: BTreeSet<String>,
+    /// Rows written before the act, where triggers may write more.
+    written: Option<BTreeMap<String, u64>>,
+}
+
+/// A row that a foreign key takes along.
+#[derive(Debug)]
+struct Follower {
+    /// The number of the row whose act it follows.
+    of: usize,
+    /// The follower that it refers to; nothing, if that is the row of the act itself.
+    to: Option<usize>,
+    table: Table,
+    by: ForeignKey,
+    before: Image,
+}
+
+/// Rows of one table that share a lot.
+struct Wave {
+    table: Table,
+    lot: Lot,
+    rows: Vec<Rider>,
+}
+
+/// A row of a wave: whose act it follows, and which follower it is.
+struct Rider {
+    of: usize,
+    follower: Option<usize>,
+    row: Image,
+}
+
+impl Actor {
+    /// Looks at what such a lot of some rows will reach; nothing, if that is only those rows.
+    pub(super) fn wake_of(
+        &mut self,
+        table: &Table,
+        lot: Lot,
+        rows: &[&Image],
+    ) -> Result<Option<Wake>, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
+        if !reader.ties.reach_beyond(&table.name, &lot) {
+            return Ok(None);
+        }
+        Wake::before(link, &reader.schema, &reader.ties, table, lot, rows).map(Some)
+    }
+
+    /// What came of it, for each of the rows that are `left`; those may have changed once more.
+    pub(super) fn after_wake(
+        &mut self,
+        wake: Option<Wake>,
+        left: &mut BTreeMap<usize, Option<Image>>,
+    ) -> Result<BTreeMap<usize, Vec<Change>>, PgError> {
+        match (wake, self) {
+            (Some(wake), Actor { reader, link: Some(link), .. }) => wake.after(link, &reader.ties, left),
+            _ => Ok(BTreeMap::new()),
+        }
+    }
+}
+
+impl Wake {
+    fn before(
+        link: &mut Link,
+        schema: &Schema,
+        ties: &Ties,
+        table: &Table,
+        lot: Lot,
+        rows: &[&Image],
+    ) -> Result<Wake, PgError> {
+        let (followers, untold) = (Vec::new(), BTreeSet::new());
+        let mut wake = Wake { table: table.clone(), followers, untold, written: None };
+        // Each row once: foreign keys may lead back to where they came from.
+        let mut known: HashMap<(String, String), Known> = HashMap::new();
+        let mut waves = Vec::new();
+        if ties.following(&table.name, &lot).next().is_some() {
+            let root =
+                |row: &&Image| ((table.name.clone(), name(table, row)), Known { at: None, deleted: true });
+            known.extend(rows.iter().map(root));
+            let riders = rows.iter().enumerate();
+            let riders = riders.map(|(of, row)| Rider { of, follower: None, row: (*row).clone() });
+            waves.push(Wave { table: table.clone(), lot, rows: riders.collect() });
+        }
+        while let Some(wave) = waves.pop() {
+            for (by, lot) in ties.following(&wave.table.name, &wave.lot) {
+                match wake.taken_along(link, schema, &wave, by, lot, &mut known)? {
+                    Some(next) if next.rows.is_empty() => {}
+                    Some(next) => waves.push(next),
+                    None => drop(wake.untold.insert(by.from.clone())),
+                }
+            }
+        }
+        let has_triggers = |follower: &Follower| ties.has_triggers(&follower.table.name);
+        if ties.has_triggers(&table.name) || wake.followers.iter().any(has_triggers) {
+            wake.written = Some(written(link)?);
+        }
+        Ok(wake)
+    }
+
+    /// The rows that a foreign key takes along; nothing, if nobody can tell them.
+    fn taken_along(
+        &mut self,
+        link: &mut Link,
+        schema: &Schema,
+        wave: &Wave,
+        by: &ForeignKey,
+        lot: Lot,
+        known: &mut HashMap<(String, String), Known>,
+    ) -> Result<Option<Wave>, PgError> {
+        let can_be_told = |table: &&Table| {
+            by.columns.iter().all(|column| table.column(column).is_some())
+                && (lot == Lot::Deleted || !table.key.is_empty())
+        };
+        let Some(table) = schema.table(&by.from).filter(can_be_told) else { return Ok(None) };
+        let found = referring(link, table, by, wave)?;
+        if found.len() > MOST {
+            return Ok(None);
+        }
+        let mut next = Wave { table: table.clone(), lot, rows: Vec::new() };
+        let deleted = next.lot == Lot::Deleted;
+        for (number, row) in found {
+            let Some(rider) = wave.rows.get(number) else { continue };
+            let it = (table.name.clone(), name(table, &row));
+            let follower = match known.get(&it) {
+                None => {
+                    let (table, by, before) = (table.clone(), by.clone(), row.clone());
+                    self.followers.push(Follower { of: rider.of, to: rider.follower, table, by, before });
+                    Some(self.followers.len() - 1)
+                }
+                // What is deleted goes further than what is changed.
+                Some(before) if deleted && !before.deleted => before.at,
+                Some(_) => continue,
+            };
+            known.insert(it, Known { at: follower, deleted });
+            next.rows.push(Rider { of: rider.of, follower, row });
+        }
+        Ok(Some(next))
+    }
+
+    fn after(
+        mut self,
+        link: &mut Link,
+        ties: &Ties,
+        left: &mut BTreeMap<usize, Option<Image>>,
+    ) -> Result<BTreeMap<usize, Vec<Change>>, PgError> {
+        let mut known: BTreeMap<String, u64> = BTreeMap::new();
+        *known.entry(self.table.name.clone()).or_default() += left.len() as u64;
+        if ties.changes_rows_again(&self.table.name) && !self.table.key.is_empty() {
+            let rows: Vec<&Image> = left.values().flatten().collect();
+            let now = read_again(link, &self.table, &rows)?;
+            for row in left.values_mut().flatten() {
+                if let Some(again) = now.get(&name(&self.table, row)).filter(|again| *again != row) {
+                    *row = again.clone();
+                    *known.entry(self.table.name.clone()).or_default() += 1;
+                }
+            }
+        }
+        let mut changes: BTreeMap<usize, Vec<Change>> = left.keys().map(|of| (*of, Vec::new())).collect();
+        let after = self.followers_after(link, left)?;
+        for (follower, after) in self.followers.iter().zip(after) {
+            if after.as_ref() != Some(&follower.before) {
+                *known.entry(follower.table.name.clone()).or_default() += 1;
+                let change = image::change(&follower.table, Some(follower.before.clone()), after);
+                changes.entry(follower.of).or_default().push(change);
+            }
+        }
+        if let Some(before) = self.written.take() {
+            let now = written(link)?;
+            if !now.contains_key(&self.table.name) && !left.is_empty() {
+                // The server does not count: then only that there are triggers is known.
+                self.untold.insert(self.table.name.clone());
+            }
+            for (table, count) in now {
+                let more = count.saturating_sub(before.get(&table).copied().unwrap_or(0));
+                if more > known.get(&table).copied().unwrap_or(0) {
+                    self.untold.insert(table);
+                }
+            }
+        }
+        for own in changes.values_mut() {
+            own.extend(self.untold.iter().map(|table| Change::untold(table)));
+        }
+        Ok(changes)
+    }
+
+    /// What is left of each follower.
+    fn followers_after(
+        &self,
+        link: &mut Link,
+        left: &BTreeMap<usize, Option<Image>>,
+    ) -> Result<Vec<Option<Image>>, PgError> {
+        let mut by_table: BTreeMap<&str, (&Table, Vec<&Image>)> = BTreeMap::new();
+        for Follower { table, before, .. } in &self.followers {
+            by_table.entry(&table.name).or_insert((table, Vec::new())).1.push(before);
+        }
+        let mut now: HashMap<&str, HashMap<String, Image>> = HashMap::new();
+        for (name, (table, rows)) in by_table {
+            now.insert(name, read_again(link, table, &rows)?);
+        }
+        let mut all: Vec<Option<Image>> = Vec::new();
+        for Follower { of, to, table, by, before } in &self.followers {
+            let mut after =
+                now.get(table.name.as_str()).and_then(|now| now.get(&name(table, before))).cloned();
+            let referred = match to {
+                Some(to) => all.get(*to).and_then(Option::as_ref),
+                None => left.get(of).and_then(Option::as_ref),
+            };
+            // Its own key may have changed along.
+            if let (None, Some(referred)) = (&after, referred) {
+                let moved = Image(before.0.iter().map(|cell| carried(cell, by, referred)).collect());
+                if name(table, &moved) != name(table, before) {
+                    after = read_again(link, table, &[&moved])?.into_values().next();
+                }
+            }
+            all.push(after);
+        }
+        Ok(all)
+    }
+}
+
+/// A row that was reached.
+struct Known {
+    /// Which follower it is; nothing, if the act is on it.
+    at: Option<usize>,
+    deleted: bool,
+}
+
+/// A cell as it is if it follows the row that is referred to.
+fn carried(cell: &(Arc<str>, Value), by: &ForeignKey, referred: &Image) -> (Arc<str>, Value) {
+    let at = by.columns.iter().position(|column| **column == *cell.0);
+    let value = at.and_then(|at| value(referred, by.referenced.get(at)?));
+    (cell.0.clone(), value.unwrap_or(&cell.1).clone())
+}
+
+pub fn written(link: &mut Link) -> Result<BTreeMap<String, u64>, PgError> {
+    let rows = link.query(WRITTEN, &[])?;
+    let read = |row: &Row| Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?));
+    Ok(rows.iter().filter_map(read).collect())
+}
