@@ -1,6 +1,7 @@
 //! `claimtop reclaim`, `release` and `extend`: one claim, or all of a set.
 
 use clap::Args;
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 use super::output::print;
@@ -12,7 +13,7 @@ use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 use crate::exit::Exit;
 use crate::recovery::{Desk, Report};
-use crate::report::act::{json, text};
+use crate::report::act::{beyond_undo, json, text};
 use crate::store::Filter;
 use crate::store::Seen;
 
@@ -178,6 +179,7 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Resu
     }
     let mut exit = Exit::Fine;
     let mut done = 0_usize;
+    let mut untold = BTreeSet::new();
     let progress = std::io::stderr().is_terminal();
     desk.perform_all(&all, action, &arguments.word(), &mut |report: Report| {
         done += 1;
@@ -186,13 +188,14 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Resu
             let _ = writeln!(std::io::stderr(), "{done} of {}", all.len());
         }
         let applied = report.outcome == Outcome::Applied;
+        untold.extend(report.untold().into_iter().map(str::to_owned));
         if setup.json {
             return print(&json(&report));
         }
         applied || print(&text(&report, false))
     })?;
     if !setup.json {
-        print(&format!("{done} of {} done\n", all.len()));
+        print(&format!("{done} of {} done\n{}", all.len(), beyond_undo(untold.iter().map(String::as_str))));
     }
     Ok(exit)
 }

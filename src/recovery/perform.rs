@@ -177,6 +177,11 @@ impl Desk {
 }
 
 impl Report {
+    /// Tables in which triggers, or foreign keys, changed rows that nobody can tell: an undo leaves those.
+    pub fn untold(&self) -> Vec<&str> {
+        self.changes.iter().filter(|change| change.is_untold()).map(|change| change.table.as_str()).collect()
+    }
+
     /// The rows as they were, or as the act left them.
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()

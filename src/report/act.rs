@@ -21,17 +21,11 @@ pub fn json(report: &Report) -> String {
         "before": report.images(Side::Before),
         "after": report.images(Side::After),
     });
-    let untold = untold(report);
+    let untold = report.untold();
     if !untold.is_empty() {
         object["not_undone"] = json!(untold);
     }
     line(&object) + "\n"
-}
-
-/// Tables in which triggers, or foreign keys, changed rows that nobody can tell.
-fn untold(report: &Report) -> Vec<&str> {
-    let untold = report.changes.iter().filter(|change| change.is_untold());
-    untold.map(|change| change.table.as_str()).collect()
 }
 
 /// The same in a few lines.
@@ -59,16 +53,8 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
             )
         }
     };
-    let untold = untold(report);
-    if !untold.is_empty() {
-        let tables = safe(&untold.join(", "));
-        out.push_str(&match report.action.as_str() {
-            "undo" => format!("  not taken back: what the act set off in {tables}\n"),
-            _ => {
-                format!("  its triggers reach further: an undo does not take back what they do in {tables}\n")
-            }
-        });
-    }
+    let untold = report.untold();
+    out.push_str(&beyond_undo(untold.iter().copied()));
     if rehearsed {
         for statement in &report.preview {
             out.push_str(&format!("  {}\n", safe(statement)));
@@ -93,6 +79,15 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
         }
     }
     out
+}
+
+/// What is to be said of tables in which triggers or foreign keys changed rows that nobody can tell.
+pub fn beyond_undo<'a>(tables: impl Iterator<Item = &'a str>) -> String {
+    let tables: Vec<&str> = tables.collect();
+    if tables.is_empty() {
+        return String::new();
+    }
+    format!("  an undo does not take back what triggers or foreign keys do in {}\n", safe(&tables.join(", ")))
 }
 
 fn rows(images: &Json) -> impl Iterator<Item = &Json> {

@@ -130,7 +130,11 @@ impl Work {
             holder: target.claim.holder.clone(),
         };
         match self.try_act(target, action, word) {
-            Ok(Ok(report)) => Done { action_id: report.action_id.clone(), ..done(report.outcome) },
+            Ok(Ok(report)) => Done {
+                action_id: report.action_id.clone(),
+                shown: shown(&report, target.claim.key.visible()),
+                ..done(report.outcome)
+            },
             Ok(Err(moved)) => done(Outcome::Moved(moved)),
             Err(why) => done(Outcome::Refused(why)),
         }
@@ -155,7 +159,10 @@ impl Work {
         let undone =
             self.desk().and_then(|mut desk| desk.undo(action_id, None).map_err(|error| error.to_string()));
         let (outcome, shown, holder, address) = match undone {
-            Ok(report) => (report.outcome, visible(&report.id), report.holder, report.address),
+            Ok(report) => {
+                let shown = shown(&report, visible(&report.id));
+                (report.outcome, shown, report.holder, report.address)
+            }
             Err(why) => (Outcome::Refused(why), action_id.to_owned(), None, String::new()),
         };
         let (source, action_id) = (self.source, action_id.to_owned());
@@ -279,6 +286,14 @@ fn count(summary: &mut Summary, report: &Report) {
     }
     let why = report.outcome.why().unwrap_or_default();
     summary.first_problem.get_or_insert_with(|| format!("{}: {why}", visible(&report.id)));
+}
+
+/// A claim, and what an act on it set off that no undo takes back.
+fn shown(report: &Report, claim: String) -> String {
+    match report.untold()[..] {
+        [] => claim,
+        ref tables => format!("{claim} (what triggers did in {} stays)", visible(&tables.join(", "))),
+    }
 }
 
 /// The claim exactly as it was drawn, or what has become of it.

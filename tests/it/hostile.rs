@@ -84,11 +84,13 @@ fn hostile_texts() -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    let long = "long-id/".repeat(12_500);
-    all.push(long.replacen("id", "ID", 6_000));
-    all.push(long.replacen("id", "ID", 6_001));
-    all.push("\u{1b}".repeat(100_000));
-    all.push(format!("a{}", "\u{301}".repeat(50_000)));
+    // Printing them is what takes time, and that does not depend on where they come from.
+    let share = if engine() == Engine::Sqlite { 1 } else { 10 };
+    let long = "long-id/".repeat(12_500 / share);
+    all.push(long.replacen("id", "ID", 6_000 / share));
+    all.push(long.replacen("id", "ID", 6_000 / share + 1));
+    all.push("\u{1b}".repeat(100_000 / share));
+    all.push(format!("a{}", "\u{301}".repeat(50_000 / share)));
     // PostgreSQL takes no NUL into a text.
     all.retain(|text| engine() == Engine::Sqlite || !text.contains('\0'));
     all

@@ -6,6 +6,7 @@ pub mod figures;
 mod options;
 pub mod postgres;
 pub mod server;
+mod spares;
 
 use serde_json::Value as Json;
 use std::path::Path;

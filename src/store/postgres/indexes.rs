@@ -23,7 +23,7 @@ pub fn missing(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> R
     if plan.is_ok() {
         link.batch("SET LOCAL enable_seqscan TO DEFAULT")?;
     }
-    let reads_all = plan?.iter().filter_map(|row| row.get(0)).any(|line| scans_claims(line));
+    let reads_all = plan?.iter().filter_map(|row| row.get(0)).any(scans_claims);
     let own = |sql: &str| sql.replace("c.\"", "\"").replace('\n', " ").trim().to_owned();
     let ddl = || {
         let (table, by) = (&watch.table.sql, by(board)?);

@@ -18,10 +18,16 @@ const KEYS: &str = "
     WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
     ORDER BY k.oid";
 
-/// Tables with triggers of somebody's, and whether any of those runs after a row is written.
-const TRIGGERS: &str = "
-    SELECT tgrelid::text, bool_or(tgtype & 66 = 0)::text FROM pg_trigger
-    WHERE NOT tgisinternal AND tgenabled <> 'D' GROUP BY tgrelid";
+/// Tables with triggers of somebody's, and whether any of those runs after a row is written. The commonest of
+/// all only puts the time into the row that is being written, and needs no watching.
+const TRIGGERS: &str = r#"
+    SELECT t.tgrelid::text, bool_or(t.tgtype & 66 = 0)::text FROM pg_trigger AS t
+    JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
+    WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
+      AND NOT (t.tgtype & 3 = 3 AND l.lanname = 'plpgsql' AND p.prosrc ~* ('^\s*BEGIN\s+'
+        || '(new\."?\w+"?\s*:?=\s*((now|clock_timestamp|statement_timestamp)\s*\(\s*\)|current_timestamp)'
+        || '(\s+at\s+time\s+zone\s+''utc'')?\s*;\s*)+RETURN\s+new\s*;\s*END\s*;?\s*$'))
+    GROUP BY t.tgrelid"#;
 
 /// The foreign keys and triggers of all tables.
 #[derive(Debug, Clone, Default)]

@@ -1,14 +1,15 @@
 //! Undo: every row back as it was, if every row is still exactly what the act left behind.
 
-use std::collections::BTreeMap;
+mod back;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::back::{Back, acted_on, by_column, delete, insert, reset, stamped};
 use super::actor::{Actor, is_locked};
-use super::cell::{is_true, sent};
 use super::error::PgError;
 use super::image;
 use super::link::Link;
-use super::reader::Watched;
-use super::schema::quoted;
+use super::wake::written;
 use super::watch::query;
 use super::words::Words;
 use crate::domain::recovery::Outcome;
@@ -17,7 +18,7 @@ use crate::domain::value::Value;
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder};
 use crate::store::image::{Change, Image, RowAt, Side};
-use crate::store::schema::{Schema, Table};
+use crate::store::schema::Schema;
 
 impl Actor {
     /// Takes back the changes of an act, the last one first.
@@ -70,6 +71,8 @@ impl Actor {
         let (untold, mut left): (Vec<&Change>, Vec<&Change>) =
             changes.iter().partition(|change| change.is_untold());
         left.reverse();
+        let untold = untold.into_iter().map(|change| change.table.clone()).collect();
+        let watched = self.watched_for_triggers(&left)?;
         let mut undone = Vec::new();
         while !left.is_empty() {
             let mut refused = Vec::new();
@@ -99,8 +102,36 @@ impl Actor {
         for change in &mut undone {
             self.read_after(change)?;
         }
-        undone.extend(untold.into_iter().cloned());
+        let untold = self.also_written(watched, changes, untold)?;
+        undone.extend(untold.iter().map(|table| Change::untold(table)));
         Ok(Ok(undone))
+    }
+
+    /// Rows written so far, if triggers may write more.
+    fn watched_for_triggers(
+        &mut self,
+        changes: &[&Change],
+    ) -> Result<Option<BTreeMap<String, u64>>, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
+        let has_triggers = changes.iter().any(|change| reader.ties.has_triggers(&change.table));
+        if has_triggers { written(link).map(Some) } else { Ok(None) }
+    }
+
+    /// The tables that nobody can tell, and those that only triggers have written to since.
+    fn also_written(
+        &mut self,
+        before: Option<BTreeMap<String, u64>>,
+        changes: &[Change],
+        mut untold: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, PgError> {
+        let Some(before) = before else { return Ok(untold) };
+        for (table, count) in self.run(written)? {
+            let is_ours = changes.iter().any(|change| change.table == table);
+            if !is_ours && count > before.get(&table).copied().unwrap_or(0) {
+                untold.insert(table);
+            }
+        }
+        Ok(untold)
     }
 
     /// The change that takes another back, of which this is left.
@@ -259,119 +290,6 @@ fn what_moved(change: &Change) -> String {
         (Some(_), None) => "somebody has claimed it since".into(),
         _ => format!("a row of {} is no longer what the act left behind", change.table),
     }
-}
-
-/// What came of one row.
-enum Back {
-    /// It is as the image has it, or gone.
-    As(Option<Image>),
-    /// It stays as it is: a log that this role may only add to.
-    Left,
-    /// It is not what the act left behind.
-    Moved,
-}
-
-/// The columns of a table that the profiles' acts set.
-fn acted_on(watched: &[Watched], table: &Table) -> Vec<String> {
-    let boards = watched.iter().flat_map(|watched| {
-        let named = |name: &str| watched.profile.boards.iter().find(|written| written.name == name);
-        watched.boards.iter().filter_map(move |watch| Some((watch, named(&watch.board.name)?)))
-    });
-    let of_table = boards.filter(|(watch, _)| watch.table.name == table.name);
-    let acts = of_table.flat_map(|(_, board)| {
-        [&board.reclaim, &board.release, &board.extend, &board.requeue].into_iter().flatten()
-    });
-    acts.flat_map(|act| act.set.keys().cloned()).collect()
-}
-
-/// The columns that only the database's own triggers write: this role may not, and no act does.
-fn stamped(link: &mut Link, table: &Table, acted_on: &[String]) -> Result<Vec<String>, PgError> {
-    let sql = "SELECT attname::text FROM pg_attribute WHERE attrelid = ($1::text)::regclass AND attnum > 0
-                 AND NOT attisdropped AND NOT has_column_privilege(attrelid, attnum, 'UPDATE')";
-    let rows = link.query(sql, &[Some(&table.sql)])?;
-    let names = rows.iter().filter_map(|row| row.get(0)).map(str::to_owned);
-    Ok(names.filter(|name| !acted_on.contains(name)).collect())
-}
-
-/// Only the columns that the act changed go back; all of them are compared.
-fn reset(
-    link: &mut Link,
-    table: &Table,
-    key: &Image,
-    (before, after): (&Image, &Image),
-    stamped: &[String],
-) -> Result<Back, PgError> {
-    let mut words = Words::default();
-    let at = image::at(table, key, "c", &mut words);
-    let guard = image::guard(table, after, "c", "left", &mut words);
-    let (was, is) = (by_column(before), by_column(after));
-    let mut set = Vec::new();
-    for (name, value) in &was {
-        if is.get(name) != Some(value) && !stamped.iter().any(|stamped| stamped == name) {
-            let place = format!("was{}", set.len());
-            let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
-            words.add(&place, kind, sent(value));
-            set.push(format!("{} = :{place}", quoted(name)));
-        }
-    }
-    if set.is_empty() {
-        return Ok(Back::Left);
-    }
-    let sql = format!(
-        "UPDATE {} AS c SET {} WHERE {at} AND {guard} RETURNING {}",
-        table.sql,
-        set.join(", "),
-        image::columns(table, "c").join(", ")
-    );
-    let rows = query(link, &words, &sql)?;
-    Ok(match &rows[..] {
-        [row] => Back::As(Some(image::read(table, row, 0))),
-        _ => Back::Moved,
-    })
-}
-
-/// The row as it is then: a trigger may have had its say.
-fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<Option<Image>, PgError> {
-    let mut words = Words::default();
-    let (mut names, mut places) = (Vec::new(), Vec::new());
-    for (at, (name, value)) in before.0.iter().enumerate() {
-        let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
-        words.add(&format!("was{at}"), kind, sent(value));
-        names.push(quoted(name));
-        places.push(format!(":was{at}"));
-    }
-    let sql = format!(
-        "INSERT INTO {} AS c ({}) OVERRIDING SYSTEM VALUE VALUES ({}) RETURNING {}",
-        table.sql,
-        names.join(", "),
-        places.join(", "),
-        image::columns(table, "c").join(", ")
-    );
-    Ok(query(link, &words, &sql)?.first().map(|row| image::read(table, row, 0)))
-}
-
-fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<Back, PgError> {
-    let may =
-        link.query("SELECT has_table_privilege(($1::text)::regclass, 'DELETE')::text", &[Some(&table.sql)])?;
-    if !may.first().is_some_and(|row| is_true(row, 0)) {
-        return Ok(Back::Left);
-    }
-    let mut words = Words::default();
-    let at = image::at(table, key, "c", &mut words);
-    let guard = image::guard(table, after, "c", "left", &mut words);
-    // Rows that nothing tells apart are all the same: one of them goes.
-    let one = if key.0.is_empty() { " LIMIT 1" } else { "" };
-    let sql = format!(
-        "DELETE FROM {0} WHERE (tableoid, ctid) IN
-           (SELECT c.tableoid, c.ctid FROM {0} AS c WHERE {at} AND {guard}{one})",
-        table.sql
-    );
-    let put = words.put_into(&sql);
-    Ok(if link.execute(&put.sql, &put.values())? == 1 { Back::As(None) } else { Back::Moved })
-}
-
-fn by_column(image: &Image) -> BTreeMap<&str, &Value> {
-    image.0.iter().map(|(name, value)| (&**name, value)).collect()
 }
 
 /// An image that comes out of the trail has its columns in another order.

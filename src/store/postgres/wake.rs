@@ -1,18 +1,17 @@
 //! What an act leaves in its wake: the rows of other tables that foreign keys take along, with their images,
 //! and the tables in which triggers did more than that.
 
+mod rows;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use self::rows::{name, read_again, referring, value};
 use super::actor::Actor;
-use super::cell::sent;
 use super::error::PgError;
 use super::image;
-use super::link::Link;
-use super::schema::quoted;
+use super::link::{Link, Row};
 use super::ties::{ForeignKey, Lot, Ties};
-use super::watch::query;
-use super::words::{Words, array};
 use crate::domain::value::Value;
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
@@ -262,12 +261,6 @@ struct Known {
     deleted: bool,
 }
 
-/// What tells a row of a table apart, as text.
-fn name(table: &Table, row: &Image) -> String {
-    let key = image::key(table, row);
-    if key.0.is_empty() { row.json().to_string() } else { key.json().to_string() }
-}
-
 /// A cell as it is if it follows the row that is referred to.
 fn carried(cell: &(Arc<str>, Value), by: &ForeignKey, referred: &Image) -> (Arc<str>, Value) {
     let at = by.columns.iter().position(|column| **column == *cell.0);
@@ -275,82 +268,8 @@ fn carried(cell: &(Arc<str>, Value), by: &ForeignKey, referred: &Image) -> (Arc<
     (cell.0.clone(), value.unwrap_or(&cell.1).clone())
 }
 
-fn value<'a>(row: &'a Image, column: &str) -> Option<&'a Value> {
-    row.0.iter().find(|(name, _)| **name == *column).map(|(_, value)| value)
-}
-
-/// The rows that refer to those of a wave, each with the number of that in the wave; locked where we may.
-fn referring(
-    link: &mut Link,
-    from: &Table,
-    by: &ForeignKey,
-    wave: &Wave,
-) -> Result<Vec<(usize, Image)>, PgError> {
-    let rows: Vec<&Image> = wave.rows.iter().map(|rider| &rider.row).collect();
-    let (listed, mut words) = listed(&wave.table, &by.referenced, &rows);
-    let numbers: Vec<String> = (0..rows.len()).map(|number| number.to_string()).collect();
-    words.add("claimtop_n", "text[]", Some(array(numbers.iter().map(|number| Some(number.as_str())))));
-    let same = by.columns.iter().zip(&listed.values);
-    let same: Vec<String> = same.map(|(own, value)| format!("c.{} = {value}", quoted(own))).collect();
-    let sql = format!(
-        "SELECT claimtop_row.n, {} FROM {} AS c JOIN unnest(:claimtop_n, {}) AS claimtop_row(n, {}) ON {} LIMIT {}{}",
-        image::columns(from, "c").join(", "),
-        from.sql,
-        listed.arrays.join(", "),
-        listed.names.join(", "),
-        same.join(" AND "),
-        MOST + 1,
-        if by.can_lock { " FOR UPDATE OF c" } else { "" }
-    );
-    let rows = query(link, &words, &sql)?;
-    let read = |row: &super::link::Row| Some((row.get(0)?.parse().ok()?, image::read(from, row, 1)));
-    Ok(rows.iter().filter_map(read).collect())
-}
-
-/// The rows with the keys of these as they are now, by their names. What nothing tells apart is not found.
-fn read_again(link: &mut Link, table: &Table, rows: &[&Image]) -> Result<HashMap<String, Image>, PgError> {
-    if rows.is_empty() || table.key.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let (listed, words) = listed(table, &table.key, rows);
-    let same = table.key.iter().zip(&listed.values);
-    let same: Vec<String> = same.map(|(own, value)| format!("c.{} = {value}", quoted(own))).collect();
-    let sql = format!(
-        "SELECT {} FROM {} AS c JOIN unnest({}) AS claimtop_row({}) ON {}",
-        image::columns(table, "c").join(", "),
-        table.sql,
-        listed.arrays.join(", "),
-        listed.names.join(", "),
-        same.join(" AND ")
-    );
-    let rows = query(link, &words, &sql)?;
-    Ok(rows.iter().map(|row| image::read(table, row, 0)).map(|row| (name(table, &row), row)).collect())
-}
-
-/// Columns of rows as arrays that are sent along.
-struct Listed {
-    arrays: Vec<String>,
-    names: Vec<String>,
-    /// The value of each in its type.
-    values: Vec<String>,
-}
-
-fn listed(table: &Table, columns: &[String], rows: &[&Image]) -> (Listed, Words) {
-    let mut words = Words::default();
-    let mut listed = Listed { arrays: Vec::new(), names: Vec::new(), values: Vec::new() };
-    for (at, column) in columns.iter().enumerate() {
-        let values: Vec<Option<String>> = rows.iter().map(|row| value(row, column).and_then(sent)).collect();
-        words.add(&format!("claimtop_k{at}"), "text[]", Some(array(values.iter().map(Option::as_deref))));
-        let kind = table.column(column).map_or("text", |column| &column.declared);
-        listed.arrays.push(format!(":claimtop_k{at}"));
-        listed.names.push(format!("k{at}"));
-        listed.values.push(format!("(claimtop_row.k{at})::{kind}"));
-    }
-    (listed, words)
-}
-
-fn written(link: &mut Link) -> Result<BTreeMap<String, u64>, PgError> {
+pub fn written(link: &mut Link) -> Result<BTreeMap<String, u64>, PgError> {
     let rows = link.query(WRITTEN, &[])?;
-    let read = |row: &super::link::Row| Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?));
+    let read = |row: &Row| Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?));
     Ok(rows.iter().filter_map(read).collect())
 }

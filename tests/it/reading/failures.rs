@@ -1,8 +1,14 @@
 //! What is wrong with a server or a table is named.
 
 use super::{JOBS, job, refused};
-use crate::support::command;
+use crate::support::engine::on_both;
 use crate::support::postgres::PgDatabase;
+use crate::support::{Database, command};
+
+/// Either engine's.
+fn look(database: &Database, arguments: &[&str]) -> String {
+    refused(&database.claimtop(&[&["check", "--json"], arguments].concat()))
+}
 
 fn check(database: &PgDatabase, arguments: &[&str]) -> String {
     refused(&database.claimtop(&[&["check", "--json"], arguments].concat()))
@@ -15,16 +21,20 @@ fn says(sentence: &str, words: &[&str]) {
 
 #[test]
 fn a_missing_table_is_named() {
-    let database = PgDatabase::new("CREATE TABLE other (id int)");
-    says(&check(&database, &["--profile", "executor-jobs"]), &["executor_jobs is missing"]);
-    says(&check(&database, &[]), &["no profile fits", "other"]);
+    on_both(|| {
+        let database = Database::new("CREATE TABLE other (id int)");
+        says(&look(&database, &["--profile", "executor-jobs"]), &["executor_jobs is missing"]);
+        says(&look(&database, &[]), &["no profile fits", "other"]);
+    });
 }
 
 #[test]
 fn a_missing_column_is_named() {
-    let database = PgDatabase::new(JOBS);
-    database.run("ALTER TABLE executor_jobs DROP COLUMN locked_at");
-    says(&check(&database, &[]), &["executor-jobs", "executor_jobs.locked_at is missing"]);
+    on_both(|| {
+        let database =
+            Database::new("CREATE TABLE executor_jobs (id int, type text, status text, locked_by text)");
+        says(&look(&database, &[]), &["executor-jobs", "executor_jobs.locked_at is missing"]);
+    });
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::engine::{Engine, engine};
 use super::postgres::{PgDatabase, Rows};
+use super::spares;
 use super::{MINUTE, NOW, SECOND, command, json, lines};
 
 /// SQLite's words for what PostgreSQL calls otherwise.
@@ -58,9 +59,13 @@ impl Database {
         let connection = Connection::open(folder.path().join("tasks.db")).expect("a database");
         connection.pragma_update(None, "journal_mode", "WAL").expect("WAL mode");
         connection.execute_batch(sqlite).expect("the schema");
-        let server = (engine() == Engine::Postgres).then(|| PgDatabase::new(postgres));
-        // Times without a zone are meant in UTC, wherever the server is.
-        server.iter().for_each(|server| server.run("SET timezone = 'UTC'"));
+        let server = (engine() == Engine::Postgres).then(|| {
+            let server = spares::take();
+            // Times without a zone are meant in UTC, wherever the server is.
+            server.run("SET timezone = 'UTC'");
+            server.run(postgres);
+            server
+        });
         Database { folder, connection: File { connection, is_sketch: server.is_some() }, server }
     }
 
@@ -246,6 +251,16 @@ impl Database {
              VALUES (?1, ?2, ?3, ?4, ?5)",
             (id, session, NOW - 20 * MINUTE, NOW + expires_in, NOW - 10 * SECOND),
         );
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take()
+            && !std::thread::panicking()
+        {
+            spares::keep(server);
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use super::spares;
+
 /// A kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
@@ -25,6 +27,7 @@ pub fn on_both(body: impl Fn()) {
         ENGINE.set(engine);
         body();
     }
+    spares::drop_all();
     ENGINE.set(Engine::Sqlite);
 }
 

@@ -55,6 +55,11 @@ impl PgDatabase {
         self.session.query(sql)
     }
 
+    /// The rows, or how the server or the connection refused.
+    pub fn attempt(&self, sql: &str) -> Result<Rows, Refusal> {
+        self.session.attempt(sql)
+    }
+
     /// The one value of the one row.
     pub fn value(&self, sql: &str) -> Option<String> {
         self.session.value(sql)

@@ -26,14 +26,14 @@ pub type Heard = Arc<Mutex<Vec<Event>>>;
 
 /// A database with the reference tables of a system.
 pub enum Ground {
-    Sqlite(support::Database),
+    Sqlite(Box<support::Database>),
     Postgres(Box<PgDatabase>),
 }
 
 impl Ground {
     pub fn new(engine: Engine, system: System) -> Ground {
         match engine {
-            Engine::Sqlite => Ground::Sqlite(support::Database::new(system.sqlite())),
+            Engine::Sqlite => Ground::Sqlite(Box::new(support::Database::new(system.sqlite()))),
             Engine::Postgres => {
                 let tables = system.postgres().expect("a system of PostgreSQL");
                 Ground::Postgres(Box::new(PgDatabase::new(tables)))
