@@ -83,7 +83,9 @@ impl<'a> Spectator<'a> {
         pty.press("7", "nothing has been done yet");
         pty.press("1", "Horizon");
         pty.keys("lll");
-        pty.wait("▸");
+        pty.wait_for("the unclear ones", |screen| {
+            chosen(&screen.contents()).is_some_and(|id| id.trim_start().starts_with("10000000"))
+        });
         Spectator {
             times,
             glance: pty.glance(),
