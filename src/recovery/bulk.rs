@@ -1,8 +1,6 @@
 //! Many acts: in short transactions, with one intent and one outcome each, and pauses between them.
 
 use std::cell::RefCell;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -28,14 +26,14 @@ struct Done {
     released: Instant,
     /// Shortens the log of the database meanwhile.
     log: Option<JoinHandle<()>>,
-    /// Somebody else works through the same claims.
-    contended: bool,
+    /// Where among the claims to go on.
+    go_to: Option<usize>,
 }
 
 impl Done {
     fn one(report: Report) -> Done {
         let (held, released) = (Some(Duration::ZERO), Instant::now());
-        Done { reports: vec![report], held, released, log: None, contended: false }
+        Done { reports: vec![report], held, released, log: None, go_to: None }
     }
 }
 
@@ -73,15 +71,14 @@ impl Desk {
                 [alone] => Done::one(self.perform_one(alone, action, word)?),
                 _ => self.perform_batch(batch, action, word, budget)?,
             };
-            let Done { reports, held, released, log, contended } = done;
+            let Done { reports, held, released, log, go_to } = done;
             let unfinished = together - reports.len();
             rest = &mut rest[reports.len()..];
             if let (Some(held), true) = (held, unfinished > 0) {
                 budget = next_budget(budget, held);
             }
-            if contended && unfinished > 0 {
-                // Several who work from the worst down would meet at every step: this one goes elsewhere.
-                rest[..unfinished].rotate_left(anywhere(unfinished));
+            if let Some(place) = go_to.filter(|place| *place < unfinished) {
+                rest[..unfinished].rotate_left(place);
             }
             // All of them are done: also who wants no more has to hear of each.
             let mut go_on = true;
@@ -115,7 +112,7 @@ impl Desk {
         let order = Order { action, word, action_id: &id, dry_run: false };
         let mut of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
         let intents = RefCell::new((Lines::default(), Ok(()), None, None));
-        let Batch { tried, held, log, contended } = actor.act_batch(
+        let Batch { tried, held, log, go_to } = actor.act_batch(
             all,
             &order,
             budget,
@@ -137,20 +134,19 @@ impl Desk {
         )?;
         // The outcome is written while the others have their turn.
         let released = Instant::now();
-        let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
-        let unwritten = write_outcomes(trail, actor, &scribe, shared, all, &tried).err();
+        let unwritten = if tried.is_empty() {
+            None
+        } else {
+            let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
+            write_outcomes(trail, actor, &scribe, shared, all, &tried).err()
+        };
         let reports = tried.into_iter().zip(all).enumerate().map(|(at, (tried, seen))| {
             let mut report = self.report_of_many(seen, format!("{id}.{}", at + 1), action, tried);
             report.confess(unwritten.as_ref());
             report
         });
-        Ok(Done { reports: reports.collect(), held, released, log, contended })
+        Ok(Done { reports: reports.collect(), held, released, log, go_to })
     }
-}
-
-/// A number below `limit` that two processes hardly have in common.
-fn anywhere(limit: usize) -> usize {
-    RandomState::new().hash_one(std::process::id()) as usize % limit.max(1)
 }
 
 /// Writes down what came of a batch: that all were applied, but for those that were not.

@@ -67,15 +67,15 @@ pub type Flush<'a> = dyn FnMut() -> Result<(), String> + 'a;
 /// What came of the acts of one transaction.
 #[derive(Debug)]
 pub struct Batch {
-    /// One result for each claim that was tried, in order; at least one.
+    /// One result for each claim that was tried, in order; at least one, unless it is to go on elsewhere.
     pub tried: Vec<Tried>,
     /// How long all other writers were kept out; nothing, if only those of the same rows were.
     pub held: Option<Duration>,
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
     /// waiting.
     pub log: Option<JoinHandle<()>>,
-    /// Most of them were taken, or are being taken, by somebody else.
-    pub contended: bool,
+    /// Where among the claims to go on, because others are at work on the first of them.
+    pub go_to: Option<usize>,
 }
 
 /// What came of one act among many.

@@ -61,7 +61,7 @@ impl Seen {
         }
     }
 
-    pub fn is_stale_or_orphaned(&self) -> bool {
+    fn is_stale_or_orphaned(&self) -> bool {
         [Set::Stale, Set::Orphaned].iter().any(|set| self.judged.verdict.is_in(*set))
     }
 

@@ -2,8 +2,11 @@
 //! statement that carries what was seen of each.
 
 mod apart;
+mod unlocked;
 
+use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashSet};
+use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
 use self::apart::Changed;
@@ -14,7 +17,7 @@ use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::many::{each, held, lock_sessions, name, troubled};
+use super::many::{each, held, lock_sessions, name};
 use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -37,12 +40,19 @@ impl Actor {
     ) -> Result<Batch, StoreError> {
         let turn = self.begin()?;
         let began = Instant::now();
-        let tried = self.leading(&turn, all).and_then(|leading| {
-            let tried = self.try_all(&turn, &leading, order, collect)?;
-            Ok((tried, leading.left.iter().filter(|left| **left).count()))
+        let tried = self.leading(&turn, all).and_then(|leading| match leading {
+            Lead::Take(leading) => {
+                let tried = self.try_all(&turn, &leading, order, collect)?;
+                Ok(Ok((tried, leading.left.iter().filter(|left| **left).count())))
+            }
+            Lead::GoTo(place) => Ok(Err(place)),
         });
         let (tried, asked) = match tried {
-            Ok((tried, asked)) => (self.commit_all(&turn, order, tried, flush), asked),
+            Ok(Ok((tried, asked))) => (self.commit_all(&turn, order, tried, flush), asked),
+            Ok(Err(place)) => {
+                let _ = self.run(Link::rollback);
+                return Ok(Batch { tried: Vec::new(), held: None, log: None, go_to: Some(place) });
+            }
             Err(error) => {
                 // A connection that is gone has taken everything back.
                 let _ = self.run(Link::rollback);
@@ -53,31 +63,37 @@ impl Actor {
         // Those that were known to be gone have cost next to nothing.
         let passed = tried.len() - asked;
         self.stride = self.stride.after(began.elapsed(), asked, gone - passed.min(gone));
-        self.stride.contended |= passed > asked;
-        Ok(Batch { tried, held: None, log: None, contended: self.stride.contended })
+        Ok(Batch { tried, held: None, log: None, go_to: None })
     }
 
-    /// As many of the claims as the next transaction takes. Where somebody else works through the same
-    /// claims, it is asked which are left, and the others are passed over.
-    fn leading<'a, 'b>(&mut self, turn: &Turn, all: &'a [&'b Seen]) -> Result<Leading<'a, 'b>, StoreError> {
+    /// As many of the claims as the next transaction takes. Several who work from the worst down would meet at
+    /// every step: where somebody else was quicker, a few of the others tell where to go on.
+    fn leading<'a, 'b>(&mut self, turn: &Turn, all: &'a [&'b Seen]) -> Result<Lead<'a, 'b>, StoreError> {
         let next = &all[..all.len().min(self.stride.claims)];
-        let unasked = Leading { all: next, left: vec![true; next.len()], passed_over: NO_LONGER_CLAIMED };
+        let unasked = Lead::Take(Leading { all: next, left: vec![true; next.len()] });
         let Actor { reader, link: Some(link), stride } = self else { return Ok(unasked) };
         let Some(watch) = next.first().and_then(|first| look::at(&reader.watched, first.place)) else {
             return Ok(unasked);
         };
-        if !stride.contended {
+        if !std::mem::take(&mut stride.contended) {
             return Ok(unasked);
         }
-        // Those that are still in trouble cost nothing but themselves, whatever the number of the others.
-        let in_trouble = all.iter().all(|seen| seen.is_stale_or_orphaned());
-        let (all, found, passed_over) = if in_trouble {
-            (all, troubled(link, watch, turn), NO_LONGER_IN_TROUBLE)
-        } else {
-            (next, held(link, watch, turn, next), NO_LONGER_CLAIMED)
+        let mut ask = |some: &[&Seen]| {
+            let found = held(link, watch, turn, some);
+            found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))
         };
-        let found =
-            found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))?;
+        if all.len() > stride.claims {
+            let places: Vec<usize> = (0..SAMPLES).map(|sample| sample * all.len() / SAMPLES).collect();
+            let sampled: Vec<&Seen> = places.iter().map(|place| all[*place]).collect();
+            let found = ask(&sampled)?;
+            let left = places.into_iter().filter(|place| found.contains(&name(all[*place])));
+            let left: Vec<usize> = left.collect();
+            if left.len() > SAMPLES / 8 {
+                return Ok(Lead::GoTo(left[anywhere(left.len())]));
+            }
+        }
+        // Few are left: then it pays to know which.
+        let found = ask(all)?;
         let mut left = Vec::new();
         let mut count = 0;
         for seen in all {
@@ -88,7 +104,7 @@ impl Actor {
             count += usize::from(is_left);
             left.push(is_left);
         }
-        Ok(Leading { all: &all[..left.len()], left, passed_over })
+        Ok(Lead::Take(Leading { all: &all[..left.len()], left }))
     }
 
     fn try_all(
@@ -112,8 +128,18 @@ impl Actor {
         if !alone {
             return self.one_by_one(turn, leading, order, collect);
         }
+        let hold =
+            if watch.rests_on_its_row() && !self.reader.ties.reach_beyond(&watch.table.name, &lot(&act)) {
+                Hold::ToTake
+            } else {
+                Hold::Taken
+            };
+        let looks = match hold {
+            Hold::ToTake => self.remember(turn, leading, order),
+            Hold::Taken => self.look_at_all(turn, leading, order)?,
+        };
         let (mut results, mut eligible) = (Vec::new(), Vec::new());
-        for (at, look) in self.look_at_all(turn, leading, order)?.into_iter().enumerate() {
+        for (at, look) in looks.into_iter().enumerate() {
             results.push(match look {
                 Look::Eligible(fresh) => {
                     eligible.push((at, *fresh));
@@ -122,7 +148,10 @@ impl Actor {
                 Look::Over(tried) => Some(tried),
             });
         }
-        let mut changed = self.change_apart(turn, &eligible, &act, order)?;
+        let mut changed = self.change_apart(turn, &eligible, &act, order, hold)?;
+        if hold == Hold::ToTake {
+            self.explain_missed(turn, &eligible, order, &mut changed)?;
+        }
         let mut eligible = eligible.into_iter();
         let (profile, board) = self.names(first);
         let table = self.watch(first).map(|watch| watch.table.name.clone()).unwrap_or_default();
@@ -182,7 +211,7 @@ impl Actor {
         leading: &Leading<'_, '_>,
         order: &Order<'_>,
     ) -> Result<Vec<Look>, StoreError> {
-        let Leading { all, left, passed_over } = leading;
+        let Leading { all, left } = leading;
         let Actor { reader, link: Some(link), .. } = self else {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
@@ -204,7 +233,7 @@ impl Actor {
         };
         let look = |(seen, is_left): (&&Seen, &bool)| {
             if !is_left {
-                return Look::Over(moved(passed_over));
+                return Look::Over(moved(NO_LONGER_CLAIMED));
             }
             let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
@@ -233,6 +262,7 @@ impl Actor {
         eligible: &[(usize, Seen)],
         act: &Act,
         order: &Order<'_>,
+        hold: Hold,
     ) -> Result<BTreeMap<usize, Changed>, PgError> {
         let mut left = BTreeMap::new();
         let Some((_, first)) = eligible.first() else { return Ok(left) };
@@ -247,9 +277,21 @@ impl Actor {
             .enumerate()
             .map(|(at, (id, kind))| format!("({id}) = claimtop_row.claimtop_key{at}::{kind}"))
             .collect();
-        let conditions = format!("{} AND c.xmin::text = claimtop_row.claimtop_version", key.join(" AND "));
+        let seen = format!("{} AND c.xmin::text = claimtop_row.claimtop_version", key.join(" AND "));
+        let (locked, from, conditions) = match hold {
+            Hold::Taken => (String::new(), from, seen),
+            Hold::ToTake => (
+                format!(
+                    "WITH claimtop_locked AS MATERIALIZED (SELECT claimtop_row.*, c.tableoid AS claimtop_part, \
+                     c.ctid AS claimtop_place FROM {from} JOIN {} AS c ON {seen} FOR UPDATE OF c SKIP LOCKED) ",
+                    watch.table.sql
+                ),
+                "claimtop_locked AS claimtop_row".into(),
+                "c.ctid = claimtop_row.claimtop_place AND c.tableoid = claimtop_row.claimtop_part".into(),
+            ),
+        };
         let sql = match guarded(act, &watch.table, "c", &from, &conditions, order.action.as_str()) {
-            Ok(sql) => format!("{sql}, claimtop_row.claimtop_n::text"),
+            Ok(sql) => format!("{locked}{sql}, claimtop_row.claimtop_n::text"),
             // Nothing to set: none of them is changed.
             Err(_) => return Ok(left),
         };
@@ -296,7 +338,7 @@ impl Actor {
         let mut tried = Vec::new();
         for (at, (seen, is_left)) in leading.all.iter().zip(&leading.left).enumerate() {
             if !is_left {
-                tried.push(moved(leading.passed_over));
+                tried.push(moved(NO_LONGER_CLAIMED));
                 continue;
             }
             let id = numbered(order.action_id, at + 1);
@@ -346,17 +388,34 @@ impl Actor {
     }
 }
 
+/// Whether the rows are locked already, or by the statement that changes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    Taken,
+    ToTake,
+}
+
+/// What the next transaction is for.
+enum Lead<'a, 'b> {
+    Take(Leading<'a, 'b>),
+    /// Nothing: the claims from this place on are a better choice.
+    GoTo(usize),
+}
+
 /// The claims of one transaction.
 struct Leading<'a, 'b> {
     all: &'a [&'b Seen],
     /// Of each whether it is left to be taken, as far as that was asked.
     left: Vec<bool>,
-    /// The sentence for those that are not.
-    passed_over: &'static str,
 }
 
-/// The sentence for a claim that somebody else was quicker with, or that came to life.
-const NO_LONGER_IN_TROUBLE: &str = "it is in trouble no longer: finished, released or renewed";
+/// How many claims tell where to go on.
+const SAMPLES: usize = 64;
+
+/// A number below `limit` that two who work at the same time hardly have in common.
+fn anywhere(limit: usize) -> usize {
+    RandomState::new().hash_one(std::process::id()) as usize % limit.max(1)
+}
 
 /// What a second look came to.
 enum Look {
@@ -374,5 +433,5 @@ fn refused(why: &str) -> Tried {
 
 /// Whether it was somebody else's doing that there is nothing left to do.
 fn is_gone(why: &str) -> bool {
-    matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED | NO_LONGER_IN_TROUBLE)
+    matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED)
 }

@@ -27,31 +27,15 @@ pub fn held(
     all: &[&Seen],
 ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
     let (condition, words) = with_keys(watch, all);
-    names(link, watch, turn, &watch.board.from, &condition, words)
-}
-
-/// Those of the board that may be in trouble, by their names.
-pub fn troubled(
-    link: &mut Link,
-    watch: &Watch,
-    turn: &Turn,
-) -> Result<HashSet<Vec<Option<String>>>, PgError> {
-    let (condition, words) = watch.trouble(turn.now);
-    names(link, watch, turn, &watch.board.joined(), &condition, words)
-}
-
-fn names(
-    link: &mut Link,
-    watch: &Watch,
-    turn: &Turn,
-    from: &str,
-    condition: &str,
-    words: Words,
-) -> Result<HashSet<Vec<Option<String>>>, PgError> {
     let mut naming = watch.clock(turn.now);
     naming.extend(words);
     let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})::text")).collect();
-    let sql = format!("SELECT {} FROM {} WHERE ({}){condition}", ids.join(", "), from, watch.board.is_held());
+    let sql = format!(
+        "SELECT {} FROM {} WHERE ({}){condition}",
+        ids.join(", "),
+        watch.board.from,
+        watch.board.is_held()
+    );
     let rows = query(link, &naming, &sql)?;
     Ok(rows.iter().map(|row| (0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect()).collect())
 }

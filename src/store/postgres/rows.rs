@@ -10,7 +10,7 @@ use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::{Key, Value};
-use crate::domain::verdict::{Reason, judge};
+use crate::domain::verdict::{Reason, Verdict, judge};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::schema::Table;
@@ -161,10 +161,7 @@ impl RowReader {
             max_attempts: number(row, at(8)).int(),
             error: text(row, at(9)),
         };
-        if let Some(prober) = &self.prober {
-            prober.probe_holder_of(&mut claim);
-        }
-        let verdict = judge(&claim, &board.rules, now);
+        let verdict = self.judged(&mut claim, board, now);
         let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
             || verdict.reasons.contains(Reason::SessionMissing);
         let has_state = row.len() >= at(FIELDS) + STATES && row.bytes(at(FIELDS)).is_some();
@@ -174,6 +171,28 @@ impl RowReader {
             mark.0.push(Value::Text(place.into()));
         }
         Judged { claim, verdict, seen, mark: Some(Mark::Key(mark)) }
+    }
+
+    /// What the clock, and the kernel where it is asked, say of a claim by now.
+    fn judged(&self, claim: &mut Claim, board: &BoundBoard, now: Moment) -> Verdict {
+        if let Some(prober) = &self.prober {
+            prober.probe_holder_of(claim);
+        }
+        judge(claim, &board.rules, now)
+    }
+
+    /// A claim that was read before, judged once more.
+    pub fn judge_again(&self, claim: &Claim, board: &BoundBoard, now: Moment) -> Judged {
+        let mut claim = claim.clone();
+        let verdict = self.judged(&mut claim, board, now);
+        Judged { claim, verdict, seen: None, mark: None }
+    }
+
+    /// Whether everything that a claim is judged by stands in its own row: nothing is joined, selected from
+    /// elsewhere, or asked of a function that could.
+    pub fn rests_on_its_row(&self, table: &Table) -> bool {
+        let sql = format!("{} {}", self.columns, self.held).to_lowercase();
+        self.from == format!("{} AS c", table.sql) && !sql.contains("select") && calls_only_known(&sql)
     }
 
     /// The version of the row, if it was selected with its state.
@@ -199,6 +218,20 @@ impl RowReader {
             _ => format!("c{}", digest(first)),
         }
     }
+}
+
+/// Whether every word before an opening bracket is one that reads nothing but what it is given.
+fn calls_only_known(sql: &str) -> bool {
+    const KNOWN: [&str; 13] = [
+        "in", "and", "or", "not", "any", "case", "when", "then", "else", "coalesce", "greatest", "least",
+        "extract",
+    ];
+    sql.match_indices('(').all(|(at, _)| {
+        let before = sql[..at].trim_end();
+        let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '"');
+        let word = before.rsplit(|letter| !is_part(letter)).next().unwrap_or_default();
+        word.is_empty() || KNOWN.contains(&word)
+    })
 }
 
 /// Whether the key of the table is among the columns of a claim's id.
@@ -231,5 +264,25 @@ pub fn read_session(row: &Row, first: usize, registry: &BoundRegistry) -> Sessio
         beat_at: reading(first, &registry.beat_at),
         stale_at: registry.stale_at.as_ref().map(|sql| reading(first + 1, sql)),
         started_at: registry.started_at.as_ref().map_or(Reading::Absent, |sql| reading(first + 2, sql)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_expressions_that_can_look_nowhere_else_are_known() {
+        for sql in [
+            "(c.\"id\")::text, null",
+            "status in ('running')",
+            "(coalesce (c.a, c.b))::text",
+            "a and (b or (c))",
+        ] {
+            assert!(calls_only_known(sql), "{sql}");
+        }
+        for sql in ["is_alive(c.id)", "(ops.\"is alive\"(c.id))", "(random())::text", "c.a + f (1)"] {
+            assert!(!calls_only_known(sql), "{sql}");
+        }
     }
 }

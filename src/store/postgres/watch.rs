@@ -100,6 +100,11 @@ impl Watch {
         Ok(())
     }
 
+    /// Whether a claim whose row has not changed says what it said, but for the time that has passed.
+    pub fn rests_on_its_row(&self) -> bool {
+        self.registry.is_none() && !self.board.moves() && self.reader.rests_on_its_row(&self.table)
+    }
+
     /// The words that a profile's own expressions may name in reading.
     pub fn clock(&self, now: Moment) -> Words {
         let mut words = Words::default();

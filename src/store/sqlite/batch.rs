@@ -13,6 +13,9 @@ use crate::store::act::{Acted, Batch, Collect, Flush, Order, Tried, numbered};
 use crate::store::image::{Change, Side};
 use crate::store::seen::Seen;
 
+/// So many are done whatever the time: a transaction for each would keep others longer.
+pub(super) const FEWEST: usize = 16;
+
 impl Actor {
     /// Does the order to the claims, all of one board, one after the other until `budget` is used up,
     /// and commits them together. The first is number 1, and the order's id with the number after a
@@ -37,7 +40,7 @@ impl Actor {
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
-        Ok(Batch { tried, held: Some(held), log: Some(log), contended: false })
+        Ok(Batch { tried, held: Some(held), log: Some(log), go_to: None })
     }
 
     fn try_all(
@@ -49,7 +52,7 @@ impl Actor {
     ) -> Result<Vec<Tried>, StoreError> {
         let direct = all.first().and_then(|first| self.direct(first.place, order));
         let mut tried = Vec::new();
-        while tried.len() < all.len() && (tried.is_empty() || Instant::now() < until) {
+        while tried.len() < all.len() && (tried.len() < FEWEST || Instant::now() < until) {
             if let Some(direct) = &direct {
                 let before = tried.len();
                 self.act_directly(direct, all, until, &mut tried, collect)?;

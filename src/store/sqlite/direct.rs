@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use super::act::{guarded, words};
 use super::actor::Actor;
+use super::batch::FEWEST;
 use super::cell::cell;
 use super::probe::{Probe, Tag};
 use super::run::now_value;
@@ -115,7 +116,7 @@ impl Actor {
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
         let slots = self.write("acting", |_| direct.slots(&mut statement))?;
         while let Some(seen) = all.get(tried.len()).filter(|seen| direct.suits(seen)) {
-            if !tried.is_empty() && Instant::now() >= until {
+            if tried.len() >= FEWEST && Instant::now() >= until {
                 break;
             }
             let after = match self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
 use super::super::error::PgError;
-use super::{moved, refused};
+use super::{Hold, moved, refused};
 use crate::domain::recovery::Outcome;
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -33,11 +33,12 @@ impl Actor {
         eligible: &[(usize, Seen)],
         act: &Act,
         order: &Order<'_>,
+        hold: Hold,
     ) -> Result<BTreeMap<usize, Changed>, StoreError> {
         let mut changed = BTreeMap::new();
         let mut parts = vec![eligible];
         while let Some(part) = parts.pop() {
-            let error = match self.change_all(turn, part, act, order) {
+            let error = match self.change_all(turn, part, act, order, hold) {
                 Ok(done) => {
                     changed.extend(done);
                     continue;
