@@ -80,10 +80,10 @@ const UNSETTLED: &str = "
 
 /// Each finds what is not done exactly once, nor given up with a reason.
 const WRONG: [&str; 3] = [
-    "SELECT id FROM tasks t WHERE (SELECT count(*) FROM ledger l WHERE l.what = 'task' AND l.id = t.id)
+    "SELECT id FROM tasks t WHERE (SELECT count(*) FROM ledger l WHERE l.what = 'task' AND l.id = CAST(t.id AS TEXT))
        <> (t.status = 'completed')",
     "SELECT id FROM tasks WHERE status = 'failed' AND coalesce(error_message, '') = ''",
-    "SELECT id FROM work w WHERE (SELECT count(*) FROM ledger l WHERE l.what = 'work' AND l.id = w.id) <> 1",
+    "SELECT id FROM work w WHERE (SELECT count(*) FROM ledger l WHERE l.what = 'work' AND l.id = CAST(w.id AS TEXT)) <> 1",
 ];
 
 struct Scene {
