@@ -7,15 +7,19 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
+#[path = "support/measure.rs"]
+mod measure;
+
 use claimtop::config::Config;
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::profile::Library;
 use claimtop::store::sqlite::Options;
 use claimtop::store::{Effort, Profiles, Reader};
+use measure::{median, ms, timed};
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SESSIONS: i64 = 1_000;
 const MINUTE: i64 = 60_000;
@@ -234,22 +238,6 @@ fn peak_memory(path: &Path) -> f64 {
     let kilobytes =
         output.ok().and_then(|output| String::from_utf8(output.stdout).ok()?.trim().parse::<f64>().ok());
     kilobytes.map_or(f64::NAN, |kilobytes| kilobytes / 1_024.0)
-}
-
-fn timed(run: impl FnOnce()) -> Duration {
-    let started = Instant::now();
-    run();
-    started.elapsed()
-}
-
-fn median(times: usize, mut run: impl FnMut() -> Duration) -> Duration {
-    let mut all: Vec<Duration> = (0..times).map(|_| run()).collect();
-    all.sort();
-    all[times / 2]
-}
-
-fn ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
 }
 
 fn now_ms() -> i64 {

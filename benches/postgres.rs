@@ -10,16 +10,21 @@
 
 #![allow(clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
+#[path = "support/measure.rs"]
+mod measure;
+#[path = "support/server.rs"]
+mod server;
+
 use claimtop::config::Config;
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::domain::verdict::Set;
-use claimtop::profile::Library;
 use claimtop::recovery::Desk;
 use claimtop::recovery::trail::Trail;
-use claimtop::store::postgres::{Options, Target};
-use claimtop::store::{Effort, Filter, Profiles, Reader, Seen};
-use postgres::{Client, NoTls, SimpleQueryMessage, config::Host};
+use claimtop::store::{Effort, Filter, Reader, Seen};
+use measure::{median, ms, timed};
+use postgres::{Client, SimpleQueryMessage};
+use server::Database;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Barrier;
@@ -367,71 +372,6 @@ fn beat(database: &Database, jobs: i64, done: &AtomicBool) -> Duration {
     longest
 }
 
-// ---- The server ---------------------------------------------------------------------------------
-
-/// A database of its own on the server that the variable names, dropped at the end.
-struct Database {
-    server: postgres::Config,
-    name: String,
-}
-
-impl Database {
-    fn new() -> Database {
-        let named = std::env::var("CLAIMTOP_TEST_POSTGRES").expect("CLAIMTOP_TEST_POSTGRES names a server");
-        let server: postgres::Config = named.parse().expect("a connection string");
-        let name = format!("claimtop_bench_{}", uuid::Uuid::now_v7().simple());
-        let mut client = server.connect(NoTls).expect("the server");
-        client
-            .batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
-            .expect("it");
-        let database = Database { server, name };
-        database.connect().batch_execute(SCHEMA).expect("the tables of document 001");
-        database
-    }
-
-    fn connect(&self) -> Client {
-        self.server.clone().dbname(&self.name).connect(NoTls).expect("the database")
-    }
-
-    fn url(&self) -> String {
-        let user = self.server.get_user().unwrap_or("postgres");
-        let port = self.server.get_ports().first().copied().unwrap_or(5432);
-        let host = match &self.server.get_hosts()[0] {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(folder) => folder.to_string_lossy().replace('/', "%2F"),
-        };
-        format!("postgresql://{user}@{host}:{port}/{}", self.name)
-    }
-
-    fn psql(&self, sql: &str) {
-        let output = Command::new("psql").args([&self.url(), "-X", "-c", sql]).output().expect("psql runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn options(&self, effort: Effort) -> Options {
-        Options {
-            target: Target::parse(&self.url(), None).expect("a target"),
-            profiles: Profiles::Detect(Library::built_in()),
-            operator: Config::default().operator(None),
-            effort,
-            busy_timeout: Duration::from_secs(2),
-            poll_timeout: Duration::from_secs(60),
-            frozen_at: None,
-            prober: None,
-            zone: "UTC".into(),
-        }
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-        if let Err(error) = self.server.connect(NoTls).and_then(|mut client| client.batch_execute(&drop)) {
-            println!("the database {} stays: {error}", self.name);
-        }
-    }
-}
-
 /// As the dashboard watches.
 fn watching() -> Effort {
     let config = Config::default();
@@ -456,26 +396,10 @@ fn claimtop(arguments: &[&str]) -> std::process::Output {
     Command::new(env!("CARGO_BIN_EXE_claimtop")).args(arguments).output().expect("claimtop runs")
 }
 
-fn timed(run: impl FnOnce()) -> Duration {
-    let started = Instant::now();
-    run();
-    started.elapsed()
-}
-
-fn median(times: usize, mut run: impl FnMut() -> Duration) -> Duration {
-    let mut all: Vec<Duration> = (0..times).map(|_| run()).collect();
-    all.sort();
-    all[times / 2]
-}
-
 fn least(times: usize, mut run: impl FnMut() -> Duration) -> Duration {
     (0..times).map(|_| run()).min().unwrap_or_default()
 }
 
 fn ratio(part: Duration, whole: Duration) -> f64 {
     part.as_secs_f64() / whole.as_secs_f64().max(1e-9)
-}
-
-fn ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
 }

@@ -29,8 +29,9 @@
 //!               target    which server, who we are     tls      how far its certificate is checked
 //!               link      every wait has an end        words    a profile's values as parameters
 //!               arms      ways into trouble, as SQL    watch    a board from poll to poll (gather: its rows)
-//!               indexes   those that a board lacks    ties     foreign keys and triggers between tables
+//!               indexes   those that a board lacks     ties     foreign keys and triggers between tables
 //!               wake      what an act sets off in other tables, and what of that an undo brings back
+//!               fate      what became of an act whose answer was lost
 //!               rows, look, actor, act, batch, session, undo, touched: as above, with row locks
 //! serve     HTTP for Prometheus, and the threads that find out what it is told
 //! metrics   figures of every source, counted acts; no ids

@@ -14,6 +14,7 @@ mod cell;
 mod close_up;
 mod dialect;
 pub mod error;
+mod fate;
 mod history;
 mod holders;
 mod image;

@@ -1,5 +1,6 @@
 //! What the tests share: databases in temporary folders and on servers, and the program itself.
 
+mod asking;
 mod database;
 pub mod engine;
 pub mod figures;
@@ -12,7 +13,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 use std::process::{Command, Output};
 
-pub use database::{Database, dump, in_their_words};
+pub use database::{Database, dump, in_their_words, text};
 
 /// The instant that frozen databases are looked at: 2026-11-15T12:00:00Z, in milliseconds.
 pub const NOW: i64 = 1_794_744_000_000;

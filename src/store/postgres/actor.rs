@@ -5,14 +5,11 @@
 //! database's clock, changed by a statement that carries every one of its columns and its version as a
 //! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
 use super::image;
-use super::link::{Backoff, Begin, Limits, Link, Purpose};
+use super::link::{Begin, Limits, Link, Purpose};
 use super::look;
 use super::reader::{Options, Reader};
 use super::stride::Stride;
@@ -25,10 +22,11 @@ use crate::domain::time::Moment;
 use crate::store::act::{
     AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
 };
-use crate::store::image::{Change, Image, Side};
+use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
 use crate::store::{StoreError, clock};
+use std::collections::BTreeMap;
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -45,9 +43,6 @@ pub(super) struct Turn {
     pub(super) now: Moment,
     pub(super) transaction: String,
 }
-
-/// How long the answer to a lost commit is looked for before it is called unknown.
-const LOOKING_UP: Duration = Duration::from_secs(10);
 
 /// What a locked row means: whoever holds it is alive.
 pub(super) const BEING_CHANGED: &str = "somebody is changing it right now: its row is locked";
@@ -174,78 +169,6 @@ impl Actor {
                 })
             }
         }
-    }
-
-    /// What a failed commit comes to: the server's own refusal, or what can be found out on another
-    /// connection.
-    pub(super) fn became_of(
-        &mut self,
-        error: &PgError,
-        action_id: &str,
-        transaction: Option<&str>,
-        changes: &[Change],
-    ) -> Outcome {
-        if !error.ends_the_link() {
-            return Outcome::Refused(self.sentence(error, "committing").to_string());
-        }
-        let (since, mut backoff) = (Instant::now(), Backoff::default());
-        loop {
-            match self.became(action_id, transaction, changes) {
-                Ok(Some(true)) => return Outcome::Applied,
-                Ok(Some(false)) => {
-                    return Outcome::Refused(format!("{error}; nothing was written"));
-                }
-                Ok(None) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
-                Ok(None) | Err(_) => {
-                    return Outcome::Unknown(format!(
-                        "{error}, and what became of it cannot be found out yet"
-                    ));
-                }
-            }
-        }
-    }
-
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(
-        &mut self,
-        action_id: &str,
-        transaction: Option<&str>,
-        changes: &[Change],
-    ) -> Result<Option<bool>, StoreError> {
-        let has_table = self.has_audit_table();
-        let fate = self.reader.aside("looking up the act", |link| {
-            if has_table && audit_table::contains(link, action_id)? {
-                return Ok(Fate::Recorded);
-            }
-            let Some(transaction) = transaction else { return Ok(Fate::Unknown) };
-            let sql = "SELECT pg_xact_status(($1::text)::xid8)";
-            let rows = match link.query(sql, &[Some(transaction)]) {
-                // A number that the server has not given yet belonged to what a crash has swallowed.
-                Err(PgError::Server { code, .. }) if code == "22023" => return Ok(Fate::Aborted),
-                answer => answer?,
-            };
-            Ok(match rows.first().and_then(|row| row.get(0)) {
-                Some("committed") => Fate::Committed,
-                Some("aborted") => Fate::Aborted,
-                Some(_) => Fate::UnderWay,
-                // So old that the server has forgotten it.
-                None => Fate::Unknown,
-            })
-        })?;
-        match fate {
-            Fate::Recorded => return Ok(Some(true)),
-            Fate::Aborted => return Ok(Some(false)),
-            Fate::UnderWay => return Ok(None),
-            Fate::Committed | Fate::Unknown => {}
-        }
-        // A server that crashed may give the number of a lost transaction to another one. The rows know.
-        if !changes.is_empty() && self.matches(changes, Side::Before)? {
-            return Ok(Some(false));
-        }
-        if fate == Fate::Committed || (!changes.is_empty() && self.matches(changes, Side::After)?) {
-            return Ok(Some(true));
-        }
-        Ok(None)
     }
 
     pub(super) fn has_audit_table(&self) -> bool {
@@ -410,17 +333,6 @@ impl Actor {
     }
 }
 
-/// What the server knows of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// Its row of the audit table is there.
-    Recorded,
-    Committed,
-    Aborted,
-    UnderWay,
-    Unknown,
-}
-
 enum Locked {
     Both,
     NoClaim,
@@ -429,9 +341,4 @@ enum Locked {
 /// Whether somebody else holds the row.
 pub(super) fn is_locked(error: &PgError) -> bool {
     matches!(error.code(), Some("55P03" | "40P01" | "40001"))
-}
-
-#[allow(clippy::disallowed_methods, reason = "a server that is gone says nothing when it is back")]
-fn pause(length: Duration) {
-    std::thread::sleep(length);
 }

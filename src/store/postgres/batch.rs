@@ -2,14 +2,14 @@
 //! statement that carries what was seen of each.
 
 mod apart;
+mod leading;
 mod unlocked;
 
-use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashSet};
-use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
 use self::apart::Changed;
+use self::leading::{Lead, Leading};
 use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
 use super::audit_table;
@@ -64,47 +64,6 @@ impl Actor {
         let passed = tried.len() - asked;
         self.stride = self.stride.after(began.elapsed(), asked, gone - passed.min(gone));
         Ok(Batch { tried, held: None, log: None, go_to: None })
-    }
-
-    /// As many of the claims as the next transaction takes. Several who work from the worst down would meet at
-    /// every step: where somebody else was quicker, a few of the others tell where to go on.
-    fn leading<'a, 'b>(&mut self, turn: &Turn, all: &'a [&'b Seen]) -> Result<Lead<'a, 'b>, StoreError> {
-        let next = &all[..all.len().min(self.stride.claims)];
-        let unasked = Lead::Take(Leading { all: next, left: vec![true; next.len()] });
-        let Actor { reader, link: Some(link), stride } = self else { return Ok(unasked) };
-        let Some(watch) = next.first().and_then(|first| look::at(&reader.watched, first.place)) else {
-            return Ok(unasked);
-        };
-        if !std::mem::take(&mut stride.contended) {
-            return Ok(unasked);
-        }
-        let mut ask = |some: &[&Seen]| {
-            let found = held(link, watch, turn, some);
-            found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))
-        };
-        if all.len() > stride.claims {
-            let places: Vec<usize> = (0..SAMPLES).map(|sample| sample * all.len() / SAMPLES).collect();
-            let sampled: Vec<&Seen> = places.iter().map(|place| all[*place]).collect();
-            let found = ask(&sampled)?;
-            let left = places.into_iter().filter(|place| found.contains(&name(all[*place])));
-            let left: Vec<usize> = left.collect();
-            if left.len() > SAMPLES / 8 {
-                return Ok(Lead::GoTo(left[anywhere(left.len())]));
-            }
-        }
-        // Few are left: then it pays to know which.
-        let found = ask(all)?;
-        let mut left = Vec::new();
-        let mut count = 0;
-        for seen in all {
-            if count == stride.claims {
-                break;
-            }
-            let is_left = found.contains(&name(seen));
-            count += usize::from(is_left);
-            left.push(is_left);
-        }
-        Ok(Lead::Take(Leading { all: &all[..left.len()], left }))
     }
 
     fn try_all(
@@ -243,14 +202,7 @@ impl Actor {
             if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
                 return Look::Over(moved(SESSION_BEING_CHANGED));
             }
-            if let Some(what) = seen.moved(&fresh) {
-                return Look::Over(moved(&what));
-            }
-            let judged = &fresh.judged;
-            match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
-                Ok(()) => Look::Eligible(Box::new(fresh)),
-                Err(refusal) => Look::Over(refused(&refusal)),
-            }
+            Look::at(seen, fresh, order)
         };
         Ok(all.iter().zip(left).map(look).collect())
     }
@@ -395,32 +347,24 @@ enum Hold {
     ToTake,
 }
 
-/// What the next transaction is for.
-enum Lead<'a, 'b> {
-    Take(Leading<'a, 'b>),
-    /// Nothing: the claims from this place on are a better choice.
-    GoTo(usize),
-}
-
-/// The claims of one transaction.
-struct Leading<'a, 'b> {
-    all: &'a [&'b Seen],
-    /// Of each whether it is left to be taken, as far as that was asked.
-    left: Vec<bool>,
-}
-
-/// How many claims tell where to go on.
-const SAMPLES: usize = 64;
-
-/// A number below `limit` that two who work at the same time hardly have in common.
-fn anywhere(limit: usize) -> usize {
-    RandomState::new().hash_one(std::process::id()) as usize % limit.max(1)
-}
-
 /// What a second look came to.
 enum Look {
     Eligible(Box<Seen>),
     Over(Tried),
+}
+
+impl Look {
+    /// By what was seen, and what is there now.
+    fn at(seen: &Seen, fresh: Seen, order: &Order<'_>) -> Look {
+        if let Some(what) = seen.moved(&fresh) {
+            return Look::Over(moved(&what));
+        }
+        let judged = &fresh.judged;
+        match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
+            Ok(()) => Look::Eligible(Box::new(fresh)),
+            Err(refusal) => Look::Over(refused(&refusal)),
+        }
+    }
 }
 
 fn moved(what: &str) -> Tried {

@@ -191,8 +191,8 @@ impl RowReader {
     /// Whether everything that a claim is judged by stands in its own row: nothing is joined, selected from
     /// elsewhere, or asked of a function that could.
     pub fn rests_on_its_row(&self, table: &Table) -> bool {
-        let sql = format!("{} {}", self.columns, self.held).to_lowercase();
-        self.from == format!("{} AS c", table.sql) && !sql.contains("select") && calls_only_known(&sql)
+        let expressions = [&self.columns, &self.held];
+        self.from == format!("{} AS c", table.sql) && expressions.iter().all(|sql| looks_nowhere_else(sql))
     }
 
     /// The version of the row, if it was selected with its state.
@@ -220,18 +220,21 @@ impl RowReader {
     }
 }
 
-/// Whether every word before an opening bracket is one that reads nothing but what it is given.
-fn calls_only_known(sql: &str) -> bool {
+/// Whether an expression selects nothing, and every word before an opening bracket is one that reads only what
+/// it is given.
+fn looks_nowhere_else(sql: &str) -> bool {
     const KNOWN: [&str; 13] = [
         "in", "and", "or", "not", "any", "case", "when", "then", "else", "coalesce", "greatest", "least",
         "extract",
     ];
-    sql.match_indices('(').all(|(at, _)| {
-        let before = sql[..at].trim_end();
-        let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '"');
-        let word = before.rsplit(|letter| !is_part(letter)).next().unwrap_or_default();
-        word.is_empty() || KNOWN.contains(&word)
-    })
+    let sql = sql.to_lowercase();
+    !sql.contains("select")
+        && sql.match_indices('(').all(|(at, _)| {
+            let before = sql[..at].trim_end();
+            let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '"');
+            let word = before.rsplit(|letter| !is_part(letter)).next().unwrap_or_default();
+            word.is_empty() || KNOWN.contains(&word)
+        })
 }
 
 /// Whether the key of the table is among the columns of a claim's id.
@@ -279,10 +282,17 @@ mod tests {
             "(coalesce (c.a, c.b))::text",
             "a and (b or (c))",
         ] {
-            assert!(calls_only_known(sql), "{sql}");
+            assert!(looks_nowhere_else(sql), "{sql}");
         }
-        for sql in ["is_alive(c.id)", "(ops.\"is alive\"(c.id))", "(random())::text", "c.a + f (1)"] {
-            assert!(!calls_only_known(sql), "{sql}");
+        for sql in [
+            "is_alive(c.id)",
+            "(SELECT 1)",
+            "exists (select 1)",
+            "(ops.\"is alive\"(c.id))",
+            "(random())::text",
+            "c.a + f (1)",
+        ] {
+            assert!(!looks_nowhere_else(sql), "{sql}");
         }
     }
 }

@@ -1,11 +1,8 @@
 //! The same random schedules on a server: nothing that changed is taken, and nothing that did not is left.
 
-use claimtop::config::Config;
 use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::domain::time::Moment;
 use claimtop::profile::Library;
-use claimtop::store::postgres::{Options, Target};
-use claimtop::store::{Actor, Effort, Order, Profiles};
+use claimtop::store::{Actor, Order, Profiles};
 use std::time::Duration;
 
 use super::look;
@@ -143,18 +140,8 @@ fn on_a_server_too_nothing_that_changed_is_taken_and_nothing_that_did_not_is_lef
         let is_ours = schema.contains("task_claims");
         let database =
             PgDatabase::new(&if is_ours { schema.replace("INTEGER", "BIGINT") } else { schema.into() });
-        let mut actor = Actor::open(Options {
-            target: Target::parse(&database.url(), None).expect("a target"),
-            profiles: Profiles::Detect(Library::built_in()),
-            operator: Config::default().operator(None),
-            effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
-            busy_timeout: Duration::from_secs(20),
-            poll_timeout: Duration::from_secs(60),
-            frozen_at: Moment::from_micros(NOW * 1_000),
-            prober: None,
-            zone: "UTC".into(),
-        })
-        .expect("an actor");
+        let options = database.options(Profiles::Detect(Library::built_in()));
+        let mut actor = Actor::open(options).expect("an actor");
         let mut seed = number as u64;
         while seed < schedules() {
             match schedule(on, &database, &mut actor, seed) {

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
+use super::asking;
 use super::engine::{Engine, engine};
 use super::postgres::{PgDatabase, Rows};
 use super::spares;
-use super::{MINUTE, NOW, SECOND, command, json, lines};
+use super::{MINUTE, NOW, SECOND, command};
 
 /// SQLite's words for what PostgreSQL calls otherwise.
 const WORDS: [(&str, &str); 8] = [
@@ -214,26 +215,17 @@ impl Database {
     }
 
     pub fn check_with(&self, options: &[&str]) -> (Json, i32) {
-        let mut arguments = vec!["check", "--json", "--now", "1794744000000"];
-        arguments.extend(options);
-        let output = self.claimtop(&arguments);
-        let all = json(&output);
-        (all["sources"][0].clone(), output.status.code().expect("an exit code"))
+        asking::check(|arguments| self.claimtop(arguments), options)
     }
 
     /// `list --json` at [`NOW`].
     pub fn list(&self, options: &[&str]) -> Vec<Json> {
-        let mut arguments = vec!["list", "--json", "--now", "1794744000000"];
-        arguments.extend(options);
-        lines(&self.claimtop(&arguments))
+        asking::list(|arguments| self.claimtop(arguments), options)
     }
 
     /// The one claim with this id.
     pub fn claim(&self, id: &str) -> Json {
-        let all = self.list(&[]);
-        let found: Vec<&Json> = all.iter().filter(|claim| claim["id"] == id).collect();
-        assert_eq!(found.len(), 1, "claims named {id} in {all:#?}");
-        found[0].clone()
+        asking::one(&self.list(&[]), id)
     }
 
     /// A session of document 000 that last beat this long before [`NOW`].
@@ -287,7 +279,8 @@ pub fn in_their_words(sql: &str) -> String {
     WORDS.iter().fold(sql.to_owned(), |all, (ours, theirs)| all.replace(ours, theirs))
 }
 
-fn text(cell: ValueRef<'_>) -> Option<String> {
+/// A cell of a file as a server would send it.
+pub fn text(cell: ValueRef<'_>) -> Option<String> {
     match cell {
         ValueRef::Null => None,
         ValueRef::Integer(number) => Some(number.to_string()),

@@ -1,6 +1,6 @@
 //! Databases on the PostgreSQL server of this test run, and sessions on them.
 
-use super::{json, lines};
+use super::asking;
 use postgres::{Client, Config, NoTls, SimpleQueryMessage, config::Host};
 use serde_json::Value as Json;
 use std::process::{Command, Output};
@@ -106,25 +106,17 @@ impl PgDatabase {
     }
 
     pub fn check_with(&self, options: &[&str]) -> (Json, i32) {
-        let mut arguments = vec!["check", "--json", "--now", "1794744000000"];
-        arguments.extend(options);
-        let output = self.claimtop(&arguments);
-        (json(&output)["sources"][0].clone(), output.status.code().expect("an exit code"))
+        asking::check(|arguments| self.claimtop(arguments), options)
     }
 
     /// `list --json` at [`super::NOW`].
     pub fn list(&self, options: &[&str]) -> Vec<Json> {
-        let mut arguments = vec!["list", "--json", "--now", "1794744000000"];
-        arguments.extend(options);
-        lines(&self.claimtop(&arguments))
+        asking::list(|arguments| self.claimtop(arguments), options)
     }
 
     /// The one claim with this id.
     pub fn claim(&self, id: &str) -> Json {
-        let all = self.list(&[]);
-        let found: Vec<&Json> = all.iter().filter(|claim| claim["id"] == id).collect();
-        assert_eq!(found.len(), 1, "claims named {id} in {all:#?}");
-        found[0].clone()
+        asking::one(&self.list(&[]), id)
     }
 }
 

@@ -6,7 +6,6 @@ use claimtop::store::postgres::Target;
 use claimtop::worker::finalization::{Completion, Metrics, Outcome, StepEnd};
 use claimtop::worker::{Clock, Database, Event, WorkerError, postgres};
 use claimtop::worker::{executor_jobs, finalization, task_queue};
-use rusqlite::types::ValueRef;
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex};
 
@@ -68,9 +67,8 @@ impl Ground {
             Ground::Sqlite(file) => {
                 let mut statement = file.connection.prepare(sql).expect(sql);
                 let columns = statement.column_count();
-                let rows = statement.query_map([], |row| {
-                    (0..columns).map(|at| row.get_ref(at).map(|cell| text(cell))).collect()
-                });
+                let rows = statement
+                    .query_map([], |row| (0..columns).map(|at| row.get_ref(at).map(support::text)).collect());
                 rows.expect(sql).collect::<Result<_, _>>().expect(sql)
             }
             Ground::Postgres(database) => database.query(sql),
@@ -191,15 +189,6 @@ impl Cell for i64 {
 impl Cell for bool {
     fn of(cell: Option<String>) -> bool {
         matches!(String::of(cell).as_str(), "1" | "t" | "true")
-    }
-}
-
-fn text(cell: ValueRef<'_>) -> Option<String> {
-    match cell {
-        ValueRef::Null => None,
-        ValueRef::Integer(number) => Some(number.to_string()),
-        ValueRef::Real(number) => Some(number.to_string()),
-        ValueRef::Text(text) | ValueRef::Blob(text) => Some(String::from_utf8_lossy(text).into_owned()),
     }
 }
 

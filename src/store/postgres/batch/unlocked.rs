@@ -1,15 +1,15 @@
 //! Claims that rest on their own row alone need no second look: as long as the row has its version, it says
 //! what it said. They are judged once more by the clock, then locked and changed by one statement.
 
+use std::collections::BTreeMap;
+
 use super::super::actor::{Actor, BEING_CHANGED, Turn};
 use super::super::look;
 use super::apart::Changed;
-use super::{Leading, Look, moved, refused};
-use crate::domain::recovery::permit;
+use super::{Leading, Look, moved};
 use crate::store::StoreError;
 use crate::store::act::{NO_LONGER_CLAIMED, Order, TABLES_CHANGED};
 use crate::store::seen::{Rows, Seen};
-use std::collections::BTreeMap;
 
 impl Actor {
     /// The claims as they were seen, judged by the clock of this transaction.
@@ -24,15 +24,7 @@ impl Actor {
             }
             let judged = watch.reader.judge_again(&seen.judged.claim, &watch.board, turn.now);
             let rows = Rows { row: seen.row.clone(), version: seen.version.clone(), session: None };
-            let fresh = Seen::new(seen.place, judged, rows, &watch.board.rules, turn.now);
-            if let Some(what) = seen.moved(&fresh) {
-                return Look::Over(moved(&what));
-            }
-            let judged = &fresh.judged;
-            match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
-                Ok(()) => Look::Eligible(Box::new(fresh)),
-                Err(refusal) => Look::Over(refused(&refusal)),
-            }
+            Look::at(seen, Seen::new(seen.place, judged, rows, &watch.board.rules, turn.now), order)
         };
         leading.all.iter().zip(&leading.left).map(look).collect()
     }
