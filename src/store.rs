@@ -25,20 +25,20 @@ pub mod session;
 pub mod source;
 pub mod sqlite;
 
-pub use act::{Acted, Batch, Order, Pending, Tried};
+pub use act::{Acted, Batch, Intents, Order, Pending, Tried, numbered};
 pub use actor::Actor;
 pub use attempts::{Attempt, Attempts};
 pub use error::StoreError;
 pub use filter::Filter;
 pub use fit::{Fit, FitBoard};
 pub use handle::Handle;
-pub use image::{Change, Image, Images, RowAt, Side};
+pub use image::{Change, Differences, Image, Images, RowAt, Side};
 pub use listed::{Listed, Tally, Trace};
 pub use options::{Effort, Options, Profiles};
 pub use pace::Pace;
 pub use prober::Prober;
 pub use reader::{Reader, fits};
-pub use seen::{Place, Seen};
+pub use seen::{Place, Seen, prefix};
 pub use session::{Ends, Holding, Registered};
 pub use source::Source;
 

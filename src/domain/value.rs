@@ -1,5 +1,6 @@
 //! One cell of a database, and the key of a row.
 
+use std::borrow::Cow;
 use std::str::Utf8Chunk;
 
 use super::visible::{escape, visible};
@@ -45,7 +46,8 @@ impl Value {
     fn address(&self) -> String {
         match self {
             Value::Null => "~null".into(),
-            Value::Int(_) | Value::Real(_) | Value::Text(_) => percent(&self.text().unwrap_or_default()),
+            Value::Text(text) => percent(text).into_owned(),
+            Value::Int(_) | Value::Real(_) => percent(&self.text().unwrap_or_default()).into_owned(),
             Value::BadText(bytes) => hex("~t", bytes, ""),
             Value::Bytes(bytes) => hex("~x", bytes, ""),
         }
@@ -116,13 +118,16 @@ impl Key {
     }
 
     fn joined(&self, part: impl Fn(&Value) -> String) -> String {
+        if let [only] = &self.0[..] {
+            return part(only);
+        }
         self.0.iter().map(part).collect::<Vec<_>>().join(",")
     }
 }
 
 /// Percent-encodes everything but letters, digits and `-._:@`.
-pub fn percent(text: &str) -> String {
+pub fn percent(text: &str) -> Cow<'_, str> {
     const KEPT: percent_encoding::AsciiSet =
         percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':').remove(b'@');
-    percent_encoding::utf8_percent_encode(text, &KEPT).to_string()
+    percent_encoding::utf8_percent_encode(text, &KEPT).into()
 }

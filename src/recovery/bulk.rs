@@ -1,14 +1,13 @@
 //! Many acts: in short transactions, with one intent and one outcome each, and pauses between them.
 
-use std::cell::RefCell;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::perform::{Desk, RecoveryError, Report};
+use super::perform::{Desk, RecoveryError, Report, report_of};
 use super::scribe::Scribe;
 use super::trail::{Lines, Record, Stage, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
-use crate::store::{Actor, Batch, Order, Seen, Tried};
+use crate::store::{Batch, Intents, Order, Pending, Seen, Tried, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -26,14 +25,12 @@ struct Done {
     released: Instant,
     /// Shortens the log of the database meanwhile.
     log: Option<JoinHandle<()>>,
-    /// Where among the claims to go on.
-    go_to: Option<usize>,
 }
 
 impl Done {
     fn one(report: Report) -> Done {
         let (held, released) = (Some(Duration::ZERO), Instant::now());
-        Done { reports: vec![report], held, released, log: None, go_to: None }
+        Done { reports: vec![report], held, released, log: None }
     }
 }
 
@@ -66,19 +63,15 @@ impl Desk {
             let board = |seen: &Seen| (seen.place.profile, seen.place.board);
             let together = rest.iter().take(MOST_AT_ONCE).take_while(|seen| board(seen) == board(first));
             let together = together.count();
-            let batch = &rest[..together];
-            let done = match batch {
+            let done = match &mut rest[..together] {
                 [alone] => Done::one(self.perform_one(alone, action, word)?),
-                _ => self.perform_batch(batch, action, word, budget)?,
+                batch => self.perform_batch(batch, action, word, budget)?,
             };
-            let Done { reports, held, released, log, go_to } = done;
+            let Done { reports, held, released, log } = done;
             let unfinished = together - reports.len();
             rest = &mut rest[reports.len()..];
             if let (Some(held), true) = (held, unfinished > 0) {
                 budget = next_budget(budget, held);
-            }
-            if let Some(place) = go_to.filter(|place| *place < unfinished) {
-                rest[..unfinished].rotate_left(place);
             }
             // All of them are done: also who wants no more has to hear of each.
             let mut go_on = true;
@@ -100,7 +93,7 @@ impl Desk {
     /// As many of the claims, all of one board, as fit into one short transaction, at least one.
     fn perform_batch(
         &mut self,
-        all: &[&Seen],
+        all: &mut [&Seen],
         action: Action,
         word: &Word,
         budget: Duration,
@@ -110,60 +103,74 @@ impl Desk {
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();
         let order = Order { action, word, action_id: &id, dry_run: false };
-        let mut of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
-        let intents = RefCell::new((Lines::default(), Ok(()), None, None));
-        let Batch { tried, held, log, go_to } = actor.act_batch(
-            all,
-            &order,
-            budget,
-            &mut |number, pending| {
-                let (lines, added, db_at, transaction) = &mut *intents.borrow_mut();
-                *db_at = Some(pending.db_at);
-                transaction.clone_from(&pending.transaction);
-                if added.is_ok() {
-                    *added = lines.add(&scribe.line(number, pending));
-                }
-            },
-            &mut || {
-                let (lines, added, db_at, transaction) = &mut *intents.borrow_mut();
-                std::mem::replace(added, Ok(())).map_err(|error| error.to_string())?;
-                of.db_at = db_at.map(|at| at.rfc3339());
-                of.transaction = transaction.take();
-                trail.append_batch(&of, lines).map_err(|error| error.to_string())
-            },
-        )?;
+        let of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
+        let mut intents = LinesOf { scribe: &scribe, trail, of, lines: Lines::default(), added: Ok(()) };
+        let Batch { tried, passed, held, log } = actor.act_batch(all, &order, budget, &mut intents)?;
+        let (profile, board) = actor.names(all[0]);
+        let prefix = prefix(&profile, &board);
         // The outcome is written while the others have their turn.
         let released = Instant::now();
-        let unwritten = if tried.is_empty() {
+        let unwritten = if tried.len() == passed {
             None
         } else {
             let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
-            write_outcomes(trail, actor, &scribe, shared, all, &tried).err()
+            let begun = all.iter().copied().zip(&tried).enumerate().skip(passed);
+            write_outcomes(trail, &scribe, shared, &prefix, begun).err()
         };
-        let reports = tried.into_iter().zip(all).enumerate().map(|(at, (tried, seen))| {
-            let mut report = self.report_of_many(seen, format!("{id}.{}", at + 1), action, tried);
+        let reports = tried.into_iter().zip(&*all).enumerate().map(|(at, (tried, seen))| {
+            let mut report = report_of(seen, numbered(&id, at + 1), seen.address(&prefix), action, tried);
             report.confess(unwritten.as_ref());
             report
         });
-        Ok(Done { reports: reports.collect(), held, released, log, go_to })
+        Ok(Done { reports: reports.collect(), held, released, log })
+    }
+}
+
+/// The intents of a batch, on their way to the trail.
+struct LinesOf<'a> {
+    scribe: &'a Scribe<'a>,
+    trail: &'a mut Trail,
+    of: Record,
+    lines: Lines,
+    /// The first failure to put one into words.
+    added: serde_json::Result<()>,
+}
+
+impl Intents for LinesOf<'_> {
+    fn add(&mut self, number: usize, pending: &Pending<'_>) {
+        if self.lines.is_empty() {
+            self.of.db_at = Some(pending.db_at.rfc3339());
+            self.of.transaction = pending.transaction.map(str::to_owned);
+        }
+        if self.added.is_ok() {
+            self.added = self.lines.add(&self.scribe.line(number, pending));
+        }
+    }
+
+    fn take_back(&mut self, count: usize) {
+        self.lines.take_back(count);
+    }
+
+    fn write(&mut self) -> Result<(), String> {
+        std::mem::replace(&mut self.added, Ok(())).map_err(|error| error.to_string())?;
+        self.trail.append_batch(&self.of, &self.lines).map_err(|error| error.to_string())
     }
 }
 
 /// Writes down what came of a batch: that all were applied, but for those that were not.
-fn write_outcomes(
+fn write_outcomes<'a>(
     trail: &mut Trail,
-    actor: &Actor,
     scribe: &Scribe<'_>,
     shared: Record,
-    all: &[&Seen],
-    tried: &[Tried],
+    prefix: &str,
+    all: impl Iterator<Item = (usize, (&'a Seen, &'a Tried))>,
 ) -> Result<(), TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
-    for (at, (seen, tried)) in all.iter().zip(tried).enumerate() {
+    for (at, (seen, tried)) in all {
         if tried.outcome == Outcome::Applied {
             applied += 1;
         } else {
-            let address = actor.address(seen);
+            let address = seen.address(prefix);
             others.add(&scribe.exception(at + 1, &address, seen, &tried.outcome))?;
         }
     }

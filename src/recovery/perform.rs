@@ -35,7 +35,7 @@ pub enum RecoveryError {
 #[derive(Debug)]
 pub struct Report {
     pub action_id: String,
-    pub action: String,
+    pub action: &'static str,
     pub outcome: Outcome,
     pub id: String,
     pub address: String,
@@ -153,26 +153,28 @@ impl Desk {
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
         let tried = Tried { outcome: acted.outcome, changes: acted.changes };
-        Report { preview: acted.preview, ..self.report_of_many(seen, action_id.into(), action, tried) }
+        let address = self.actor.address(seen);
+        Report { preview: acted.preview, ..report_of(seen, action_id.into(), address, action, tried) }
     }
+}
 
-    pub(super) fn report_of_many(
-        &self,
-        seen: &Seen,
-        action_id: String,
-        action: Action,
-        tried: Tried,
-    ) -> Report {
-        Report {
-            action_id,
-            action: action.as_str().into(),
-            id: seen.judged.claim.key.text(),
-            address: self.actor.address(seen),
-            holder: seen.judged.claim.holder.clone(),
-            changes: tried.changes,
-            outcome: tried.outcome,
-            preview: Vec::new(),
-        }
+/// What came of an act on a claim.
+pub(super) fn report_of(
+    seen: &Seen,
+    action_id: String,
+    address: String,
+    action: Action,
+    tried: Tried,
+) -> Report {
+    Report {
+        action_id,
+        action: action.as_str(),
+        id: seen.judged.claim.key.text(),
+        address,
+        holder: seen.judged.claim.holder.clone(),
+        changes: tried.changes,
+        outcome: tried.outcome,
+        preview: Vec::new(),
     }
 }
 

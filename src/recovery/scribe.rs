@@ -6,7 +6,7 @@ use super::trail::{Evidence, Line, Record, Stage, Who};
 use crate::domain::recovery::{Outcome, Word};
 use crate::domain::verdict::Reason;
 use crate::store::session::END;
-use crate::store::{Acted, Actor, Images, Order, Pending, Registered, Seen, Side, clock};
+use crate::store::{Acted, Actor, Differences, Images, Order, Pending, Registered, Seen, Side, clock};
 
 /// In whose name acts are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Scribe<'_> {
             before: Images { changes: pending.changes, side: Side::Before }.json(),
             after: Images { changes: pending.changes, side: Side::After }.json(),
             db_at: Some(pending.db_at.rfc3339()),
-            transaction: pending.transaction.clone(),
+            transaction: pending.transaction.map(str::to_owned),
             ..self.of_claim(Stage::Intent, order, pending.seen, &pending.address)
         }
     }
@@ -83,11 +83,14 @@ impl Scribe<'_> {
     }
 
     /// One act of a batch, about to be done.
-    pub(super) fn line<'a>(&self, n: usize, pending: &'a Pending<'_>) -> Line<'a, Images<'a>> {
-        let side = |side| Some(Images { changes: pending.changes, side });
+    pub(super) fn line<'a>(
+        &self,
+        n: usize,
+        pending: &'a Pending<'_>,
+    ) -> Line<'a, Images<'a>, Differences<'a>> {
         Line {
-            before: side(Side::Before),
-            after: side(Side::After),
+            before: Some(Images { changes: pending.changes, side: Side::Before }),
+            after: Some(Differences(pending.changes)),
             evidence: Some(self.evidence(pending.seen)),
             ..self.row(n, &pending.address, pending.seen)
         }
@@ -101,11 +104,11 @@ impl Scribe<'_> {
         address: &'a str,
         seen: &'a Seen,
         outcome: &'a Outcome,
-    ) -> Line<'a, Images<'a>> {
+    ) -> Line<'a, Images<'a>, Differences<'a>> {
         Line { outcome: Some(outcome.as_str()), why: outcome.why(), ..self.row(n, address, seen) }
     }
 
-    fn row<'a>(&self, n: usize, address: &'a str, seen: &'a Seen) -> Line<'a, Images<'a>> {
+    fn row<'a>(&self, n: usize, address: &'a str, seen: &'a Seen) -> Line<'a, Images<'a>, Differences<'a>> {
         Line {
             address,
             before: None,

@@ -82,7 +82,7 @@ impl Desk {
     fn ended(&self, session: &Registered, action_id: String, acted: Acted) -> Report {
         Report {
             action_id,
-            action: END.into(),
+            action: END,
             id: session.id.text().unwrap_or_default(),
             address: session.address(),
             holder: session.id.text(),
@@ -96,7 +96,7 @@ impl Desk {
 fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
     Report {
         action_id,
-        action: Action::Release.as_str().into(),
+        action: Action::Release.as_str(),
         id: holding.session.clone(),
         address: holding.session.clone(),
         holder: Some(holding.session.clone()),

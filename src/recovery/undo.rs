@@ -83,7 +83,7 @@ impl Desk {
         }
         Ok(Report {
             action_id: id,
-            action: "undo".into(),
+            action: "undo",
             id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
             address: record.address.clone(),
             holder: record.holder.clone(),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::image::{Change, Images, Side};
+use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::time::Moment;
@@ -31,7 +31,7 @@ pub struct Pending<'a> {
     pub changes: &'a [Change],
     pub db_at: Moment,
     /// The database's own number of the transaction, where it can be asked later what became of it.
-    pub transaction: Option<String>,
+    pub transaction: Option<&'a str>,
 }
 
 /// What came of an act.
@@ -59,23 +59,29 @@ impl Acted {
 pub type Recorder<'a> = dyn FnMut(&Pending<'_>) -> Result<(), String> + 'a;
 /// The same for rows that are changed without a claim of theirs: an undo, the end of a session.
 pub type ChangeRecorder<'a> = dyn FnMut(&Acted) -> Result<(), String> + 'a;
-/// Hears of every act of a batch that is ready to be committed, with its number.
-pub type Collect<'a> = dyn FnMut(usize, &Pending<'_>) + 'a;
-/// Writes the record of all of them; an error means that none of them must be.
-pub type Flush<'a> = dyn FnMut() -> Result<(), String> + 'a;
+
+/// The records of the acts of a batch.
+pub trait Intents {
+    /// An act that is ready to be committed, with its number.
+    fn add(&mut self, number: usize, pending: &Pending<'_>);
+    /// The last so many are not, after all.
+    fn take_back(&mut self, count: usize);
+    /// Writes down all of them; an error means that none of them must be.
+    fn write(&mut self) -> Result<(), String>;
+}
 
 /// What came of the acts of one transaction.
 #[derive(Debug)]
 pub struct Batch {
-    /// One result for each claim that was tried, in order; at least one, unless it is to go on elsewhere.
+    /// One result for each of the first claims, in the order that they have now; at least one.
     pub tried: Vec<Tried>,
+    /// So many of the first were not even begun: somebody else had been quicker with them.
+    pub passed: usize,
     /// How long all other writers were kept out; nothing, if only those of the same rows were.
     pub held: Option<Duration>,
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
     /// waiting.
     pub log: Option<JoinHandle<()>>,
-    /// Where among the claims to go on, because others are at work on the first of them.
-    pub go_to: Option<usize>,
 }
 
 /// What came of one act among many.
@@ -116,7 +122,7 @@ pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
     }
 }
 
-/// What the audit table keeps of an act.
+/// What the audit table keeps of an act: the rows as they were, and what it made other of them.
 #[derive(Debug)]
 pub struct Note<'a> {
     pub action: &'a str,
@@ -130,19 +136,18 @@ pub struct Note<'a> {
 struct Entry<'a> {
     action: &'a str,
     address: &'a str,
-    after: Images<'a>,
+    after: Differences<'a>,
     before: Images<'a>,
     reason: Option<&'a str>,
 }
 
 impl Note<'_> {
     pub fn text(&self) -> serde_json::Result<String> {
-        let side = |side| Images { changes: self.changes, side };
         serde_json::to_string(&Entry {
             action: self.action,
             address: self.address,
-            after: side(Side::After),
-            before: side(Side::Before),
+            after: Differences(self.changes),
+            before: Images { changes: self.changes, side: Side::Before },
             reason: self.word.reason.as_deref(),
         })
     }
@@ -152,5 +157,7 @@ impl Note<'_> {
 pub const AT_THE_LAST_MOMENT: &str = "it changed at the last moment";
 /// The sentence for a claim that is none any more.
 pub const NO_LONGER_CLAIMED: &str = "it is claimed no longer: finished or released";
+/// The sentence for claims that somebody else works through at the same time.
+pub const CHANGED_MEANWHILE: &str = "somebody else was quicker: its row has changed";
 /// The sentence for a place that is none any more.
 pub const TABLES_CHANGED: &str = "the tables have changed since it was seen";

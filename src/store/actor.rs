@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::act::{ChangeRecorder, Collect, Flush, Recorder};
+use super::act::{ChangeRecorder, Intents, Recorder};
 use super::{
     Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Seen, Side, StoreError, postgres,
     sqlite,
@@ -96,16 +96,16 @@ impl Actor {
     }
 
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one. The
-    /// first is number 1, and the order's id with the number after a dot is the name of each act.
+    /// first is number 1, and the order's id with the number after a dot is the name of each act. Where others
+    /// are at work on the same claims they are put into another order before.
     pub fn act_batch(
         &mut self,
-        all: &[&Seen],
+        all: &mut [&Seen],
         order: &Order<'_>,
         budget: Duration,
-        collect: &mut Collect<'_>,
-        flush: &mut Flush<'_>,
+        intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
-        either!(self, actor => actor.act_batch(all, order, budget, collect, flush))
+        either!(self, actor => actor.act_batch(all, order, budget, intents))
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.

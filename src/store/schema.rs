@@ -22,16 +22,57 @@ pub struct Table {
     /// Rows can be addressed by a rowid: an ordinary table of SQLite that does not use the name itself.
     pub has_rowid: bool,
     /// The columns that tell its rows apart; none if nothing promises that.
-    pub key: Vec<String>,
+    pub key: Arc<Names>,
     pub columns: Vec<Column>,
+    /// The columns that can be written.
+    pub names: Arc<Names>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Column {
-    pub name: Arc<str>,
+    pub name: String,
     pub declared: String,
     /// Computed from other columns, and so never written.
     pub generated: bool,
+}
+
+/// Names of columns, in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    names: Vec<String>,
+    /// Their places, by the bytes of the names.
+    sorted: Vec<usize>,
+}
+
+impl Names {
+    pub fn new(names: Vec<String>) -> Names {
+        let mut sorted: Vec<usize> = (0..names.len()).collect();
+        sorted.sort_by_key(|at| &names[*at]);
+        Names { names, sorted }
+    }
+
+    /// Those that can be written.
+    pub fn written(columns: &[Column]) -> Arc<Names> {
+        let written = columns.iter().filter(|column| !column.generated);
+        Arc::new(Names::new(written.map(|column| column.name.clone()).collect()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// By their bytes, each with its place.
+    pub fn sorted(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.sorted.iter().map(|at| (*at, self.names[*at].as_str()))
+    }
 }
 
 impl Schema {

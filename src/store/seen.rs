@@ -20,6 +20,8 @@ pub struct Seen {
     pub row: Image,
     /// Which version of the row it was, where the database counts them.
     pub version: Option<String>,
+    /// Where that version was in the table, where the database says so: another one is elsewhere.
+    pub spot: Option<String>,
     /// Its holder's whole row in the registry, if there is one.
     pub session: Option<Image>,
     pub now: Moment,
@@ -44,6 +46,7 @@ pub fn prefix(profile: &str, board: &str) -> String {
 pub struct Rows {
     pub row: Image,
     pub version: Option<String>,
+    pub spot: Option<String>,
     pub session: Option<Image>,
 }
 
@@ -56,9 +59,15 @@ impl Seen {
             judged,
             row: rows.row,
             version: rows.version,
+            spot: rows.spot,
             session: rows.session,
             now,
         }
+    }
+
+    /// Its address, which begins like those of all claims of its board.
+    pub fn address(&self, prefix: &str) -> String {
+        format!("{prefix}{}", self.judged.claim.key.address())
     }
 
     fn is_stale_or_orphaned(&self) -> bool {

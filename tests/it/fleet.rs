@@ -1,5 +1,6 @@
 //! Acts on servers: many at once, by those who may, on tables of every kind, through whatever breaks.
 
+mod batches;
 mod crowd;
 mod faults;
 mod keys;

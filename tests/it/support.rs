@@ -4,6 +4,7 @@ mod asking;
 mod database;
 pub mod engine;
 pub mod figures;
+mod intents;
 mod options;
 pub mod postgres;
 pub mod server;
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 pub use database::{Database, dump, in_their_words, text};
+pub use intents::Noted;
 
 /// The instant that frozen databases are looked at: 2026-11-15T12:00:00Z, in milliseconds.
 pub const NOW: i64 = 1_794_744_000_000;

@@ -3,7 +3,7 @@
 -- table's owner can drop the trigger: let no operator's login own the table (see roles.sql).
 -- The record is text and not jsonb, because its hash is taken over every byte.
 CREATE TABLE IF NOT EXISTS claimtop_audit (
-  action_id text PRIMARY KEY NOT NULL,
+  action_id text COLLATE "C" PRIMARY KEY NOT NULL,
   at        text NOT NULL,
   record    text NOT NULL
 );

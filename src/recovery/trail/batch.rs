@@ -5,7 +5,8 @@
 //! {"count":2999,"of":{…,"outcome":"applied",…},"rows":[{…,"n":17,"outcome":"moved","why":…}]}
 //! ```
 //!
-//! The first is an intent. The second is its outcome: that of the shared record for `count` rows of
+//! The first is an intent; of a row of the database that stays, `after` has only what is not as before:
+//! `{"changed":{"status":"queued",…}}`. The second is its outcome: that of the shared record for `count` rows of
 //! the intent, and the rows that came to something else. Whoever reads the trail gets a record for
 //! each row, under the name of the batch, a dot, and the row's number.
 
@@ -43,12 +44,12 @@ pub(super) struct Row {
 /// One act among many, about to be written. Its fields are in the order of their names, as
 /// everything in the journal is; the keys of its images have to be.
 #[derive(Debug, Serialize)]
-pub struct Line<'a, Images> {
+pub struct Line<'a, Before, After> {
     pub address: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Images>,
+    pub after: Option<After>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<Images>,
+    pub before: Option<Before>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence<'a>>,
     pub holder: Option<&'a str>,
@@ -74,21 +75,28 @@ pub struct Evidence<'a> {
 #[derive(Debug, Default)]
 pub struct Lines {
     text: Vec<u8>,
-    count: usize,
+    /// Where each begins.
+    starts: Vec<usize>,
 }
 
 impl Lines {
-    pub fn add(&mut self, line: &Line<'_, impl Serialize>) -> serde_json::Result<()> {
-        if self.count > 0 {
+    pub fn add(&mut self, line: &Line<'_, impl Serialize, impl Serialize>) -> serde_json::Result<()> {
+        self.starts.push(self.text.len());
+        if self.starts.len() > 1 {
             self.text.push(b',');
         }
-        self.count += 1;
         write_canonical(&mut self.text, line)
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.count
+    /// Forgets the last so many.
+    pub fn take_back(&mut self, count: usize) {
+        let kept = self.starts.len().saturating_sub(count);
+        self.text.truncate(self.starts.get(kept).copied().unwrap_or(self.text.len()));
+        self.starts.truncate(kept);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
     }
 
     /// The whole batch in pieces that make up its text; `count` says of how many rows the shared
@@ -136,11 +144,69 @@ impl Row {
             address: self.address,
             holder: self.holder,
             evidence: self.evidence,
+            after: whole(&self.before, self.after),
             before: self.before,
-            after: self.after,
             outcome: self.outcome.clone().or_else(|| of.outcome.clone()),
             why: if self.outcome.is_some() { self.why } else { of.why.clone() },
             ..of.clone()
         }
+    }
+}
+
+/// The rows as they are left, out of how they were and what was changed.
+fn whole(before: &Value, after: Value) -> Value {
+    let Value::Array(after) = after else { return after };
+    let rows = after.into_iter().enumerate().map(|(at, mut left)| {
+        let Some(Value::Object(changed)) = left.get_mut("changed").map(Value::take) else { return left };
+        let mut row = before[at].clone();
+        if let Some(columns) = row.get_mut("row").and_then(Value::as_object_mut) {
+            columns.extend(changed);
+        }
+        row
+    });
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_changed_is_read_as_the_whole_row() {
+        let before = json!([{"key": {"id": 1}, "row": {"id": 1, "a": "x", "b": null}, "table": "t"},
+                            {"rowid": 3, "row": {"id": 3}, "table": "u"}, {"row": "no row"}]);
+        let after = json!([{"changed": {"a": null, "b": 2}}, {"rowid": 3, "row": null, "table": "u"},
+                           {"changed": {"a": 1}}, {"changed": {"a": 1}}]);
+        let whole = whole(&before, after);
+        assert_eq!(whole[0], json!({"key": {"id": 1}, "row": {"id": 1, "a": null, "b": 2}, "table": "t"}));
+        assert_eq!(whole[1], json!({"rowid": 3, "row": null, "table": "u"}));
+        assert_eq!((&whole[2], &whole[3]), (&json!({"row": "no row"}), &Value::Null));
+    }
+
+    #[test]
+    fn the_last_lines_can_be_taken_back() {
+        let line = |n: usize| Line::<(), ()> {
+            address: "a",
+            after: None,
+            before: None,
+            evidence: None,
+            holder: None,
+            n,
+            outcome: None,
+            why: None,
+        };
+        let (mut lines, mut other) = (Lines::default(), Lines::default());
+        for n in 1..=3 {
+            lines.add(&line(n)).expect("a line");
+        }
+        lines.take_back(2);
+        lines.add(&line(9)).expect("a line");
+        for n in [1, 9] {
+            other.add(&line(n)).expect("a line");
+        }
+        assert_eq!(lines.text, other.text);
+        lines.take_back(2);
+        assert!(lines.is_empty() && lines.text.is_empty());
     }
 }

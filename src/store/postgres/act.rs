@@ -1,5 +1,8 @@
 //! The statements of an act: what the profile says is done, inside a guard that the program adds.
 
+use std::borrow::Cow;
+
+use super::cell::sent;
 use super::image;
 use super::schema::{literal, quoted};
 use super::ties::Lot;
@@ -7,6 +10,7 @@ use super::watch::Watch;
 use super::words::{Words, text_utc};
 use crate::domain::claim::Claim;
 use crate::domain::recovery::Action;
+use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::profile::format::{Act, Profile};
 use crate::store::act::{Order, act_of};
@@ -53,7 +57,8 @@ pub fn statements(
             format!("SELECT 'x' FROM {} WHERE {key} AND ({predicate}\n)", watch.board.joined())
         }),
         before: act.before.clone(),
-        act: guarded(act, &watch.table, "c", "", &conditions, order.action.as_str())?,
+        act: guarded(act, &watch.table, "c", "", &conditions, order.action.as_str())?
+            + &image::returned(&watch.table, "c"),
         lot: lot(act),
         also: act.also.clone(),
         words,
@@ -65,8 +70,7 @@ pub fn lot(act: &Act) -> Lot {
     if act.delete { Lot::Deleted } else { Lot::Changed(act.set.keys().cloned().collect()) }
 }
 
-/// The statement that does the act to the rows for which the conditions hold, and says what is left of
-/// them.
+/// The statement that does the act to the rows for which the conditions hold.
 pub fn guarded(
     act: &Act,
     table: &Table,
@@ -75,13 +79,9 @@ pub fn guarded(
     conditions: &str,
     verb: &str,
 ) -> Result<String, String> {
-    let images = image::columns(table, alias).join(", ");
     if act.delete {
         let using = if from.is_empty() { String::new() } else { format!(" USING {from}") };
-        return Ok(format!(
-            "DELETE FROM {} AS {alias}{using} WHERE {conditions} RETURNING {images}",
-            table.sql
-        ));
+        return Ok(format!("DELETE FROM {} AS {alias}{using} WHERE {conditions}", table.sql));
     }
     // Columns that this version of the system lacks are left out, as they are in reading. The line
     // break keeps a comment in a value from swallowing the guard.
@@ -94,24 +94,20 @@ pub fn guarded(
         return Err(format!("none of the columns that {verb} sets is in this database"));
     }
     let from = if from.is_empty() { String::new() } else { format!(" FROM {from}") };
-    Ok(format!(
-        "UPDATE {} AS {alias} SET {}{from} WHERE {conditions} RETURNING {images}",
-        table.sql,
-        set.join(", ")
-    ))
+    Ok(format!("UPDATE {} AS {alias} SET {}{from} WHERE {conditions}", table.sql, set.join(", ")))
 }
 
 /// The values that a profile's expressions may name.
 pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Moment, zone: &str) -> Words {
     let mut words = shared_words(watch, order, now, zone);
     let own = OwnWords::new(watch, claim, why, order);
-    words.add_span("by", watch.board.unit, own.by);
-    add_instant(&mut words, "until", watch.board.unit, zone, watch.board.rules.claim_now(now).plus(own.by));
-    words.add("ttl_minutes", "bigint", own.ttl_minutes.map(|minutes| minutes.to_string()));
-    words.add("max_attempts", "bigint", own.max_attempts.map(|most| most.to_string()));
-    words.add("why", "text", Some(own.why));
-    words.add("id", id_type(watch), own.id);
-    words.add("holder", "text", own.holder);
+    words.add_span("by", watch.board.unit, own.by());
+    add_instant(&mut words, "until", watch.board.unit, zone, watch.board.rules.claim_now(now).plus(own.by()));
+    words.add("ttl_minutes", "bigint", own.ttl_minutes());
+    words.add("max_attempts", "bigint", own.max_attempts());
+    words.add("why", "text", Some(own.why()));
+    words.add("id", id_type(watch), own.id());
+    words.add("holder", "text", own.holder());
     words
 }
 
@@ -139,30 +135,44 @@ pub fn id_type(watch: &Watch) -> &str {
 
 /// Those that are a claim's own.
 #[derive(Debug)]
-pub struct OwnWords {
-    pub by: Span,
-    pub ttl_minutes: Option<i64>,
-    pub max_attempts: Option<i64>,
-    pub why: String,
-    pub id: Option<String>,
-    pub holder: Option<String>,
+pub struct OwnWords<'a> {
+    limits: &'a Thresholds,
+    claim: &'a Claim,
+    why: &'a str,
+    order: &'a Order<'a>,
 }
 
-impl OwnWords {
-    pub fn new(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>) -> OwnWords {
-        let limits = watch.board.rules.for_kind(claim.kind.as_deref());
-        let why = if order.action == Action::Requeue { "queued again by hand" } else { why };
-        OwnWords {
-            by: order.word.by.or(limits.ttl).unwrap_or(limits.lease),
-            ttl_minutes: limits.ttl.map(|ttl| ttl.as_micros() / Span::minutes(1).as_micros()),
-            max_attempts: claim.max_attempts,
-            why: match &order.word.reason {
-                Some(reason) => format!("{why} ({reason})"),
-                None => why.to_owned(),
-            },
-            id: claim.key.0.first().and_then(super::cell::sent),
-            holder: claim.holder.clone(),
+impl<'a> OwnWords<'a> {
+    pub fn new(watch: &'a Watch, claim: &'a Claim, why: &'a str, order: &'a Order<'a>) -> OwnWords<'a> {
+        OwnWords { limits: watch.board.rules.for_kind(claim.kind.as_deref()), claim, why, order }
+    }
+
+    pub fn by(&self) -> Span {
+        self.order.word.by.or(self.limits.ttl).unwrap_or(self.limits.lease)
+    }
+
+    pub fn ttl_minutes(&self) -> Option<String> {
+        self.limits.ttl.map(|ttl| (ttl.as_micros() / Span::minutes(1).as_micros()).to_string())
+    }
+
+    pub fn max_attempts(&self) -> Option<String> {
+        self.claim.max_attempts.map(|most| most.to_string())
+    }
+
+    pub fn why(&self) -> String {
+        let why = if self.order.action == Action::Requeue { "queued again by hand" } else { self.why };
+        match &self.order.word.reason {
+            Some(reason) => format!("{why} ({reason})"),
+            None => why.to_owned(),
         }
+    }
+
+    pub fn id(&self) -> Option<Cow<'a, str>> {
+        self.claim.key.0.first().and_then(sent)
+    }
+
+    pub fn holder(&self) -> Option<&'a str> {
+        self.claim.holder.as_deref()
     }
 }
 

@@ -232,7 +232,7 @@ impl Actor {
             address: self.address(&fresh),
             changes: &acted.changes,
             db_at: turn.now,
-            transaction: acted.transaction.clone(),
+            transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
             return Ok(Acted::nothing(Outcome::Refused(format!(

@@ -2,7 +2,6 @@
 
 use super::error::PgError;
 use super::link::Link;
-use super::words::array;
 use crate::store::act::Note;
 
 pub const NAME: &str = "claimtop_audit";
@@ -16,12 +15,13 @@ pub fn insert(link: &mut Link, action_id: &str, at: &str, note: &Note<'_>) -> Re
 }
 
 /// Many records of one instant.
-pub fn insert_all(link: &mut Link, at: &str, all: &[(String, String)]) -> Result<(), PgError> {
-    let ids = array(all.iter().map(|(id, _)| Some(id.as_str())));
-    let records = array(all.iter().map(|(_, record)| Some(record.as_str())));
+pub fn insert_all(link: &mut Link, at: &str, all: Vec<(String, String)>) -> Result<(), PgError> {
+    let (ids, records) = all.into_iter().unzip();
     let sql = "INSERT INTO claimtop_audit (action_id, at, record)
-               SELECT n.id, $2, n.record FROM unnest(($1::text)::text[], ($3::text)::text[]) AS n(id, record)";
-    link.execute(sql, &[Some(&ids), Some(at), Some(&records)]).map(|_| ())
+               SELECT n.id, $3[1], n.record FROM unnest($1, $2) AS n(id, record)";
+    // The statement before may have set another limit for itself.
+    let first = link.patience();
+    link.execute_lists(&first, sql, vec![ids, records, vec![at.to_owned()]])
 }
 
 /// What is kept of an act.

@@ -3,56 +3,56 @@
 
 mod apart;
 mod leading;
+mod made;
 mod unlocked;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use self::apart::Changed;
-use self::leading::{Lead, Leading};
+use self::apart::Way;
+use self::leading::Leading;
+use self::made::Made;
 use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
-use super::audit_table;
+use super::cell::cell;
 use super::error::PgError;
-use super::image;
-use super::link::Link;
+use super::link::{Link, Row};
 use super::look;
-use super::many::{each, held, lock_sessions, name};
+use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, name};
+use super::schema::quoted;
+use super::ties::{Lot, Ties};
+use super::words::Put;
 use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, Batch, Collect, Flush, NO_LONGER_CLAIMED, Note, Order, Pending,
-    TABLES_CHANGED, Tried, numbered,
+    AT_THE_LAST_MOMENT, Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED,
+    Tried, numbered,
 };
-use crate::store::image::{Change, Image, RowAt};
+use crate::store::image::Image;
+use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
 
 impl Actor {
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one.
     pub fn act_batch(
         &mut self,
-        all: &[&Seen],
+        all: &mut [&Seen],
         order: &Order<'_>,
         _: Duration,
-        collect: &mut Collect<'_>,
-        flush: &mut Flush<'_>,
+        intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
         let turn = self.begin()?;
         let began = Instant::now();
-        let tried = self.leading(&turn, all).and_then(|leading| match leading {
-            Lead::Take(leading) => {
-                let tried = self.try_all(&turn, &leading, order, collect)?;
-                Ok(Ok((tried, leading.left.iter().filter(|left| **left).count())))
-            }
-            Lead::GoTo(place) => Ok(Err(place)),
-        });
-        let (tried, asked) = match tried {
-            Ok(Ok((tried, asked))) => (self.commit_all(&turn, order, tried, flush), asked),
-            Ok(Err(place)) => {
-                let _ = self.run(Link::rollback);
-                return Ok(Batch { tried: Vec::new(), held: None, log: None, go_to: Some(place) });
-            }
+        let mut tried = self.try_next(&turn, all, order, intents);
+        if let Ok(None) = tried {
+            // Somebody is at work on just these.
+            (self.stride.met_others, self.stride.contended) = (true, true);
+            tried = self.try_next(&turn, all, order, intents);
+        }
+        let (passed, tried) = match tried.map(Option::unwrap_or_default) {
+            Ok((passed, tried)) => (passed, self.commit_all(&turn, order, passed, tried, intents)),
             Err(error) => {
                 // A connection that is gone has taken everything back.
                 let _ = self.run(Link::rollback);
@@ -60,10 +60,22 @@ impl Actor {
             }
         };
         let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
-        // Those that were known to be gone have cost next to nothing.
-        let passed = tried.len() - asked;
-        self.stride = self.stride.after(began.elapsed(), asked, gone - passed.min(gone));
-        Ok(Batch { tried, held: None, log: None, go_to: None })
+        self.stride = self.stride.after(began.elapsed(), tried.len(), gone);
+        let passed_over = (0..passed).map(|_| moved(CHANGED_MEANWHILE));
+        Ok(Batch { tried: passed_over.chain(tried).collect(), passed, held: None, log: None })
+    }
+
+    /// Passes over so many, and tries the next; nothing, if it seems better to go elsewhere.
+    fn try_next(
+        &mut self,
+        turn: &Turn,
+        all: &mut [&Seen],
+        order: &Order<'_>,
+        intents: &mut dyn Intents,
+    ) -> Result<Option<(usize, Vec<Tried>)>, StoreError> {
+        let leading = self.leading(all)?;
+        let tried = self.try_all(turn, &leading, order, intents)?;
+        Ok(tried.map(|tried| (leading.passed, tried)))
     }
 
     fn try_all(
@@ -71,106 +83,64 @@ impl Actor {
         turn: &Turn,
         leading: &Leading<'_, '_>,
         order: &Order<'_>,
-        collect: &mut Collect<'_>,
-    ) -> Result<Vec<Tried>, StoreError> {
+        intents: &mut dyn Intents,
+    ) -> Result<Option<Vec<Tried>>, StoreError> {
         let all = leading.all;
-        let Some(first) = all.first() else { return Ok(Vec::new()) };
+        let Some(first) = all.first() else { return Ok(Some(Vec::new())) };
         let Some(watch) = self.watch(first) else {
-            return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
+            return Ok(Some(all.iter().map(|_| moved(TABLES_CHANGED)).collect()));
         };
         let profile = &self.reader.watched[first.place.profile].profile;
         let act = match written(profile, watch, order.action) {
             Ok(act) => act.clone(),
-            Err(refusal) => return Ok(all.iter().map(|_| refused(&refusal)).collect()),
+            Err(refusal) => return Ok(Some(all.iter().map(|_| refused(&refusal)).collect())),
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
-            return self.one_by_one(turn, leading, order, collect);
+            return self.one_by_one(turn, leading, order, intents).map(Some);
         }
-        let hold =
-            if watch.rests_on_its_row() && !self.reader.ties.reach_beyond(&watch.table.name, &lot(&act)) {
-                Hold::ToTake
-            } else {
-                Hold::Taken
-            };
-        let looks = match hold {
-            Hold::ToTake => self.remember(turn, leading, order),
-            Hold::Taken => self.look_at_all(turn, leading, order)?,
+        let table = watch.table.clone();
+        let rests_on_its_row =
+            watch.rests_on_its_row() && !self.reader.ties.reach_beyond(&watch.table.name, &lot(&act));
+        let hold = match rests_on_its_row {
+            true if self.stride.contended => Hold::First,
+            true => Hold::AsItGoes,
+            false => Hold::Taken,
         };
-        let (mut results, mut eligible) = (Vec::new(), Vec::new());
+        let looks = match hold {
+            Hold::Taken => self.look_at_all(turn, all, order)?,
+            Hold::First | Hold::AsItGoes => self.remember(turn, all, order),
+        };
+        let mut made = Made::new(self, turn, order, table, first, leading.passed, intents);
+        let mut eligible = Vec::new();
         for (at, look) in looks.into_iter().enumerate() {
-            results.push(match look {
+            made.tried.push(match look {
                 Look::Eligible(fresh) => {
-                    eligible.push((at, *fresh));
+                    eligible.push((at, fresh));
                     None
                 }
                 Look::Over(tried) => Some(tried),
             });
         }
-        let mut changed = self.change_apart(turn, &eligible, &act, order, hold)?;
-        if hold == Hold::ToTake {
-            self.explain_missed(turn, &eligible, order, &mut changed)?;
+        if self.change_apart(&mut made, &eligible, &act, hold)? == Way::Barred {
+            return Ok(None);
         }
-        let mut eligible = eligible.into_iter();
-        let (profile, board) = self.names(first);
-        let table = self.watch(first).map(|watch| watch.table.name.clone()).unwrap_or_default();
-        let has_audit_table = self.has_audit_table();
-        let mut notes = Vec::new();
-        let mut tried = Vec::new();
-        for result in results {
-            if let Some(over) = result {
-                tried.push(over);
-                continue;
-            }
-            let Some((at, mut fresh)) = eligible.next() else { continue };
-            let (key, after, followed) = match changed.remove(&at) {
-                Some(Changed::To { key, after, followed }) => (key, after, followed),
-                Some(Changed::Not(over)) => {
-                    tried.push(over);
-                    continue;
-                }
-                None => {
-                    tried.push(moved(AT_THE_LAST_MOMENT));
-                    continue;
-                }
-            };
-            let before = Some(std::mem::replace(&mut fresh.row, Image(Vec::new())));
-            let mut changes = vec![Change { table: table.clone(), at: key, before, after }];
-            changes.extend(followed);
-            let pending = Pending {
-                profile: &profile,
-                board: &board,
-                address: self.address(&fresh),
-                changes: &changes,
-                db_at: turn.now,
-                transaction: Some(turn.transaction.clone()),
-                seen: &fresh,
-            };
-            collect(at + 1, &pending);
-            if has_audit_table {
-                let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
-                let note = audit_table::text(&Note { action, address, word, changes: &changes });
-                let note = note.map_err(|error| self.sentence(&error, "writing the record"))?;
-                notes.push((numbered(order.action_id, at + 1), note));
-            }
-            tried.push(Tried { outcome: Outcome::Applied, changes });
+        if hold != Hold::Taken {
+            self.explain_missed(&mut made, &eligible, &act)?;
         }
-        if !notes.is_empty() {
-            let at = turn.now.rfc3339();
-            let written = self.run(|link| audit_table::insert_all(link, &at, &notes));
-            written.map_err(|error| self.sentence(&error, "writing the record"))?;
-        }
-        Ok(tried)
+        let written = self.run(|link| made.insert_records(link));
+        written.map_err(|error| self.sentence(&error, "writing the record"))?;
+        let tried = made.tried.into_iter();
+        Ok(Some(tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT))).collect()))
     }
 
     /// Locks what can be locked without waiting, and looks at that again.
     fn look_at_all(
         &mut self,
         turn: &Turn,
-        leading: &Leading<'_, '_>,
+        all: &[&Seen],
         order: &Order<'_>,
-    ) -> Result<Vec<Look>, StoreError> {
-        let Leading { all, left } = leading;
+    ) -> Result<Vec<Look<'static>>, StoreError> {
         let Actor { reader, link: Some(link), .. } = self else {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
@@ -178,22 +148,17 @@ impl Actor {
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
-        let wanted: Vec<&Seen> =
-            all.iter().zip(left).filter(|(_, is_left)| **is_left).map(|(seen, _)| *seen).collect();
-        let sessions = lock_sessions(link, watch, &wanted).map_err(said)?;
-        let mut fresh = look::lock_and_look(link, watch, &wanted, turn.now).map_err(said)?;
+        let sessions = lock_sessions(link, watch, all).map_err(said)?;
+        let mut fresh = look::lock_and_look(link, watch, all, turn.now).map_err(said)?;
         let address = |seen: &Seen| seen.judged.claim.key.address();
         let others: Vec<&Seen> =
-            wanted.into_iter().filter(|seen| !fresh.contains_key(&address(seen))).collect();
+            all.iter().copied().filter(|seen| !fresh.contains_key(&address(seen))).collect();
         let still_held = if others.is_empty() {
             HashSet::new()
         } else {
             held(link, watch, turn, &others).map_err(said)?
         };
-        let look = |(seen, is_left): (&&Seen, &bool)| {
-            if !is_left {
-                return Look::Over(moved(NO_LONGER_CLAIMED));
-            }
+        let look = |seen: &&Seen| {
             let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
                 return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
@@ -202,81 +167,95 @@ impl Actor {
             if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
                 return Look::Over(moved(SESSION_BEING_CHANGED));
             }
-            Look::at(seen, fresh, order)
+            Look::at(seen, Cow::Owned(fresh), order)
         };
-        Ok(all.iter().zip(left).map(look).collect())
+        Ok(all.iter().map(look).collect())
     }
 
-    /// One statement for all of them; what is left of each, by its number.
-    fn change_all(
-        &mut self,
-        turn: &Turn,
-        eligible: &[(usize, Seen)],
+    /// The statement that changes them all and returns of each its number and these columns; none, if there is
+    /// nothing to set.
+    fn changing(
+        &self,
+        made: &Made<'_>,
+        eligible: &[(usize, Cow<'_, Seen>)],
         act: &Act,
-        order: &Order<'_>,
         hold: Hold,
-    ) -> Result<BTreeMap<usize, Changed>, PgError> {
-        let mut left = BTreeMap::new();
-        let Some((_, first)) = eligible.first() else { return Ok(left) };
-        let zone = self.zone().to_owned();
-        let Some(watch) = self.watch(first) else { return Ok(left) };
-        let (from, words) = each(watch, eligible, act, order, turn, &zone);
-        let key: Vec<String> = watch
-            .board
-            .id
-            .iter()
-            .zip(&watch.board.id_types)
-            .enumerate()
-            .map(|(at, (id, kind))| format!("({id}) = claimtop_row.claimtop_key{at}::{kind}"))
-            .collect();
-        let seen = format!("{} AND c.xmin::text = claimtop_row.claimtop_version", key.join(" AND "));
+        columns: &[(usize, &Column)],
+    ) -> Option<Put> {
+        let (_, first) = eligible.first()?;
+        let watch = self.watch(first)?;
+        let (from, words) = each(watch, eligible, act, made.order, made.turn, self.zone());
         let (locked, from, conditions) = match hold {
-            Hold::Taken => (String::new(), from, seen),
-            Hold::ToTake => (
+            Hold::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
+            Hold::AsItGoes => (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch))),
+            // A look at each by itself: no plan is as cheap as going where each row was.
+            Hold::First => (
                 format!(
-                    "WITH claimtop_locked AS MATERIALIZED (SELECT claimtop_row.*, c.tableoid AS claimtop_part, \
-                     c.ctid AS claimtop_place FROM {from} JOIN {} AS c ON {seen} FOR UPDATE OF c SKIP LOCKED) ",
-                    watch.table.sql
+                    "WITH claimtop_locked AS MATERIALIZED (SELECT claimtop_row.*, c.* FROM {from}, LATERAL \
+                     (SELECT c.tableoid AS claimtop_part, c.ctid AS claimtop_place FROM {} AS c WHERE {} \
+                      AND {} FOR UPDATE OF c SKIP LOCKED) AS c) ",
+                    watch.table.sql,
+                    is_where_seen(),
+                    is_its(watch)
                 ),
                 "claimtop_locked AS claimtop_row".into(),
                 "c.ctid = claimtop_row.claimtop_place AND c.tableoid = claimtop_row.claimtop_part".into(),
             ),
         };
-        let sql = match guarded(act, &watch.table, "c", &from, &conditions, order.action.as_str()) {
-            Ok(sql) => format!("{locked}{sql}, claimtop_row.claimtop_n::text"),
-            // Nothing to set: none of them is changed.
-            Err(_) => return Ok(left),
+        let sql = guarded(act, &watch.table, "c", &from, &conditions, made.order.action.as_str()).ok()?;
+        let columns = columns.iter().map(|(_, column)| format!(", c.{}::text", quoted(&column.name)));
+        let returned = format!("claimtop_row.claimtop_n::text{}", columns.collect::<String>());
+        Some(words.put_into(&format!("{locked}{sql} RETURNING {returned}")))
+    }
+
+    /// Changes all of them by one statement.
+    fn change_all(
+        &mut self,
+        made: &mut Made<'_>,
+        eligible: &[(usize, Cow<'_, Seen>)],
+        act: &Act,
+        hold: Hold,
+    ) -> Result<(), PgError> {
+        let (table, lot) = (made.table.clone(), lot(act));
+        let others = others(&table, &lot, &self.reader.ties);
+        let Some(put) = self.changing(made, eligible, act, hold, &others) else { return Ok(()) };
+        // What is left of a claim's row, and which claim it is.
+        let left = |row: &Row| {
+            let number = row.get(0)?.parse::<usize>().ok()?.checked_sub(1)?;
+            let (at, fresh) = eligible.get(number)?;
+            let now = |(at, (place, column)): (usize, &(usize, &Column))| {
+                (*place, cell(row, at + 1, &column.declared))
+            };
+            let after = (!act.delete).then(|| fresh.row.with(others.iter().enumerate().map(now)));
+            Some((number, *at, fresh, after))
         };
-        let table = watch.table.clone();
-        let mut wake = None;
-        let put = words.put_into(&sql);
-        let lot = lot(act);
-        let rows = if self.reader.ties.reach_beyond(&table.name, &lot) {
-            self.run(|link| link.batch(apart::BEFORE_ROWS))?;
-            let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
-            wake = self.wake_of(&table, lot, &before)?;
-            self.run(|link| link.query(&put.sql, &put.values()))?
-        } else {
-            self.run(|link| link.query_after(apart::BEFORE_ROWS, &put.sql, &put.values()))?
-        };
-        let width = table.written().count();
+        if !self.reader.ties.reach_beyond(&table.name, &lot) {
+            let mut added = Ok(());
+            self.run(|link| {
+                link.each_after(hold.opening(), &put.sql, &put.values(), |row| {
+                    if let (Ok(()), Some((_, at, fresh, after))) = (&added, left(row)) {
+                        added = made.add(at, fresh, after, Vec::new());
+                    }
+                })
+            })?;
+            return added;
+        }
+        self.run(|link| link.batch(hold.opening()))?;
+        let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
+        let wake = self.wake_of(&table, lot, &before)?;
+        let rows = self.run(|link| link.query(&put.sql, &put.values()))?;
         let mut afters = BTreeMap::new();
-        for row in &rows {
-            let Some(number) = row.get(width).and_then(|text| text.parse::<usize>().ok()) else { continue };
-            let after = (!act.delete).then(|| image::read(&table, row, 0));
-            // Two rows for one claim: neither may be.
+        for (number, _, _, after) in rows.iter().filter_map(left) {
             if afters.insert(number, after).is_some() {
-                return Err(PgError::server("21000", "an id is not the name of one row alone"));
+                return Err(two_rows());
             }
         }
         let mut followed = self.after_wake(wake, &mut afters)?;
         for (number, after) in afters {
-            let Some((at, fresh)) = eligible.get(number) else { continue };
-            let key = RowAt::Key(image::key(&table, after.as_ref().unwrap_or(&fresh.row)));
-            let followed = followed.remove(&number).unwrap_or_default();
-            left.insert(*at, Changed::To { key, after, followed });
+            let (at, fresh) = &eligible[number];
+            made.add(*at, fresh, after, followed.remove(&number).unwrap_or_default())?;
         }
-        Ok(left)
+        Ok(())
     }
 
     /// Acts that are more than one statement, each so that it can be taken back without the others.
@@ -285,19 +264,16 @@ impl Actor {
         turn: &Turn,
         leading: &Leading<'_, '_>,
         order: &Order<'_>,
-        collect: &mut Collect<'_>,
+        intents: &mut dyn Intents,
     ) -> Result<Vec<Tried>, StoreError> {
         let mut tried = Vec::new();
-        for (at, (seen, is_left)) in leading.all.iter().zip(&leading.left).enumerate() {
-            if !is_left {
-                tried.push(moved(NO_LONGER_CLAIMED));
-                continue;
-            }
-            let id = numbered(order.action_id, at + 1);
+        for (at, seen) in leading.all.iter().enumerate() {
+            let number = leading.number(at);
+            let id = numbered(order.action_id, number);
             let order = Order { action_id: &id, ..order.clone() };
             let acted = self.apart(|actor| {
                 actor.act_inside(turn, seen, &order, &mut |pending| {
-                    collect(at + 1, pending);
+                    intents.add(number, pending);
                     Ok(())
                 })
             })?;
@@ -310,15 +286,15 @@ impl Actor {
         &mut self,
         turn: &Turn,
         order: &Order<'_>,
+        passed: usize,
         tried: Vec<Tried>,
-        flush: &mut Flush<'_>,
+        intents: &mut dyn Intents,
     ) -> Vec<Tried> {
-        let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
-        if !any {
+        let Some(first) = tried.iter().position(|acted| acted.outcome == Outcome::Applied) else {
             let _ = self.run(Link::rollback);
             return tried;
-        }
-        if let Err(problem) = flush() {
+        };
+        if let Err(problem) = intents.write() {
             let _ = self.run(Link::rollback);
             let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
             return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
@@ -327,10 +303,8 @@ impl Actor {
             Ok(()) => tried,
             Err(error) => {
                 // All of them share one fate; the transaction tells it.
-                let first = numbered(order.action_id, 1);
-                let done = tried.iter().find(|acted| acted.outcome == Outcome::Applied);
-                let changes = done.map(|acted| acted.changes.as_slice()).unwrap_or_default();
-                let outcome = self.became_of(&error, &first, Some(&turn.transaction), changes);
+                let id = numbered(order.action_id, passed + first + 1);
+                let outcome = self.became_of(&error, &id, Some(&turn.transaction), &tried[first].changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
@@ -340,28 +314,52 @@ impl Actor {
     }
 }
 
-/// Whether the rows are locked already, or by the statement that changes them.
+/// Two rows for one claim: neither may be.
+fn two_rows() -> PgError {
+    PgError::server("21000", "an id is not the name of one row alone")
+}
+
+/// The columns that may not be what they were, each with its place in an image. What triggers do to a row only
+/// its columns tell, all of them.
+fn others<'a>(table: &'a Table, lot: &Lot, ties: &Ties) -> Vec<(usize, &'a Column)> {
+    let may_change = |column: &Column| match lot {
+        Lot::Deleted => false,
+        Lot::Changed(set) => {
+            let is_set = set.iter().any(|name| table.column(name).is_some_and(|set| set.name == column.name));
+            is_set || ties.stamps(&table.name, &column.name) || ties.reach_beyond(&table.name, lot)
+        }
+    };
+    table.written().enumerate().filter(|(_, column)| may_change(column)).collect()
+}
+
+/// When the rows are locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
+    /// They are.
     Taken,
-    ToTake,
+    /// By the statement that changes them, those first that can be without waiting.
+    First,
+    /// As they are changed; one that somebody else holds is waited for, but hardly longer than it takes to
+    /// renew a claim.
+    AsItGoes,
 }
 
 /// What a second look came to.
-enum Look {
-    Eligible(Box<Seen>),
+#[allow(clippy::large_enum_variant, reason = "nearly all are eligible, and seldom looked at anew")]
+enum Look<'a> {
+    Eligible(Cow<'a, Seen>),
     Over(Tried),
 }
 
-impl Look {
+impl<'a> Look<'a> {
     /// By what was seen, and what is there now.
-    fn at(seen: &Seen, fresh: Seen, order: &Order<'_>) -> Look {
+    fn at(seen: &Seen, fresh: Cow<'a, Seen>, order: &Order<'_>) -> Look<'a> {
         if let Some(what) = seen.moved(&fresh) {
             return Look::Over(moved(&what));
         }
         let judged = &fresh.judged;
         match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
-            Ok(()) => Look::Eligible(Box::new(fresh)),
+            Ok(()) => Look::Eligible(fresh),
             Err(refusal) => Look::Over(refused(&refusal)),
         }
     }
@@ -377,5 +375,5 @@ fn refused(why: &str) -> Tried {
 
 /// Whether it was somebody else's doing that there is nothing left to do.
 fn is_gone(why: &str) -> bool {
-    matches!(why, BEING_CHANGED | NO_LONGER_CLAIMED)
+    matches!(why, BEING_CHANGED | CHANGED_MEANWHILE | NO_LONGER_CLAIMED)
 }

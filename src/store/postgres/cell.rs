@@ -1,5 +1,7 @@
 //! Cells between PostgreSQL's texts and our values. Reading one never fails.
 
+use std::borrow::Cow;
+
 use super::dialect::{is_number, is_whole};
 use super::link::Row;
 use crate::domain::value::Value;
@@ -48,18 +50,18 @@ pub fn is_true(row: &Row, at: usize) -> bool {
 }
 
 /// The value as it is sent.
-pub fn sent(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::Int(number) => Some(number.to_string()),
-        Value::Real(number) => Some(number.to_string()),
-        Value::Text(text) => Some(text.clone()),
+pub fn sent(value: &Value) -> Option<Cow<'_, str>> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Int(number) => number.to_string().into(),
+        Value::Real(number) => number.to_string().into(),
+        Value::Text(text) => text.into(),
         Value::Bytes(bytes) => {
-            Some(bytes.iter().fold("\\x".to_owned(), |all, byte| all + &format!("{byte:02x}")))
+            bytes.iter().fold("\\x".to_owned(), |all, byte| all + &format!("{byte:02x}")).into()
         }
         // The database itself holds such a thing only if it promises no encoding; it cannot be sent.
-        Value::BadText(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-    }
+        Value::BadText(bytes) => String::from_utf8_lossy(bytes),
+    })
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -12,18 +12,21 @@ pub fn columns(table: &Table, alias: &str) -> Vec<String> {
     table.written().map(|column| format!("{alias}.{}::text", quoted(&column.name))).collect()
 }
 
+/// Has a statement say what it leaves of a row, for [`read`].
+pub fn returned(table: &Table, alias: &str) -> String {
+    format!(" RETURNING {}", columns(table, alias).join(", "))
+}
+
 /// The image in the columns of `row` that begin at `first`.
 pub fn read(table: &Table, row: &Row, first: usize) -> Image {
     let columns = table.written().enumerate();
-    Image(
-        columns.map(|(at, column)| (column.name.clone(), cell(row, first + at, &column.declared))).collect(),
-    )
+    Image::new(&table.names, columns.map(|(at, column)| cell(row, first + at, &column.declared)))
 }
 
 /// A condition that holds for exactly this row; its values are named after `prefix`.
 pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, words: &mut Words) -> String {
-    let conditions = image.0.iter().enumerate().map(|(at, (name, value))| {
-        let column = table.column(name).map_or(&**name, |column| &*column.name);
+    let conditions = image.iter().enumerate().map(|(at, (name, value))| {
+        let column = table.column(name).map_or(name, |column| &column.name);
         words.add(&format!("{prefix}{at}"), "", sent(value));
         // As texts: not every type has an equality, and the texts have one form in this transaction.
         format!("{alias}.{}::text IS NOT DISTINCT FROM :{prefix}{at}", quoted(column))
@@ -33,7 +36,7 @@ pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, words: &mu
 
 /// A condition that finds the row by what tells it apart; nothing, if nothing does.
 pub fn at(table: &Table, key: &Image, alias: &str, words: &mut Words) -> String {
-    let conditions = key.0.iter().enumerate().map(|(at, (name, value))| {
+    let conditions = key.iter().enumerate().map(|(at, (name, value))| {
         let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
         words.add(&format!("at{at}"), kind, sent(value));
         format!("{alias}.{} = :at{at}", quoted(name))
@@ -44,12 +47,11 @@ pub fn at(table: &Table, key: &Image, alias: &str, words: &mut Words) -> String 
 
 /// A change of one row of a table.
 pub fn change(table: &Table, before: Option<Image>, after: Option<Image>) -> Change {
-    let key = after.as_ref().or(before.as_ref()).map(|image| key(table, image)).unwrap_or(Image(Vec::new()));
+    let key = after.as_ref().or(before.as_ref()).map(|image| key(table, image)).unwrap_or_else(Image::empty);
     Change { table: table.name.clone(), at: RowAt::Key(key), before, after }
 }
 
 /// What tells this row of the table apart.
 pub fn key(table: &Table, image: &Image) -> Image {
-    let part = |name: &String| image.0.iter().find(|(other, _)| **other == **name).cloned();
-    Image(table.key.iter().filter_map(part).collect())
+    image.part(&table.key)
 }

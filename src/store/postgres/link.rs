@@ -8,8 +8,9 @@ mod backoff;
 mod dial;
 mod row;
 
+use futures_util::StreamExt;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
@@ -56,6 +57,9 @@ const IDLE: Duration = Duration::from_secs(5);
 /// The same where only a picture of the data is held, which keeps nobody but the vacuum: ten thousand rows
 /// are judged between two statements.
 const IDLE_READING: Duration = Duration::from_secs(30);
+
+/// How many rows are handed over at once; a thread has to be woken each time.
+const AT_ONCE: usize = 64;
 
 /// How long a request to cancel may take.
 const CANCELLING: Duration = Duration::from_secs(3);
@@ -135,14 +139,19 @@ impl Link {
         };
         let idle = if begin == Begin::Reading { IDLE_READING } else { IDLE };
         Ok(format!(
-            "BEGIN {mode}; SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
+            "BEGIN {mode}; SET LOCAL statement_timeout = {}; {}; \
              SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL TimeZone = 'UTC'; \
              SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; \
              SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'",
             self.limits.statement.as_millis(),
-            self.limits.lock.as_millis(),
+            self.patience(),
             idle.as_millis(),
         ))
+    }
+
+    /// How long statements wait for what somebody else holds, as SQL: what a transaction begins with.
+    pub fn patience(&self) -> String {
+        format!("SET LOCAL lock_timeout = {}", self.limits.lock.as_millis())
     }
 
     /// Commits. An error that ends the link leaves open whether it was done.
@@ -187,10 +196,48 @@ impl Link {
         Ok(rows.into_iter().map(Row::new).collect())
     }
 
+    /// The same row by row, each as it comes: the server still works on the others then.
+    pub fn each_after(
+        &mut self,
+        first: &str,
+        sql: &str,
+        values: &[Option<&str>],
+        mut each: impl FnMut(&Row),
+    ) -> Result<(), PgError> {
+        let (first, sql, values) = (first.to_owned(), sql.to_owned(), owned(values));
+        let (give, take) = mpsc::channel::<Vec<Row>>();
+        let question = |client: Arc<Client>| async move {
+            let asked = client.query_typed_raw(&sql, typed(&values));
+            let (before, rows) = tokio::join!(biased; client.batch_execute(&first), asked);
+            before?;
+            let mut some = std::pin::pin!(rows?.ready_chunks(AT_ONCE));
+            while let Some(some) = some.next().await {
+                let some = some.into_iter().map(|row| row.map(Row::new)).collect::<Result<_, _>>()?;
+                // Nobody listens any more: then nobody needs them.
+                let _ = give.send(some);
+            }
+            Ok(())
+        };
+        self.ask_while(question, || take.into_iter().flatten().for_each(|row| each(&row)))
+    }
+
     /// The number of rows that a statement touched.
     pub fn execute(&mut self, sql: &str, values: &[Option<&str>]) -> Result<u64, PgError> {
         let (sql, values) = (sql.to_owned(), owned(values));
         self.ask(|client| async move { client.execute_typed(&sql, &typed(&values)).await })
+    }
+
+    /// Has a statement with lists of texts for its values done, after others without values that go along in
+    /// the same round trip. The lists are sent as they are: nothing in them has to be quoted.
+    pub fn execute_lists(&mut self, first: &str, sql: &str, lists: Vec<Vec<String>>) -> Result<(), PgError> {
+        let (first, sql) = (first.to_owned(), sql.to_owned());
+        self.ask(|client| async move {
+            let typed: Vec<(&(dyn ToSql + Sync), Type)> =
+                lists.iter().map(|list| (list as &(dyn ToSql + Sync), Type::TEXT_ARRAY)).collect();
+            let (before, done) =
+                tokio::join!(biased; client.batch_execute(&first), client.execute_typed(&sql, &typed));
+            before.and(done).map(|_| ())
+        })
     }
 
     /// Several statements without values in one round trip.
@@ -221,8 +268,21 @@ impl Link {
         T: Send + 'static,
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     {
+        self.ask_while(question, || ())
+    }
+
+    /// The same, while something else is done that ends no later than the answer is there.
+    fn ask_while<T, F>(
+        &mut self,
+        question: impl FnOnce(Arc<Client>) -> F,
+        meanwhile: impl FnOnce(),
+    ) -> Result<T, PgError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    {
         let answer = match &self.wire {
-            Some(wire) => wire.wait_for(question(Arc::clone(&wire.client)), self.limits.answer),
+            Some(wire) => wire.wait_for(question(Arc::clone(&wire.client)), self.limits.answer, meanwhile),
             None => Err(PgError::Lost("it was closed before".into())),
         };
         match &answer {
@@ -237,12 +297,15 @@ impl Link {
 }
 
 impl Wire {
-    fn wait_for<T, F>(&self, answer: F, limit: Duration) -> Result<T, PgError>
+    /// Waits for an answer, after something that is done before it is there.
+    fn wait_for<T, F>(&self, answer: F, limit: Duration, meanwhile: impl FnOnce()) -> Result<T, PgError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
     {
-        match background::finish(async move { tokio::time::timeout(limit, answer).await }) {
+        let answer = background::start(async move { tokio::time::timeout(limit, answer).await });
+        meanwhile();
+        match answer.and_then(|answer| answer.recv().ok()) {
             Some(Ok(Ok(answer))) => Ok(answer),
             Some(Ok(Err(error))) => Err(self.explain(&error)),
             Some(Err(_)) => Err(PgError::TimedOut(limit)),

@@ -115,7 +115,7 @@ impl Watch {
             if let Some(wanted) = wanted {
                 let sql = sql.map_or("NULL", String::as_str);
                 condition += &format!(" AND ({sql})::text = :{name}");
-                words.add(name, "", Some(wanted.into()));
+                words.add(name, "", Some(wanted));
             }
         }
         (condition, words)

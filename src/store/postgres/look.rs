@@ -93,9 +93,8 @@ impl Actor {
     }
 
     pub fn address(&self, seen: &Seen) -> String {
-        let watched = &self.reader.watched[seen.place.profile];
-        let board = &watched.boards[seen.place.board].board.name;
-        prefix(&watched.name, board) + &seen.judged.claim.key.address()
+        let (profile, board) = self.names(seen);
+        seen.address(&prefix(&profile, &board))
     }
 }
 
@@ -152,6 +151,7 @@ pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
     let rows = Rows {
         row: image::read(&watch.table, row, first),
         version: watch.reader.version(row),
+        spot: watch.reader.spot(row),
         session: session_in(watch, &judged, row, first + watch.table.written().count()),
     };
     Seen::new(place, judged, rows, &watch.board.rules, now)
@@ -187,6 +187,7 @@ pub fn lock_and_look(
         let rows = Rows {
             row: known.get(&address)?.row.clone(),
             version: watch.reader.version(row),
+            spot: watch.reader.spot(row),
             session: session_in(watch, &judged, row, watch.reader.width()),
         };
         Some((address, Seen::new(first.place, judged, rows, &watch.board.rules, now)))

@@ -1,6 +1,7 @@
 //! The claims of a batch as SQL: which they are, which can be locked, and what is each one's own.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
 
 use super::act::{OwnWords, id_type, shared_words};
 use super::actor::Turn;
@@ -16,7 +17,7 @@ use crate::store::seen::Seen;
 
 /// A claim by the texts of its key.
 pub fn name(seen: &Seen) -> Vec<Option<String>> {
-    seen.judged.claim.key.0.iter().map(sent).collect()
+    seen.judged.claim.key.0.iter().map(|part| sent(part).map(Cow::into_owned)).collect()
 }
 
 /// Those of the claims that are held, by their names.
@@ -61,9 +62,8 @@ pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
     let mut words = Words::default();
     let (mut columns, mut arrays) = (Vec::new(), Vec::new());
     for (at, kind) in watch.board.id_types.iter().enumerate() {
-        let values: Vec<Option<String>> =
-            all.iter().map(|seen| seen.judged.claim.key.0.get(at).and_then(sent)).collect();
-        words.add(&format!("keys{at}"), "text[]", Some(array(values.iter().map(Option::as_deref))));
+        let values = all.iter().map(|seen| part_of_key(seen, at));
+        words.add(&format!("keys{at}"), "text[]", Some(array(values)));
         columns.push(format!("claimtop_key.k{at}::{kind}"));
         arrays.push(format!(":keys{at}"));
     }
@@ -83,58 +83,112 @@ pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
 /// to it.
 pub fn each(
     watch: &Watch,
-    eligible: &[(usize, Seen)],
+    eligible: &[(usize, Cow<'_, Seen>)],
     act: &Act,
     order: &Order<'_>,
     turn: &Turn,
     zone: &str,
 ) -> (String, Words) {
     let is_named = |word: &str| act.set.values().any(|value| value.contains(&format!(":{word}")));
-    let mut words = shared_words(watch, order, turn.now, zone);
-    let mut columns: Vec<(String, Vec<Option<String>>)> = Vec::new();
-    columns.push(("n".into(), (0..eligible.len()).map(|n| Some(n.to_string())).collect()));
-    columns.push(("version".into(), eligible.iter().map(|(_, seen)| seen.version.clone()).collect()));
+    let all = || eligible.iter().map(|(_, seen)| &**seen);
+    let own = || all().map(|seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order));
+    let mut listed = Listed { words: shared_words(watch, order, turn.now, zone), ..Listed::default() };
+    listed.add("version", all().map(|seen| seen.version.as_ref()));
+    listed.add("spot", all().map(|seen| seen.spot.as_ref()));
     for at in 0..watch.board.id.len() {
-        let key = eligible.iter().map(|(_, seen)| seen.judged.claim.key.0.get(at).and_then(sent));
-        columns.push((format!("key{at}"), key.collect()));
+        listed.add(&format!("key{at}"), all().map(|seen| part_of_key(seen, at)));
     }
-    let mut add = |name: &str, value: &dyn Fn(OwnWords) -> Option<String>| {
-        let own = |seen: &Seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order);
-        columns.push((name.into(), eligible.iter().map(|(_, seen)| value(own(seen))).collect()));
-    };
     if is_named("why") {
-        add("why", &|own| Some(own.why));
-        words.add_sql("why", "claimtop_row.claimtop_why");
+        listed.add("why", own().map(|own| Some(own.why())));
+        listed.words.add_sql("why", "claimtop_row.claimtop_why");
     }
     if is_named("holder") {
-        add("holder", &|own| own.holder);
-        words.add_sql("holder", "claimtop_row.claimtop_holder");
+        listed.add("holder", own().map(|own| own.holder()));
+        listed.words.add_sql("holder", "claimtop_row.claimtop_holder");
     }
     if is_named("id") {
-        add("id", &|own| own.id);
-        words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
+        listed.add("id", all().map(|seen| part_of_key(seen, 0)));
+        listed.words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
     }
     if is_named("ttl_minutes") {
-        add("ttl_minutes", &|own| own.ttl_minutes.map(|minutes| minutes.to_string()));
-        words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
+        listed.add("ttl_minutes", own().map(|own| own.ttl_minutes()));
+        listed.words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
     }
     if is_named("max_attempts") {
-        add("max_attempts", &|own| own.max_attempts.map(|most| most.to_string()));
-        words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
+        listed.add("max_attempts", own().map(|own| own.max_attempts()));
+        listed.words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
     }
     if is_named("by") || is_named("until") {
-        add("by", &|own| Some(own.by.as_micros().to_string()));
-        add_spans(&mut words, watch.board.unit);
+        listed.add("by", own().map(|own| Some(own.by().as_micros().to_string())));
+        add_spans(&mut listed.words, watch.board.unit);
     }
-    let (mut names, mut arrays) = (Vec::new(), Vec::new());
-    for (name, values) in &columns {
+    (listed.from(), listed.words)
+}
+
+/// Values of claims as a table of texts.
+#[derive(Default)]
+struct Listed {
+    words: Words,
+    names: Vec<String>,
+    arrays: Vec<String>,
+}
+
+impl Listed {
+    fn add(&mut self, name: &str, values: impl Iterator<Item = Option<impl AsRef<str>>>) {
         let place = format!("claimtop_each_{name}");
-        words.add(&place, "text[]", Some(array(values.iter().map(Option::as_deref))));
-        arrays.push(format!(":{place}"));
+        self.words.add(&place, "text[]", Some(array(values)));
+        self.arrays.push(format!(":{place}"));
         // An expression of the profile's names columns of its own table: these must not be in their way.
-        names.push(format!("claimtop_{name}"));
+        self.names.push(format!("claimtop_{name}"));
     }
-    (format!("unnest({}) AS claimtop_row({})", arrays.join(", "), names.join(", ")), words)
+
+    /// The table, its rows numbered from 1.
+    fn from(&self) -> String {
+        let (arrays, names) = (self.arrays.join(", "), self.names.join(", "));
+        format!("unnest({arrays}) WITH ORDINALITY AS claimtop_row({names}, claimtop_n)")
+    }
+}
+
+fn part_of_key(seen: &Seen, at: usize) -> Option<Cow<'_, str>> {
+    seen.judged.claim.key.0.get(at).and_then(sent)
+}
+
+/// That a row is the one of the claim listed.
+pub fn is_its(watch: &Watch) -> String {
+    let ids = watch.board.id.iter().zip(&watch.board.id_types).enumerate();
+    let same = ids.map(|(at, (id, kind))| format!("({id}) = claimtop_row.claimtop_key{at}::{kind}"));
+    same.collect::<Vec<_>>().join(" AND ")
+}
+
+/// That a row is the version that was seen.
+pub fn is_as_seen() -> &'static str {
+    "c.xmin::text = claimtop_row.claimtop_version"
+}
+
+/// The same, and the row is found without an index: a version stays where it is.
+pub fn is_where_seen() -> String {
+    format!("c.ctid = claimtop_row.claimtop_spot::tid AND {}", is_as_seen())
+}
+
+/// So many places are looked at by one scan of its own: more, and reading the whole table would seem cheaper
+/// than going where the rows were.
+const AT_ONCE: usize = 256;
+
+/// Those of the claims whose rows are still what was seen, by their places in the list.
+pub fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<BTreeSet<usize>, PgError> {
+    let spots: Vec<String> =
+        all.chunks(AT_ONCE).map(|some| array(some.iter().map(|seen| seen.spot.as_ref()))).collect();
+    let sql = format!(
+        "SELECT c.spot, c.version FROM unnest(($1::text)::text[]) AS claimtop_some(spots), LATERAL \
+         (SELECT c.ctid::text AS spot, c.xmin::text AS version FROM {} AS c \
+          WHERE c.ctid = ANY (claimtop_some.spots::tid[]) OFFSET 0) AS c",
+        watch.table.sql
+    );
+    let rows = link.query(&sql, &[Some(&array(spots.iter().map(Some)))])?;
+    let found: HashSet<(Option<&str>, Option<&str>)> =
+        rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let is_found = |seen: &Seen| found.contains(&(seen.spot.as_deref(), seen.version.as_deref()));
+    Ok(all.iter().enumerate().filter(|(_, seen)| is_found(seen)).map(|(at, _)| at).collect())
 }
 
 /// `:by` and `:until` out of the microseconds of each row.

@@ -1,11 +1,13 @@
 //! Single claims, read cell by cell: a rotten cell spoils its own reading and nothing else.
 
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 use super::cell::{cell, is_true, number, text, time};
 use super::link::Row;
 use super::schema::quoted;
 use crate::domain::claim::{Claim, Lease, Registry, Session, Timeout, Worker};
+use crate::domain::evidence::{conclude, why};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
@@ -14,6 +16,7 @@ use crate::domain::verdict::{Reason, Verdict, judge};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::schema::Table;
+use crate::store::seen::{Rows, Seen};
 
 /// How to read the claims of one board.
 #[derive(Debug)]
@@ -181,11 +184,26 @@ impl RowReader {
         judge(claim, &board.rules, now)
     }
 
-    /// A claim that was read before, judged once more.
-    pub fn judge_again(&self, claim: &Claim, board: &BoundBoard, now: Moment) -> Judged {
+    /// A claim that was seen before, judged once more. Mostly the clock says what it said then.
+    pub fn judge_again<'a>(&self, seen: &'a Seen, board: &BoundBoard, now: Moment) -> Cow<'a, Seen> {
+        let (claim, was, rules) = (&seen.judged.claim, &seen.judged.verdict, &board.rules);
+        let verdict = judge(claim, rules, now);
+        let is_alike = Verdict { overrun: was.overrun, ..verdict } == *was
+            && conclude(claim, &verdict, rules, now) == seen.conclusion
+            && why(claim, &verdict, rules, now) == seen.why;
+        if self.prober.is_none() && is_alike {
+            return Cow::Borrowed(seen);
+        }
         let mut claim = claim.clone();
         let verdict = self.judged(&mut claim, board, now);
-        Judged { claim, verdict, seen: None, mark: None }
+        let rows = Rows {
+            row: seen.row.clone(),
+            version: seen.version.clone(),
+            spot: seen.spot.clone(),
+            session: None,
+        };
+        let judged = Judged { claim, verdict, seen: None, mark: None };
+        Cow::Owned(Seen::new(seen.place, judged, rows, rules, now))
     }
 
     /// Whether everything that a claim is judged by stands in its own row: nothing is joined, selected from
@@ -198,6 +216,12 @@ impl RowReader {
     /// The version of the row, if it was selected with its state.
     pub fn version(&self, row: &Row) -> Option<String> {
         row.get(1 + self.keys + FIELDS + 1).map(str::to_owned)
+    }
+
+    /// Where in its table that version of the row is.
+    pub fn spot(&self, row: &Row) -> Option<String> {
+        let place = self.place(row)?;
+        place.find('(').map(|at| place[at..].to_owned())
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.
@@ -239,7 +263,7 @@ fn looks_nowhere_else(sql: &str) -> bool {
 
 /// Whether the key of the table is among the columns of a claim's id.
 fn is_told_apart(board: &BoundBoard, table: &Table) -> bool {
-    let is_named = |column: &String| board.id.contains(&format!("c.{}", quoted(column)));
+    let is_named = |column: &str| board.id.contains(&format!("c.{}", quoted(column)));
     !table.key.is_empty() && table.key.iter().all(is_named)
 }
 

@@ -1,11 +1,12 @@
 //! Reading the tables of a database.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::error::PgError;
 use super::link::Link;
 use super::ties::Ties;
-use crate::store::schema::{Column, Schema, Table};
+use crate::store::schema::{Column, Names, Schema, Table};
 pub use crate::store::schema::{literal, quoted};
 
 /// Every table and view that we may read, less the system's own. What is on the search path goes by
@@ -56,19 +57,25 @@ pub fn read(link: &mut Link) -> Result<(Schema, Ties), PgError> {
     for row in link.query(TABLES, &[])? {
         let text = |at: usize| row.get(at).unwrap_or_default();
         let (oid, schema, name) = (text(0), text(1), text(2));
-        let columns = columns.iter().filter(|column| column.get(0) == Some(oid)).map(|column| Column {
-            name: column.get(1).unwrap_or_default().into(),
-            declared: column.get(2).unwrap_or_default().into(),
-            generated: column.get(3) == Some("true"),
-        });
+        let columns = columns.iter().filter(|column| column.get(0) == Some(oid));
+        let columns: Vec<Column> = columns
+            .map(|column| Column {
+                name: column.get(1).unwrap_or_default().into(),
+                declared: column.get(2).unwrap_or_default().into(),
+                generated: column.get(3) == Some("true"),
+            })
+            .collect();
         let key = keys.iter().find(|key| key.get(0) == Some(oid)).and_then(|key| key.get(1));
         let table = Table {
             name: if text(4) == "true" { name.into() } else { format!("{schema}.{name}") },
             sql: format!("{}.{}", quoted(schema), quoted(name)),
             // Rows have a place of their own, and can be locked and written.
             has_rowid: matches!(text(3), "r" | "p"),
-            key: key.map(|key| key.split('\n').map(str::to_owned).collect()).unwrap_or_default(),
-            columns: columns.collect(),
+            key: key
+                .map(|key| Arc::new(Names::new(key.split('\n').map(str::to_owned).collect())))
+                .unwrap_or_default(),
+            names: Names::written(&columns),
+            columns,
         };
         names.insert(oid.to_owned(), table.name.clone());
         tables.push(table);

@@ -34,7 +34,7 @@ impl Actor {
                 let watch = &watched[place.profile].boards[place.board];
                 if let (true, Some(holder)) = (watch.board.has_rowid, &watch.board.holder) {
                     let mut words = Words::default();
-                    words.add("session", "", Some(session.into()));
+                    words.add("session", "", Some(session));
                     let condition = format!(" AND ({})::text = :session", holder.text);
                     for seen in look::look(link, watch, place, &condition, words, now)? {
                         // Two profiles may know the same table.
@@ -177,7 +177,8 @@ impl Actor {
                 format!("SELECT 'x' FROM {} WHERE {which} AND ({predicate}\n)", registry.from)
             }),
             before: end.before.clone(),
-            act: guarded(end, table, "s", "", &conditions, "the end of a session")?,
+            act: guarded(end, table, "s", "", &conditions, "the end of a session")?
+                + &image::returned(table, "s"),
             lot: lot(end),
             also: end.also.clone(),
             words,

@@ -18,23 +18,31 @@ const KEYS: &str = "
     WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
     ORDER BY k.oid";
 
-/// Tables with triggers of somebody's, and whether any of those runs after a row is written. The commonest of
-/// all only puts the time into the row that is being written, and needs no watching.
+/// The triggers of all tables, those of a partition with its parents: whether one runs after a row is written,
+/// and, of the commonest of all, which only puts the time into the row that is being written, into which
+/// columns.
 const TRIGGERS: &str = r#"
-    SELECT t.tgrelid::text, bool_or(t.tgtype & 66 = 0)::text FROM pg_trigger AS t
-    JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
-    WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
-      AND NOT (t.tgtype & 3 = 3 AND l.lanname = 'plpgsql' AND p.prosrc ~* ('^\s*BEGIN\s+'
+    WITH RECURSIVE above(part, parent) AS (
+      SELECT oid, oid FROM pg_class WHERE relhastriggers
+      UNION SELECT a.part, i.inhparent FROM above AS a JOIN pg_inherits AS i ON i.inhrelid = a.parent)
+    SELECT a.parent::text, (t.tgtype & 66 = 0)::text,
+      CASE WHEN t.tgtype & 3 = 3 AND l.lanname = 'plpgsql' AND p.prosrc ~* ('^\s*BEGIN\s+'
         || '(new\."?\w+"?\s*:?=\s*((now|clock_timestamp|statement_timestamp)\s*\(\s*\)|current_timestamp)'
-        || '(\s+at\s+time\s+zone\s+''utc'')?\s*;\s*)+RETURN\s+new\s*;\s*END\s*;?\s*$'))
-    GROUP BY t.tgrelid"#;
+        || '(\s+at\s+time\s+zone\s+''utc'')?\s*;\s*)+RETURN\s+new\s*;\s*END\s*;?\s*$')
+      THEN (SELECT string_agg(CASE m[1] WHEN '"' THEN m[2] ELSE lower(m[2]) END, E'\n')
+        FROM regexp_matches(p.prosrc, 'new\.("?)(\w+)"?\s*:?=', 'gi') AS m) END
+    FROM above AS a JOIN pg_trigger AS t ON t.tgrelid = a.part
+    JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
+    WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'"#;
 
 /// The foreign keys and triggers of all tables.
 #[derive(Debug, Clone, Default)]
 pub struct Ties {
     keys: Vec<ForeignKey>,
-    /// Tables with triggers, and whether those may change a row again once it is written.
+    /// Tables with triggers that may do anything, and whether those may change a row again once it is written.
     triggered: BTreeMap<String, bool>,
+    /// The columns into which triggers put the time, by the table.
+    stamped: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -88,8 +96,13 @@ impl Ties {
             });
         }
         for row in link.query(TRIGGERS, &[])? {
-            if let Some(name) = row.get(0).and_then(|oid| names.get(oid)) {
-                ties.triggered.insert(name.clone(), is_true(&row, 1));
+            let Some(name) = row.get(0).and_then(|oid| names.get(oid)) else { continue };
+            match row.get(2) {
+                Some(columns) => {
+                    let stamped = ties.stamped.entry(name.clone()).or_default();
+                    stamped.extend(columns.split('\n').map(str::to_owned));
+                }
+                None => *ties.triggered.entry(name.clone()).or_default() |= is_true(&row, 1),
             }
         }
         Ok(ties)
@@ -112,6 +125,11 @@ impl Ties {
     /// Whether a row may not be as the statement that wrote it has left it.
     pub fn changes_rows_again(&self, table: &str) -> bool {
         self.triggered.get(table).copied().unwrap_or(false)
+    }
+
+    /// Whether a column of a row that is written gets the time.
+    pub fn stamps(&self, table: &str, column: &str) -> bool {
+        self.stamped.get(table).is_some_and(|columns| columns.contains(column))
     }
 
     /// Whether what becomes of a row of this table may reach others.

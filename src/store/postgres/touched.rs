@@ -140,7 +140,7 @@ fn as_they_were(link: &mut Link, after: &[(&Table, Image)]) -> Result<Vec<Change
     for (table, after) in after {
         let change = image::change(table, None, Some(after.clone()));
         let RowAt::Key(key) = &change.at else { continue };
-        if key.0.is_empty() {
+        if key.is_empty() {
             continue;
         }
         let mut words = Words::default();

@@ -146,7 +146,7 @@ impl Actor {
         let mut compared: Vec<(&str, &RowAt)> = Vec::new();
         for change in changes.iter().rev() {
             // Where nothing tells rows apart, only the attempt shows.
-            let is_told_apart = matches!(&change.at, RowAt::Key(key) if !key.0.is_empty());
+            let is_told_apart = matches!(&change.at, RowAt::Key(key) if !key.is_empty());
             let row = (change.table.as_str(), &change.at);
             // Of a row that changed twice, the last change is what was left behind.
             if !is_told_apart || compared.contains(&row) {
@@ -266,7 +266,7 @@ fn current(
 ) -> Result<Option<Image>, PgError> {
     let (Some(table), RowAt::Key(key)) = (schema.table(&change.table), &change.at) else { return Ok(None) };
     let mut words = Words::default();
-    let condition = if key.0.is_empty() {
+    let condition = if key.is_empty() {
         let Some(image) = known else { return Ok(None) };
         image::guard(table, image, "c", "was", &mut words)
     } else {

@@ -4,9 +4,8 @@
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
-use self::rows::{name, read_again, referring, value};
+use self::rows::{name, read_again, referring};
 use super::actor::Actor;
 use super::error::PgError;
 use super::image;
@@ -243,7 +242,7 @@ impl Wake {
             };
             // Its own key may have changed along.
             if let (None, Some(referred)) = (&after, referred) {
-                let moved = Image(before.0.iter().map(|cell| carried(cell, by, referred)).collect());
+                let moved = before.map(|column, value| carried(column, value, by, referred));
                 if name(table, &moved) != name(table, before) {
                     after = read_again(link, table, &[&moved])?.into_values().next();
                 }
@@ -262,10 +261,9 @@ struct Known {
 }
 
 /// A cell as it is if it follows the row that is referred to.
-fn carried(cell: &(Arc<str>, Value), by: &ForeignKey, referred: &Image) -> (Arc<str>, Value) {
-    let at = by.columns.iter().position(|column| **column == *cell.0);
-    let value = at.and_then(|at| value(referred, by.referenced.get(at)?));
-    (cell.0.clone(), value.unwrap_or(&cell.1).clone())
+fn carried(column: &str, value: &Value, by: &ForeignKey, referred: &Image) -> Value {
+    let at = by.columns.iter().position(|own| own == column);
+    at.and_then(|at| referred.get(by.referenced.get(at)?)).unwrap_or(value).clone()
 }
 
 pub fn written(link: &mut Link) -> Result<BTreeMap<String, u64>, PgError> {

@@ -33,9 +33,9 @@ pub struct Words(Vec<Word>);
 
 impl Words {
     /// A value of a type.
-    pub fn add(&mut self, name: &str, kind: &str, value: Option<String>) {
+    pub fn add(&mut self, name: &str, kind: &str, value: Option<impl Into<String>>) {
         let sql = if kind.is_empty() { "{}".into() } else { format!("({{}})::{kind}") };
-        self.0.push(Word { name: name.into(), sql, value: Value::Sent(value) });
+        self.0.push(Word { name: name.into(), sql, value: Value::Sent(value.map(Into::into)) });
     }
 
     /// A value that `sql` computes out of the parameter `{}`.
@@ -170,7 +170,7 @@ pub fn stamp(moment: Moment) -> String {
 }
 
 /// An array of texts as PostgreSQL reads one.
-pub fn array<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> String {
+pub fn array(texts: impl IntoIterator<Item = Option<impl AsRef<str>>>) -> String {
     let mut all = String::from("{");
     for (at, text) in texts.into_iter().enumerate() {
         if at > 0 {
@@ -180,7 +180,7 @@ pub fn array<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> String {
             None => all.push_str("NULL"),
             Some(text) => {
                 all.push('"');
-                let mut rest = text;
+                let mut rest = text.as_ref();
                 while let Some(at) = rest.find(['"', '\\']) {
                     all.push_str(&rest[..at]);
                     all.push('\\');
@@ -308,8 +308,8 @@ mod tests {
 
     fn words() -> Words {
         let mut words = Words::default();
-        words.add("now", "timestamptz", Some("2026-11-15".into()));
-        words.add("why", "text", Some("it's old".into()));
+        words.add("now", "timestamptz", Some("2026-11-15"));
+        words.add("why", "text", Some("it's old"));
         words
     }
 

@@ -9,7 +9,7 @@ use super::audit_table;
 use super::open;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Batch, Collect, Flush, Order, Tried, numbered};
+use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered};
 use crate::store::image::{Change, Side};
 use crate::store::seen::Seen;
 
@@ -25,22 +25,21 @@ impl Actor {
         all: &[&Seen],
         order: &Order<'_>,
         budget: Duration,
-        collect: &mut Collect<'_>,
-        flush: &mut Flush<'_>,
+        intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
         self.begin()?;
         let started = Instant::now();
-        let tried = self.try_all(all, order, started + budget, collect).inspect_err(|_| {
+        let tried = self.try_all(all, order, started + budget, intents).inspect_err(|_| {
             self.take_back();
         })?;
-        let tried = self.commit_all(tried, flush);
+        let tried = self.commit_all(tried, intents);
         let held = started.elapsed();
         let path = self.reader.options.path.clone();
         let log = thread::spawn(move || {
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
-        Ok(Batch { tried, held: Some(held), log: Some(log), go_to: None })
+        Ok(Batch { tried, held: Some(held), log: Some(log), passed: 0 })
     }
 
     fn try_all(
@@ -48,14 +47,14 @@ impl Actor {
         all: &[&Seen],
         order: &Order<'_>,
         until: Instant,
-        collect: &mut Collect<'_>,
+        intents: &mut dyn Intents,
     ) -> Result<Vec<Tried>, StoreError> {
         let direct = all.first().and_then(|first| self.direct(first.place, order));
         let mut tried = Vec::new();
         while tried.len() < all.len() && (tried.len() < FEWEST || Instant::now() < until) {
             if let Some(direct) = &direct {
                 let before = tried.len();
-                self.act_directly(direct, all, until, &mut tried, collect)?;
+                self.act_directly(direct, all, until, &mut tried, intents)?;
                 if tried.len() > before {
                     continue;
                 }
@@ -67,7 +66,7 @@ impl Actor {
             let seen = all[number - 1];
             let acted = self.apart(|actor| {
                 actor.act_inside(seen, &order, &mut |pending| {
-                    collect(number, pending);
+                    intents.add(number, pending);
                     Ok(())
                 })
             })?;
@@ -76,9 +75,9 @@ impl Actor {
         Ok(tried)
     }
 
-    fn commit_all(&mut self, tried: Vec<Tried>, flush: &mut Flush<'_>) -> Vec<Tried> {
+    fn commit_all(&mut self, tried: Vec<Tried>, intents: &mut dyn Intents) -> Vec<Tried> {
         let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
-        if any && let Err(problem) = flush() {
+        if any && let Err(problem) = intents.write() {
             self.take_back();
             let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
             return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();

@@ -75,7 +75,7 @@ impl Reader {
             };
             let schema = super::schema::read(&reader.connection)?;
             let columns = match schema.table(&watch.board.table) {
-                Some(table) => Image::read(&reader.connection, table, rowid)?.map(Image::columns),
+                Some(table) => Image::read(&reader.connection, table, rowid)?.map(|image| image.columns()),
                 None => None,
             };
             let session = session_columns(&reader.connection, &schema, watch, &judged)?;
@@ -166,7 +166,9 @@ fn session_columns(
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([holder])?;
     match rows.next()? {
-        Some(row) => Ok(Image::read(connection, table, row.get(0)?)?.map(Image::columns).unwrap_or_default()),
+        Some(row) => {
+            Ok(Image::read(connection, table, row.get(0)?)?.map(|image| image.columns()).unwrap_or_default())
+        }
         None => Ok(Vec::new()),
     }
 }

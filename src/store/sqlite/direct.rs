@@ -23,9 +23,9 @@ use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::StoreError;
-use crate::store::act::{Collect, Note, Order, Pending, Tried, act_of, numbered};
+use crate::store::act::{Intents, Note, Order, Pending, Tried, act_of, numbered};
 use crate::store::image::{Change, Image, RowAt};
-use crate::store::schema::{Column, quoted};
+use crate::store::schema::{Column, Names, quoted};
 use crate::store::seen::{Place, Seen};
 
 /// One statement for all claims of a board.
@@ -37,6 +37,7 @@ pub(super) struct Direct<'a> {
     table: String,
     /// Every column that is compared, in order.
     columns: Vec<Compared>,
+    names: Arc<Names>,
     /// What is the same for all of them: the clock, and what follows from it.
     shared: Vec<(String, SqlValue)>,
     change: Kind,
@@ -46,7 +47,7 @@ pub(super) struct Direct<'a> {
 /// A column of the guard.
 #[derive(Debug)]
 struct Compared {
-    name: Arc<str>,
+    name: String,
     /// It keeps 5 and 5.0 apart, which SQL takes for equal: then a number needs a second look.
     keeps_numbers_apart: bool,
 }
@@ -97,8 +98,8 @@ impl Actor {
             let all: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
             sql.push_str(&format!(" RETURNING {}", all.join(", ")));
         }
-        let table = table.name.clone();
-        Some(Direct { sql, order: order.clone(), place, table, columns, shared, change, now })
+        let (table, names) = (table.name.clone(), Arc::clone(&table.names));
+        Some(Direct { sql, order: order.clone(), place, table, columns, names, shared, change, now })
     }
 
     /// Acts on the claims that have not been tried yet, until one of them takes a second look.
@@ -108,7 +109,7 @@ impl Actor {
         all: &[&Seen],
         until: Instant,
         tried: &mut Vec<Tried>,
-        collect: &mut Collect<'_>,
+        intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
         let watch = self.watch(direct.place);
         let profile = &self.reader.watched[direct.place.profile].name;
@@ -140,7 +141,7 @@ impl Actor {
                 transaction: None,
             };
             let number = tried.len() + 1;
-            collect(number, &pending);
+            intents.add(number, &pending);
             let id = || numbered(direct.order.action_id, number);
             let (action, word) = (direct.order.action.as_str(), direct.order.word);
             let note = Note { action, address: &pending.address, word, changes: &changes };
@@ -181,13 +182,12 @@ impl Direct<'_> {
     /// Whether its verdict rests on its own row alone, and that row can be compared as it is.
     fn suits(&self, seen: &Seen) -> bool {
         let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
-        let Image(cells) = &seen.row;
         (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
             && ![Reason::SessionStale, Reason::SessionMissing, Reason::ProcessDead].into_iter().any(has)
             && (seen.place.profile, seen.place.board) == (self.place.profile, self.place.board)
-            && cells.len() == self.columns.len()
-            && cells.iter().zip(&self.columns).all(|((name, value), column)| {
-                *name == column.name
+            && seen.row.len() == self.columns.len()
+            && seen.row.iter().zip(&self.columns).all(|((name, value), column)| {
+                name == column.name
                     && match value {
                         Value::BadText(_) => false,
                         Value::Int(_) | Value::Real(_) => !column.keeps_numbers_apart,
@@ -219,7 +219,7 @@ impl Direct<'_> {
         if let Some(at) = slots.rowid {
             statement.raw_bind_parameter(at, seen.place.rowid)?;
         }
-        for ((_, value), at) in seen.row.0.iter().zip(&slots.columns) {
+        for ((_, value), at) in seen.row.iter().zip(&slots.columns) {
             if let Some(at) = *at {
                 bind(statement, at, value)?;
             }
@@ -239,10 +239,8 @@ impl Direct<'_> {
             return Ok((statement.raw_execute()? == 1).then_some(None));
         }
         let mut rows = statement.raw_query();
-        let after = rows.next()?.map(|row| {
-            let cells = self.columns.iter().enumerate();
-            Image(cells.map(|(at, column)| (column.name.clone(), cell(row, at))).collect())
-        });
+        let after =
+            rows.next()?.map(|row| Image::new(&self.names, (0..self.names.len()).map(|at| cell(row, at))));
         // To the end: only then is the statement done.
         while rows.next()?.is_some() {}
         Ok(after.map(Some))

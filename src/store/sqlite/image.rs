@@ -2,7 +2,6 @@
 
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OptionalExtension};
-use std::sync::Arc;
 
 use super::cell::{cell, to_sql};
 use crate::domain::value::Value;
@@ -24,18 +23,17 @@ pub trait InFile: Sized {
 
 impl InFile for Image {
     fn read(connection: &Connection, table: &Table, rowid: i64) -> rusqlite::Result<Option<Image>> {
-        let names: Vec<&Arc<str>> = table.written().map(|column| &column.name).collect();
-        let columns: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+        let columns: Vec<String> = table.names.iter().map(quoted).collect();
         let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", columns.join(", "), quoted(&table.name));
         let mut statement = connection.prepare_cached(&sql)?;
         let row = statement.query_row([rowid], |row| {
-            Ok(Image(names.iter().enumerate().map(|(at, name)| (Arc::clone(name), cell(row, at))).collect()))
+            Ok(Image::new(&table.names, (0..table.names.len()).map(|at| cell(row, at))))
         });
         row.optional()
     }
 
     fn guard(&self, alias: &str, prefix: &str) -> (String, Vec<(String, SqlValue)>) {
-        let conditions = self.0.iter().enumerate().map(|(at, (name, value))| {
+        let conditions = self.iter().enumerate().map(|(at, (name, value))| {
             format!(
                 "{alias}{} COLLATE BINARY IS {}",
                 quoted(name),
@@ -47,13 +45,13 @@ impl InFile for Image {
 
     fn places(&self, prefix: &str) -> (String, Vec<(String, SqlValue)>) {
         let places =
-            self.0.iter().enumerate().map(|(at, (_, value))| parameter(value, &format!("{prefix}{at}")));
+            self.iter().enumerate().map(|(at, (_, value))| parameter(value, &format!("{prefix}{at}")));
         (places.collect::<Vec<_>>().join(", "), parameters(self, prefix))
     }
 }
 
 fn parameters(image: &Image, prefix: &str) -> Vec<(String, SqlValue)> {
-    image.0.iter().enumerate().map(|(at, (_, value))| (format!("{prefix}{at}"), to_sql(value))).collect()
+    image.iter().enumerate().map(|(at, (_, value))| (format!("{prefix}{at}"), to_sql(value))).collect()
 }
 
 /// The number of the row that changed; a change in another database has none.

@@ -91,9 +91,8 @@ impl Actor {
     }
 
     pub fn address(&self, seen: &Seen) -> String {
-        let watched = &self.reader.watched[seen.place.profile];
-        let board = &watched.boards[seen.place.board].board.name;
-        prefix(&watched.name, board) + &seen.judged.claim.key.address()
+        let (profile, board) = self.names(seen);
+        seen.address(&prefix(&profile, &board))
     }
 
     /// A claim as it is now, if it is one.
@@ -109,7 +108,7 @@ impl Actor {
             let Some(table) = self.schema.table(&watch.board.table) else { return Ok(None) };
             let Some(row) = Image::read(connection, table, place.rowid)? else { return Ok(None) };
             let session = self.session_row(connection, watch, place.rowid, now)?;
-            let rows = Rows { row, version: None, session };
+            let rows = Rows { row, version: None, spot: None, session };
             Ok(Some(Seen::new(place, judged, rows, &watch.board.rules, now)))
         };
         look().map_err(|error| self.reader.sentence(&error, "looking at the claim"))

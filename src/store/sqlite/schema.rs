@@ -1,8 +1,9 @@
 //! Reading the tables of a file.
 
 use rusqlite::Connection;
+use std::sync::Arc;
 
-use crate::store::schema::{Column, Schema, Table, quoted};
+use crate::store::schema::{Column, Names, Schema, Table, quoted};
 
 pub fn read(connection: &Connection) -> rusqlite::Result<Schema> {
     let mut list = connection.prepare(
@@ -21,7 +22,8 @@ pub fn read(connection: &Connection) -> rusqlite::Result<Schema> {
             .collect::<Result<_, _>>()?;
         let shadowed = columns.iter().any(|column| column.name.eq_ignore_ascii_case("rowid"));
         let has_rowid = kind == "table" && !without_rowid && !shadowed;
-        tables.push(Table { sql: quoted(&name), name, has_rowid, key: Vec::new(), columns });
+        let (sql, names) = (quoted(&name), Names::written(&columns));
+        tables.push(Table { sql, name, has_rowid, key: Arc::default(), columns, names });
     }
     let mut entangled = connection.prepare(
         "SELECT DISTINCT l.name FROM pragma_table_list AS l JOIN (

@@ -122,7 +122,7 @@ impl Actor {
             let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
             boards.map(|watch| &watch.board).filter(|board| board.table.eq_ignore_ascii_case(&table.name))
         };
-        let mut names: Vec<String> = before.0.iter().map(|(name, _)| quoted(name)).collect();
+        let mut names: Vec<String> = before.iter().map(|(name, _)| quoted(name)).collect();
         let (mut places, mut values) = before.places(":was");
         values.push((":rowid".into(), SqlValue::Integer(rowid)));
         if table.has_rowid {
@@ -194,7 +194,7 @@ fn reset(
 ) -> rusqlite::Result<Option<i64>> {
     let (guard, mut values) = after.guard("", ":left");
     let mut set = Vec::new();
-    for ((name, was), (_, is)) in before.0.iter().zip(&after.0) {
+    for ((name, was), (_, is)) in before.iter().zip(after.iter()) {
         if was != is {
             let (sql, value) = assignment(name, was, &format!(":was{}", set.len()));
             set.push(sql);
@@ -227,5 +227,5 @@ fn execute(connection: &Connection, sql: &str, values: &[(String, SqlValue)]) ->
 
 /// An image that comes out of the trail has its columns in another order.
 fn by_name(image: &Option<Image>) -> Option<BTreeMap<&str, &Value>> {
-    image.as_ref().map(|image| image.0.iter().map(|(name, value)| (&**name, value)).collect())
+    image.as_ref().map(|image| image.iter().collect())
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::systems_more::JOBS;
 use super::{actor, fast, is_moved, is_refused, row, text};
 use crate::support::engine::on_both;
-use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
+use crate::support::{COORDINATION, Database, MINUTE, NOW, Noted, SECOND};
 
 fn overdue(count: usize) -> Database {
     let database = fast(COORDINATION);
@@ -45,14 +45,10 @@ fn stale(actor: &mut Actor) -> Vec<Seen> {
 fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Tried>) {
     let word = Word::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
-    let all: Vec<&Seen> = all.iter().collect();
-    let mut recorded = Vec::new();
-    let batch = actor
-        .act_batch(&all, &order, Duration::from_secs(60), &mut |n, _| recorded.push(n), &mut || {
-            flushed.clone()
-        })
-        .expect("a batch");
-    (recorded, batch.tried)
+    let mut all: Vec<&Seen> = all.iter().collect();
+    let mut noted = Noted { written: flushed.clone(), ..Noted::new() };
+    let batch = actor.act_batch(&mut all, &order, Duration::from_secs(60), &mut noted).expect("a batch");
+    (noted.numbers, batch.tried)
 }
 
 fn changes(tried: &Tried) -> Vec<Change> {

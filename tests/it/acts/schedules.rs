@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::systems::{ALL, Claim, Step, System, Touches};
 use super::{actor, dump, fast, look};
-use crate::support::{Database, NOW};
+use crate::support::{Database, NOW, Noted};
 
 /// Schedules over all systems; `./tests/run --soak` asks for more.
 fn schedules() -> u64 {
@@ -79,7 +79,7 @@ fn schedule(system: &System, database: &Database, actor: &mut Actor, seed: u64, 
     let outcome = if (seed / ALL.len() as u64).is_multiple_of(2) {
         actor.act(&seen, &order, &mut |_| Ok(())).expect(&story).outcome
     } else {
-        let batch = actor.act_batch(&[&seen], &order, Duration::ZERO, &mut |_, _| {}, &mut || Ok(()));
+        let batch = actor.act_batch(&mut [&seen], &order, Duration::ZERO, &mut Noted::new());
         batch.expect(&story).tried.remove(0).outcome
     };
     let after = dump(others);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::look;
 use super::schedules::Random;
 use super::systems::{COORDINATION_LOCK, COORDINATION_TASK, Claim, Step, System, Touches, claim, step};
-use crate::support::NOW;
 use crate::support::postgres::PgDatabase;
+use crate::support::{NOW, Noted};
 
 /// Schedules over all systems; a share of what `./tests/run --soak` asks for.
 fn schedules() -> u64 {
@@ -121,7 +121,7 @@ fn schedule(on: &OnServer, database: &PgDatabase, actor: &mut Actor, seed: u64) 
     let outcome = if (seed / ALL.len() as u64).is_multiple_of(2) {
         actor.act(&seen, &order, &mut |_| Ok(())).expect(&story).outcome
     } else {
-        let batch = actor.act_batch(&[&seen], &order, Duration::ZERO, &mut |_, _| {}, &mut || Ok(()));
+        let batch = actor.act_batch(&mut [&seen], &order, Duration::ZERO, &mut Noted::new());
         batch.expect(&story).tried.remove(0).outcome
     };
     if outcome == Outcome::Applied {

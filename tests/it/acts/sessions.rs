@@ -89,7 +89,7 @@ fn locks_go_first_then_claims_then_the_session() {
         let reports = release(&mut desk, &holding, &Word::default());
         assert_applied(&reports, 4);
         let done: Vec<(&str, &str)> =
-            reports.iter().map(|report| (report.action.as_str(), report.address.as_str())).collect();
+            reports.iter().map(|report| (report.action, report.address.as_str())).collect();
         let expected = [
             ("release", "coordination/lock/file"),
             ("release", "coordination/task/task-1"),

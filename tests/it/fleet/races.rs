@@ -1,8 +1,8 @@
 //! In real time: what beats or renews while somebody acts is never taken.
 
 use super::*;
-use crate::support::COORDINATION;
 use crate::support::postgres::PgDatabase;
+use crate::support::{COORDINATION, Noted};
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::value::Value;
 use claimtop::store::{Actor, Order, Seen};
@@ -79,8 +79,7 @@ const COLLISIONS: u64 = 150;
 const TAKEN: u64 = 40;
 
 fn renewals(seen: &Seen) -> Value {
-    let column = seen.row.0.iter().find(|(name, _)| &**name == "heartbeat_count");
-    column.expect("the number of the renewal").1.clone()
+    seen.row.get("heartbeat_count").expect("the number of the renewal").clone()
 }
 
 /// A renewal leaves the claim overdue: only a number tells of it, so that each stays worth taking.
@@ -128,8 +127,7 @@ fn nothing_that_was_renewed_after_the_look_is_taken() {
                     let outcome = if round % 2 == 0 {
                         actor.act(&seen, &order, &mut |_| Ok(())).expect("an act").outcome
                     } else {
-                        let batch =
-                            actor.act_batch(&[&seen], &order, Duration::ZERO, &mut |_, _| {}, &mut || Ok(()));
+                        let batch = actor.act_batch(&mut [&seen], &order, Duration::ZERO, &mut Noted::new());
                         batch.expect("a batch").tried.remove(0).outcome
                     };
                     match outcome {

@@ -3,7 +3,11 @@
 use super::*;
 use claimtop::recovery::trail::{Evidence, Line, Lines, Sorted};
 
-fn line<'a>(n: usize, before: Option<&'a Json>, outcome: Option<&'a str>) -> Line<'a, Sorted<'a>> {
+fn line<'a>(
+    n: usize,
+    before: Option<&'a Json>,
+    outcome: Option<&'a str>,
+) -> Line<'a, Sorted<'a>, Sorted<'a>> {
     Line {
         address: ["task/a", "task/b", "task/c", "task/d"][n - 1],
         after: None,
@@ -23,7 +27,7 @@ fn line<'a>(n: usize, before: Option<&'a Json>, outcome: Option<&'a str>) -> Lin
     }
 }
 
-fn lines<'a>(all: impl IntoIterator<Item = Line<'a, Sorted<'a>>>) -> Lines {
+fn lines<'a>(all: impl IntoIterator<Item = Line<'a, Sorted<'a>, Sorted<'a>>>) -> Lines {
     let mut lines = Lines::default();
     for line in all {
         lines.add(&line).expect("a line");

@@ -1,62 +1,73 @@
 //! What the database refuses for one row costs only that row.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
-use super::super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
+use super::super::actor::{Actor, BEING_CHANGED, is_locked};
 use super::super::error::PgError;
+use super::made::Made;
 use super::{Hold, moved, refused};
 use crate::domain::recovery::Outcome;
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Order, Tried};
-use crate::store::image::{Change, Image, RowAt};
+use crate::store::act::Acted;
 use crate::store::seen::Seen;
 
-/// Goes before the statement that changes many rows, in the same round trip. What would be checked at the
-/// commit is checked at once: there it would cost all of them.
-pub(super) const BEFORE_ROWS: &str = "SAVEPOINT claimtop_rows; SET CONSTRAINTS ALL IMMEDIATE";
+/// Whether somebody else is at work on the same rows, so that nothing was done to any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Free,
+    Barred,
+}
 
-/// What came of the row of one claim.
-pub(super) enum Changed {
-    /// Where it is, what is left of it, and which rows changed with it.
-    To { key: RowAt, after: Option<Image>, followed: Vec<Change> },
-    /// Nothing, for this reason.
-    Not(Tried),
+impl Hold {
+    /// Goes before the statement that changes many rows, in the same round trip. What would be checked at the
+    /// commit is checked at once: there it would cost all of them.
+    pub(super) fn opening(self) -> &'static str {
+        match self {
+            Hold::Taken | Hold::First => "SAVEPOINT claimtop_rows; SET CONSTRAINTS ALL IMMEDIATE",
+            // Heartbeats of the rows that are changed already wait along.
+            Hold::AsItGoes => {
+                "SAVEPOINT claimtop_rows; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL lock_timeout = 5"
+            }
+        }
+    }
 }
 
 impl Actor {
-    /// Changes all of them by one statement. If the database refuses that for a row of theirs, each half is
-    /// tried by itself, down to the rows that are refused.
+    /// Changes all of them by one statement. If the database refuses one, each half is tried by itself, down to
+    /// the rows that are refused.
     pub(super) fn change_apart(
         &mut self,
-        turn: &Turn,
-        eligible: &[(usize, Seen)],
+        made: &mut Made<'_>,
+        eligible: &[(usize, Cow<'_, Seen>)],
         act: &Act,
-        order: &Order<'_>,
         hold: Hold,
-    ) -> Result<BTreeMap<usize, Changed>, StoreError> {
-        let mut changed = BTreeMap::new();
-        let mut parts = vec![eligible];
-        while let Some(part) = parts.pop() {
-            let error = match self.change_all(turn, part, act, order, hold) {
-                Ok(done) => {
-                    changed.extend(done);
-                    continue;
-                }
+    ) -> Result<Way, StoreError> {
+        let mut parts = vec![(eligible, hold)];
+        while let Some((part, hold)) = parts.pop() {
+            let before = made.rows();
+            let error = match self.change_all(made, part, act, hold) {
+                Ok(()) => continue,
                 Err(error) if error.is_of_a_row() || is_locked(&error) => error,
                 Err(error) => return Err(self.sentence(&error, "acting")),
             };
+            made.take_back_to(before);
             self.run(|link| link.batch("ROLLBACK TO claimtop_rows; RELEASE claimtop_rows"))
                 .map_err(|error| self.sentence(&error, "keeping rows apart"))?;
-            if let [(at, _)] = part {
+            if hold == Hold::AsItGoes && is_locked(&error) {
+                if part.len() == eligible.len() {
+                    return Ok(Way::Barred);
+                }
+                parts.push((part, Hold::First));
+            } else if let [(at, _)] = part {
                 let over = if is_locked(&error) { moved(BEING_CHANGED) } else { refused(&error.to_string()) };
-                changed.insert(*at, Changed::Not(over));
+                made.tried[*at] = Some(over);
             } else {
                 let (first, second) = part.split_at(part.len() / 2);
-                parts.extend([second, first]);
+                parts.extend([(second, hold), (first, hold)]);
             }
         }
-        Ok(changed)
+        Ok(Way::Free)
     }
 
     /// Does one act so that it can be taken back without the others.

@@ -1,59 +1,60 @@
 //! Claims that rest on their own row alone need no second look: as long as the row has its version, it says
 //! what it said. They are judged once more by the clock, then locked and changed by one statement.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use super::super::actor::{Actor, BEING_CHANGED, Turn};
 use super::super::look;
-use super::apart::Changed;
-use super::{Leading, Look, moved};
+use super::made::Made;
+use super::{Hold, Look, moved};
+use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{NO_LONGER_CLAIMED, Order, TABLES_CHANGED};
-use crate::store::seen::{Rows, Seen};
+use crate::store::act::{CHANGED_MEANWHILE, Order, TABLES_CHANGED};
+use crate::store::seen::Seen;
+
+/// So many claims are looked at one by one to say what has become of them.
+const FEW: usize = 64;
 
 impl Actor {
     /// The claims as they were seen, judged by the clock of this transaction.
-    pub(super) fn remember(&self, turn: &Turn, leading: &Leading<'_, '_>, order: &Order<'_>) -> Vec<Look> {
-        let watch = leading.all.first().and_then(|first| look::at(&self.reader.watched, first.place));
+    pub(super) fn remember<'a>(&self, turn: &Turn, all: &[&'a Seen], order: &Order<'_>) -> Vec<Look<'a>> {
+        let watch = all.first().and_then(|first| look::at(&self.reader.watched, first.place));
         let Some(watch) = watch else {
-            return leading.all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect();
+            return all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect();
         };
-        let look = |(seen, is_left): (&&Seen, &bool)| {
-            if !is_left {
-                return Look::Over(moved(NO_LONGER_CLAIMED));
-            }
-            let judged = watch.reader.judge_again(&seen.judged.claim, &watch.board, turn.now);
-            let rows = Rows { row: seen.row.clone(), version: seen.version.clone(), session: None };
-            Look::at(seen, Seen::new(seen.place, judged, rows, &watch.board.rules, turn.now), order)
-        };
-        leading.all.iter().zip(&leading.left).map(look).collect()
+        let look =
+            |seen: &&'a Seen| Look::at(seen, watch.reader.judge_again(seen, &watch.board, turn.now), order);
+        all.iter().map(look).collect()
     }
 
-    /// Says of those that were not as they were seen, or could not be locked, what has become of them.
+    /// Says of those that were not where they were seen, or could not be locked, what has become of them; those
+    /// of which nothing has are done after all: the table was written anew.
     pub(super) fn explain_missed(
         &mut self,
-        turn: &Turn,
-        eligible: &[(usize, Seen)],
-        order: &Order<'_>,
-        changed: &mut BTreeMap<usize, Changed>,
+        made: &mut Made<'_>,
+        eligible: &[(usize, Cow<'_, Seen>)],
+        act: &Act,
     ) -> Result<(), StoreError> {
-        let missed: Vec<&(usize, Seen)> =
-            eligible.iter().filter(|(at, _)| !changed.contains_key(at)).collect();
-        if missed.is_empty() {
-            return Ok(());
+        let missed = eligible.iter().filter(|(at, _)| made.tried[*at].is_none());
+        let (places, all): (Vec<usize>, Vec<&Seen>) = missed.map(|(at, seen)| (*at, &**seen)).unzip();
+        let Some(first) = all.first() else { return Ok(()) };
+        let (some, rest) = all.split_at(all.len().min(FEW));
+        let mut looks = self.look_at_all(made.turn, some, made.order)?;
+        if looks.iter().any(|look| matches!(look, Look::Eligible(_))) {
+            looks.extend(self.look_at_all(made.turn, rest, made.order)?);
+        } else if !rest.is_empty() {
+            // So many at once: somebody else works through the same claims, and what became of each is his.
+            let unchanged = self.unchanged(first, rest)?;
+            let why = |at: usize| if unchanged.contains(&at) { BEING_CHANGED } else { CHANGED_MEANWHILE };
+            looks.extend((0..rest.len()).map(|at| Look::Over(moved(why(at)))));
         }
-        let all: Vec<&Seen> = missed.iter().map(|(_, seen)| seen).collect();
-        let again = Leading { all: &all, left: vec![true; all.len()] };
-        for ((at, _), look) in missed.iter().zip(self.look_at_all(turn, &again, order)?) {
-            changed.insert(
-                *at,
-                Changed::Not(match look {
-                    Look::Over(tried) => tried,
-                    // Whoever held it has let go of it meanwhile.
-                    Look::Eligible(_) => moved(BEING_CHANGED),
-                }),
-            );
+        let mut left = Vec::new();
+        for (at, look) in places.into_iter().zip(looks) {
+            match look {
+                Look::Over(tried) => made.tried[at] = Some(tried),
+                Look::Eligible(fresh) => left.push((at, fresh)),
+            }
         }
-        Ok(())
+        self.change_apart(made, &left, act, Hold::Taken).map(drop)
     }
 }

@@ -4,16 +4,23 @@ use std::sync::OnceLock;
 use std::sync::mpsc;
 use tokio::runtime::{Builder, Runtime};
 
-/// Runs a future to its end on the background threads. None: they cannot be had, or it broke.
-/// The caller may itself be a task of another runtime, which `block_on` would not allow.
-pub(super) fn finish<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Option<T> {
+/// Has a future run to its end on the background threads, and gives what it comes to. None: they cannot be
+/// had. The caller may itself be a task of another runtime, which `block_on` would not allow.
+pub(super) fn start<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> Option<mpsc::Receiver<T>> {
     let (give, take) = mpsc::sync_channel(1);
     let task = async move {
         // Nobody waits any more: then nobody needs it.
         let _ = give.send(future.await);
     };
     runtime()?.spawn(task);
-    take.recv().ok()
+    Some(take)
+}
+
+/// What it comes to. None: the threads cannot be had, or it broke.
+pub(super) fn finish<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    start(future)?.recv().ok()
 }
 
 /// The threads; none if the system has no room for them.

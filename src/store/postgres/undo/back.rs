@@ -87,7 +87,7 @@ pub fn reset(
 pub fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<Option<Image>, PgError> {
     let mut words = Words::default();
     let (mut names, mut places) = (Vec::new(), Vec::new());
-    for (at, (name, value)) in before.0.iter().enumerate() {
+    for (at, (name, value)) in before.iter().enumerate() {
         let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
         words.add(&format!("was{at}"), kind, sent(value));
         names.push(quoted(name));
@@ -113,7 +113,7 @@ pub fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Res
     let at = image::at(table, key, "c", &mut words);
     let guard = image::guard(table, after, "c", "left", &mut words);
     // Rows that nothing tells apart are all the same: one of them goes.
-    let one = if key.0.is_empty() { " LIMIT 1" } else { "" };
+    let one = if key.is_empty() { " LIMIT 1" } else { "" };
     let sql = format!(
         "DELETE FROM {0} WHERE (tableoid, ctid) IN
            (SELECT c.tableoid, c.ctid FROM {0} AS c WHERE {at} AND {guard}{one})",
@@ -124,5 +124,5 @@ pub fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Res
 }
 
 pub fn by_column(image: &Image) -> BTreeMap<&str, &Value> {
-    image.0.iter().map(|(name, value)| (&**name, value)).collect()
+    image.iter().collect()
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::{MOST, Wave};
-use crate::domain::value::Value;
 use crate::store::image::Image;
 use crate::store::postgres::cell::sent;
 use crate::store::postgres::error::PgError;
@@ -18,11 +17,7 @@ use crate::store::schema::Table;
 /// What tells a row of a table apart, as text.
 pub fn name(table: &Table, row: &Image) -> String {
     let key = image::key(table, row);
-    if key.0.is_empty() { format!("{row:?}") } else { format!("{key:?}") }
-}
-
-pub fn value<'a>(row: &'a Image, column: &str) -> Option<&'a Value> {
-    row.0.iter().find(|(name, _)| **name == *column).map(|(_, value)| value)
+    if key.is_empty() { format!("{row:?}") } else { format!("{key:?}") }
 }
 
 /// The rows that refer to those of a wave, each with the number of that in the wave; locked where we may, and
@@ -34,9 +29,9 @@ pub fn referring(
     wave: &Wave,
 ) -> Result<Vec<(usize, Image)>, PgError> {
     let rows: Vec<&Image> = wave.rows.iter().map(|rider| &rider.row).collect();
-    let (listed, mut words) = listed(&wave.table, &by.referenced, &rows);
+    let (listed, mut words) = listed(&wave.table, by.referenced.iter().map(String::as_str), &rows);
     let numbers: Vec<String> = (0..rows.len()).map(|number| number.to_string()).collect();
-    words.add("claimtop_n", "text[]", Some(array(numbers.iter().map(|number| Some(number.as_str())))));
+    words.add("claimtop_n", "text[]", Some(array(numbers.iter().map(Some))));
     let same = by.columns.iter().zip(&listed.values);
     let same: Vec<String> = same.map(|(own, value)| format!("c.{} = {value}", quoted(own))).collect();
     let sql = format!(
@@ -63,7 +58,7 @@ pub fn read_again(
     if rows.is_empty() || table.key.is_empty() {
         return Ok(HashMap::new());
     }
-    let (listed, words) = listed(table, &table.key, rows);
+    let (listed, words) = listed(table, table.key.iter(), rows);
     let same = table.key.iter().zip(&listed.values);
     let same: Vec<String> = same.map(|(own, value)| format!("c.{} = {value}", quoted(own))).collect();
     let sql = format!(
@@ -86,12 +81,12 @@ struct Listed {
     values: Vec<String>,
 }
 
-fn listed(table: &Table, columns: &[String], rows: &[&Image]) -> (Listed, Words) {
+fn listed<'a>(table: &Table, columns: impl Iterator<Item = &'a str>, rows: &[&Image]) -> (Listed, Words) {
     let mut words = Words::default();
     let mut listed = Listed { arrays: Vec::new(), names: Vec::new(), values: Vec::new() };
-    for (at, column) in columns.iter().enumerate() {
-        let values: Vec<Option<String>> = rows.iter().map(|row| value(row, column).and_then(sent)).collect();
-        words.add(&format!("claimtop_k{at}"), "text[]", Some(array(values.iter().map(Option::as_deref))));
+    for (at, column) in columns.enumerate() {
+        let values = rows.iter().map(|row| row.get(column).and_then(sent));
+        words.add(&format!("claimtop_k{at}"), "text[]", Some(array(values)));
         let kind = table.column(column).map_or("text", |column| &column.declared);
         listed.arrays.push(format!(":claimtop_k{at}"));
         listed.names.push(format!("k{at}"));

@@ -1,0 +1,112 @@
+//! What a batch makes of its claims: put into words as the rows come in.
+
+use super::super::actor::{Actor, Turn};
+use super::super::audit_table;
+use super::super::error::PgError;
+use super::super::image;
+use super::super::link::Link;
+use super::two_rows;
+use crate::domain::recovery::Outcome;
+use crate::store::act::{Intents, Note, Order, Pending, Tried, numbered};
+use crate::store::image::{Change, Image, RowAt};
+use crate::store::schema::Table;
+use crate::store::seen::{Seen, prefix};
+
+pub(super) struct Made<'a> {
+    pub(super) turn: &'a Turn,
+    pub(super) order: &'a Order<'a>,
+    intents: &'a mut dyn Intents,
+    profile: String,
+    board: String,
+    /// What all addresses begin with.
+    prefix: String,
+    pub(super) table: Table,
+    /// So many claims have numbers before those of the batch.
+    passed: usize,
+    /// For the table in the database, if there is one.
+    records: Option<Vec<(String, String)>>,
+    /// The claims whose rows have come in, in that order.
+    rows: Vec<usize>,
+    /// What came of each claim, as far as it is known.
+    pub(super) tried: Vec<Option<Tried>>,
+}
+
+impl<'a> Made<'a> {
+    pub(super) fn new(
+        actor: &Actor,
+        turn: &'a Turn,
+        order: &'a Order<'a>,
+        table: Table,
+        first: &Seen,
+        passed: usize,
+        intents: &'a mut dyn Intents,
+    ) -> Made<'a> {
+        let (profile, board) = actor.names(first);
+        let prefix = prefix(&profile, &board);
+        let records = actor.has_audit_table().then(Vec::new);
+        let (rows, tried) = (Vec::new(), Vec::new());
+        Made { turn, order, intents, profile, board, prefix, table, passed, records, rows, tried }
+    }
+
+    /// A claim's row was changed; `after` is what is left of it, and others followed.
+    pub(super) fn add(
+        &mut self,
+        at: usize,
+        fresh: &Seen,
+        after: Option<Image>,
+        followed: Vec<Change>,
+    ) -> Result<(), PgError> {
+        if self.tried[at].is_some() {
+            return Err(two_rows());
+        }
+        let key = image::key(&self.table, after.as_ref().unwrap_or(&fresh.row));
+        let before = Some(fresh.row.clone());
+        let mut changes = vec![Change { table: self.table.name.clone(), at: RowAt::Key(key), before, after }];
+        changes.extend(followed);
+        let number = self.passed + at + 1;
+        let pending = Pending {
+            profile: &self.profile,
+            board: &self.board,
+            address: fresh.address(&self.prefix),
+            changes: &changes,
+            db_at: self.turn.now,
+            transaction: Some(&self.turn.transaction),
+            seen: fresh,
+        };
+        self.intents.add(number, &pending);
+        if let Some(records) = &mut self.records {
+            let (action, address, word) = (self.order.action.as_str(), &pending.address, self.order.word);
+            let text = audit_table::text(&Note { action, address, word, changes: &changes })?;
+            records.push((numbered(self.order.action_id, number), text));
+        }
+        self.rows.push(at);
+        self.tried[at] = Some(Tried { outcome: Outcome::Applied, changes });
+        Ok(())
+    }
+
+    /// How many rows have come in.
+    pub(super) fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Forgets all rows but the first so many: the database has taken the others back.
+    pub(super) fn take_back_to(&mut self, kept: usize) {
+        self.intents.take_back(self.rows.len() - kept);
+        for at in self.rows.drain(kept..) {
+            self.tried[at] = None;
+        }
+        if let Some(records) = &mut self.records {
+            records.truncate(kept);
+        }
+    }
+
+    /// Writes the records that are kept in the database.
+    pub(super) fn insert_records(&mut self, link: &mut Link) -> Result<(), PgError> {
+        match self.records.take() {
+            Some(records) if !records.is_empty() => {
+                audit_table::insert_all(link, &self.turn.now.rfc3339(), records)
+            }
+            _ => Ok(()),
+        }
+    }
+}
