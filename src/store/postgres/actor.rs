@@ -5,6 +5,8 @@
 //! database's clock, changed by a statement that carries every one of its columns and its version as a
 //! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
+use std::collections::BTreeMap;
+
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
@@ -26,7 +28,6 @@ use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
 use crate::store::{StoreError, clock};
-use std::collections::BTreeMap;
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]

@@ -107,7 +107,7 @@ pub fn each(
         listed.words.add_sql("holder", "claimtop_row.claimtop_holder");
     }
     if is_named("id") {
-        listed.add("id", all().map(|seen| part_of_key(seen, 0)));
+        listed.add("id", own().map(|own| own.id()));
         listed.words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
     }
     if is_named("ttl_minutes") {
