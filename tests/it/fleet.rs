@@ -12,16 +12,16 @@ mod standby;
 mod tables;
 mod unknown;
 
-use claimtop::config::Config;
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::postgres::{Options, Target};
-use claimtop::store::{Effort, Profiles};
+use claimtop::store::Profiles;
+use claimtop::store::postgres::Options;
 use serde_json::Value as Json;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
+use crate::support::options::at_server;
 use crate::support::{command, stderr, stdout};
 
 const JOBS: &str = include_str!("../../assets/schema/postgres/executor-jobs.sql");
@@ -123,16 +123,7 @@ impl Run {
 
 fn options(source: &str, profile: Option<&str>) -> Options {
     let own = |text: &str| Profile::parse("own", text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    Options {
-        target: Target::parse(source, None).expect("a target"),
-        profiles: profile
-            .map_or(Profiles::Detect(Library::built_in()), |text| Profiles::Named(vec![own(text)])),
-        operator: Config::default().operator(None),
-        effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
-        busy_timeout: Duration::from_secs(20),
-        poll_timeout: Duration::from_secs(60),
-        frozen_at: None,
-        prober: None,
-        zone: "UTC".into(),
-    }
+    let profiles =
+        profile.map_or(Profiles::Detect(Library::built_in()), |text| Profiles::Named(vec![own(text)]));
+    Options { frozen_at: None, ..at_server(source, profiles) }
 }

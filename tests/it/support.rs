@@ -5,7 +5,7 @@ mod database;
 pub mod engine;
 pub mod figures;
 mod intents;
-mod options;
+pub mod options;
 pub mod postgres;
 pub mod server;
 mod spares;

@@ -3,10 +3,24 @@
 use super::*;
 use crate::support::Noted;
 use crate::support::postgres::PgDatabase;
+use crate::support::server::until;
 use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::value::Value;
 use claimtop::domain::verdict::Set;
 use claimtop::store::{Actor, Filter, Order, Seen};
 use std::collections::BTreeSet;
+
+/// Twenty stale jobs in one part of a table and twenty healthy ones in another, at the same places.
+const PARTS: &str = "CREATE TABLE executor_jobs (id integer, type text, status text, attempts integer,
+           max_attempts integer, locked_at timestamptz, locked_by text, last_error text,
+           heartbeat_at timestamptz, created_at timestamptz, updated_at timestamptz, run_at timestamptz,
+           PRIMARY KEY (id)) PARTITION BY RANGE (id);
+         CREATE TABLE executor_jobs_low PARTITION OF executor_jobs FOR VALUES FROM (0) TO (100);
+         CREATE TABLE executor_jobs_high PARTITION OF executor_jobs FOR VALUES FROM (100) TO (200);
+         INSERT INTO executor_jobs (id, type, status, attempts, max_attempts, locked_at, locked_by, heartbeat_at)
+         SELECT n, 'run_tsa', 'running', 1, 10, now() - interval '2 hours', 'w',
+           CASE WHEN n < 100 THEN now() - interval '2 hours' ELSE now() END
+         FROM (SELECT generate_series(0, 19) UNION SELECT generate_series(100, 119)) AS numbers(n)";
 
 /// What came of each, by its id, and the numbers that were put on record.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Vec<(String, Outcome)>, Vec<usize>) {
@@ -74,18 +88,7 @@ fn claims_are_taken_where_they_are_after_the_table_was_written_anew() {
 
 #[test]
 fn the_same_place_in_another_part_of_a_table_is_another_row() {
-    let database = PgDatabase::new(
-        "CREATE TABLE executor_jobs (id integer, type text, status text, attempts integer,
-           max_attempts integer, locked_at timestamptz, locked_by text, last_error text,
-           heartbeat_at timestamptz, created_at timestamptz, updated_at timestamptz, run_at timestamptz,
-           PRIMARY KEY (id)) PARTITION BY RANGE (id);
-         CREATE TABLE executor_jobs_low PARTITION OF executor_jobs FOR VALUES FROM (0) TO (100);
-         CREATE TABLE executor_jobs_high PARTITION OF executor_jobs FOR VALUES FROM (100) TO (200);
-         INSERT INTO executor_jobs (id, type, status, attempts, max_attempts, locked_at, locked_by, heartbeat_at)
-         SELECT n, 'run_tsa', 'running', 1, 10, now() - interval '2 hours', 'w',
-           CASE WHEN n < 100 THEN now() - interval '2 hours' ELSE now() END
-         FROM (SELECT generate_series(0, 19) UNION SELECT generate_series(100, 119)) AS numbers(n)",
-    );
+    let database = PgDatabase::new(PARTS);
     let same = "SELECT count(*) FROM executor_jobs_low AS a JOIN executor_jobs_high AS b
                 ON a.ctid = b.ctid AND a.xmin = b.xmin";
     assert_eq!(database.value(same).as_deref(), Some("20"));
@@ -95,4 +98,51 @@ fn the_same_place_in_another_part_of_a_table_is_another_row() {
     let (tried, _) = reclaim(&mut actor, &all);
     assert!(tried.iter().all(|(_, outcome)| *outcome == Outcome::Applied), "{tried:?}");
     assert_eq!(running(&database), (100..120).map(|id| id.to_string()).collect());
+}
+
+/// By the server's own count: rows that are found by their key are found in its index.
+#[test]
+fn jobs_that_rest_on_their_own_rows_are_taken_without_a_second_look() {
+    let scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'executor_jobs_pkey'";
+    let changed = "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'executor_jobs'";
+    let look_again = "CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN PERFORM 1; RETURN new; END $$;
+         CREATE TRIGGER look BEFORE UPDATE ON executor_jobs FOR EACH ROW EXECUTE FUNCTION look()";
+    for (more, expected) in [("", false), (look_again, true)] {
+        let database = PgDatabase::new(&format!("{JOBS} {more}"));
+        database.run(&stale_jobs(3_000));
+        database.run("ANALYZE executor_jobs");
+        let mut actor = actor(&database);
+        let all = stale(&mut actor);
+        let (tried, _) = reclaim(&mut actor, &all[..5]);
+        assert!(tried.iter().all(|(_, outcome)| *outcome == Outcome::Applied), "{tried:?}");
+        // A connection counts at the latest when it ends, everything at once.
+        drop(actor);
+        until("the server has counted", || database.value(changed).as_deref() == Some("5"));
+        let number: u64 = database.value(scans).and_then(|number| number.parse().ok()).expect("a number");
+        assert_eq!(number > 0, expected, "{number} scans; {more}");
+    }
+}
+
+#[test]
+fn what_a_trigger_of_one_part_alone_writes_is_in_the_image_that_an_undo_compares() {
+    let database = PgDatabase::new(&format!(
+        "{PARTS};
+         CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN new.updated_at := now(); RETURN new; END $$;
+         CREATE TRIGGER stamp BEFORE UPDATE ON executor_jobs_low FOR EACH ROW EXECUTE FUNCTION stamp()"
+    ));
+    let mut actor = actor(&database);
+    let all = stale(&mut actor);
+    let word = Word::default();
+    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let mut all: Vec<&Seen> = all.iter().collect();
+    let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");
+    for tried in &batch.tried {
+        let after = tried.changes[0].after.as_ref().expect("a row");
+        assert_ne!(after.get("updated_at"), Some(&Value::Null));
+        let undone = actor.undo(&tried.changes, false, &mut |_| Ok(())).expect("an undo");
+        assert_eq!(undone.outcome, Outcome::Applied);
+    }
+    assert_eq!(running(&database).len(), 40);
 }

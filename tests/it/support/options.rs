@@ -13,45 +13,50 @@ impl Database {
     /// At [`NOW`], with much patience and little effort, unless `change` says otherwise. What is said
     /// of a file is meant of a server too.
     pub fn options(&self, profiles: Profiles, change: impl FnOnce(&mut sqlite::Options)) -> Options {
-        let mut options = sqlite::Options {
-            path: if self.server().is_none() { self.path() } else { PathBuf::new() },
-            profiles,
-            operator: Config::default().operator(None),
-            effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
-            busy_timeout: Duration::from_secs(20),
-            poll_timeout: Duration::from_secs(60),
-            frozen_at: Moment::from_micros(NOW * 1_000),
-            prober: None,
-        };
-        change(&mut options);
-        let Some(server) = self.server() else { return options.into() };
-        postgres::Options {
-            target: postgres::Target::parse(&self.source(), None).expect("a target"),
-            operator: options.operator,
-            effort: options.effort,
-            busy_timeout: options.busy_timeout,
-            poll_timeout: options.poll_timeout,
-            frozen_at: options.frozen_at,
-            prober: options.prober,
-            ..server.options(options.profiles)
+        let mut options = usual(profiles);
+        if self.server().is_none() {
+            options.path = self.path();
         }
-        .into()
+        change(&mut options);
+        if self.server().is_none() { options.into() } else { on_server(&self.source(), options).into() }
     }
 }
 
 impl PgDatabase {
     /// The same for what is on a server only.
     pub fn options(&self, profiles: Profiles) -> postgres::Options {
-        postgres::Options {
-            target: postgres::Target::parse(&self.url(), None).expect("a target"),
-            profiles,
-            operator: Config::default().operator(None),
-            effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
-            busy_timeout: Duration::from_secs(20),
-            poll_timeout: Duration::from_secs(60),
-            frozen_at: Moment::from_micros(NOW * 1_000),
-            prober: None,
-            zone: "UTC".into(),
-        }
+        at_server(&self.url(), profiles)
+    }
+}
+
+/// The same for whatever a text says of a server.
+pub fn at_server(source: &str, profiles: Profiles) -> postgres::Options {
+    on_server(source, usual(profiles))
+}
+
+fn usual(profiles: Profiles) -> sqlite::Options {
+    sqlite::Options {
+        path: PathBuf::new(),
+        profiles,
+        operator: Config::default().operator(None),
+        effort: Effort { rows: 5, slice: 1_000, whole: 1_000 },
+        busy_timeout: Duration::from_secs(20),
+        poll_timeout: Duration::from_secs(60),
+        frozen_at: Moment::from_micros(NOW * 1_000),
+        prober: None,
+    }
+}
+
+fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
+    postgres::Options {
+        target: postgres::Target::parse(source, None).expect("a target"),
+        profiles: options.profiles,
+        operator: options.operator,
+        effort: options.effort,
+        busy_timeout: options.busy_timeout,
+        poll_timeout: options.poll_timeout,
+        frozen_at: options.frozen_at,
+        prober: options.prober,
+        zone: "UTC".into(),
     }
 }
