@@ -233,6 +233,7 @@ fn reclaim(jobs: i64) {
         "{:>8}  {:>5}  {:>10}  {:>10}  {:>6}  {:>14}  {:>8}",
         "sweepers", "audit", "look", "reclaim", "ratio", "longest beat", "journal"
     );
+    if let Ok(n) = std::env::var("ONLY") { let n: usize = n.parse().unwrap(); for _ in 0..8 { let best = swept(&database, &mut client, jobs, n, false); println!("{n} {:.1} {:.2} {:.1}", ms(best.took), ratio(best.took, raw), ms(best.waited)); } return; }
     for audit in [false, true] {
         if audit {
             client.batch_execute(AUDIT).expect("claimtop_audit");
@@ -304,6 +305,7 @@ fn swept(database: &Database, client: &mut Client, jobs: i64, sweepers: usize, a
         assert_eq!(all.iter().map(|sweep| sweep.applied).sum::<i64>(), jobs, "each exactly once");
         let began = all.iter().map(|sweep| sweep.began).min().expect("a sweeper");
         let ended = all.iter().map(|sweep| sweep.ended).max().expect("a sweeper");
+        if std::env::var_os("ONLY").is_some() { println!("WIN {began:?} {ended:?}"); for s in &all { println!("   {:.0}..{:.0} {}", ms(s.began-began), ms(s.ended-began), s.applied); } }
         Swept {
             look: all.iter().map(|sweep| sweep.look).max().unwrap_or_default(),
             took: ended - began,
@@ -327,6 +329,8 @@ struct Sweep {
     began: Instant,
     ended: Instant,
     applied: i64,
+    /// What it worked with, to be cleared away when the others are done as well.
+    _left: (Desk, Vec<Seen>),
 }
 
 fn sweep(database: &Database, trail: &Path, start: &Barrier) -> Sweep {
@@ -338,12 +342,12 @@ fn sweep(database: &Database, trail: &Path, start: &Barrier) -> Sweep {
     start.wait();
     let began = Instant::now();
     let mut applied = 0;
-    desk.perform_all(&all, Action::Reclaim, &Word::default(), &mut |report| {
-        applied += i64::from(report.outcome == Outcome::Applied);
+    desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut |told| {
+        applied += i64::from(told.outcome == Outcome::Applied);
         true
     })
     .expect("the bulk");
-    Sweep { look, began, ended: Instant::now(), applied }
+    Sweep { look, began, ended: Instant::now(), applied, _left: (desk, all) }
 }
 
 /// The size of a journal that can be believed.

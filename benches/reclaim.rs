@@ -188,8 +188,8 @@ fn ours(kind: Kind, claims: i64, raw: Duration) {
         let mut applied = 0;
         let started = Instant::now();
         let pauses = desk
-            .perform_all(&all, Action::Reclaim, &Word::default(), &mut |report| {
-                applied += i64::from(report.outcome == Outcome::Applied);
+            .perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut |told| {
+                applied += i64::from(told.outcome == Outcome::Applied);
                 true
             })
             .expect("the bulk");

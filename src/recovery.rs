@@ -11,4 +11,5 @@ mod settle;
 pub mod trail;
 mod undo;
 
+pub use bulk::Told;
 pub use perform::{Desk, Report};

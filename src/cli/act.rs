@@ -12,7 +12,7 @@ use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 use crate::exit::Exit;
-use crate::recovery::{Desk, Report};
+use crate::recovery::{Desk, Told};
 use crate::report::act::{beyond_undo, json, text};
 use crate::store::Filter;
 use crate::store::Seen;
@@ -181,12 +181,13 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Resu
     let mut done = 0_usize;
     let mut untold = BTreeSet::new();
     let progress = std::io::stderr().is_terminal();
-    desk.perform_all(&all, action, &arguments.word(), &mut |report: Report| {
+    desk.perform_all(all.iter().collect(), action, &arguments.word(), &mut |told: Told<'_>| {
         done += 1;
-        exit = worse(exit, exit_of(&report.outcome));
+        exit = worse(exit, exit_of(&told.outcome));
         if progress && done.is_multiple_of(500) {
             let _ = writeln!(std::io::stderr(), "{done} of {}", all.len());
         }
+        let report = told.report();
         let applied = report.outcome == Outcome::Applied;
         untold.extend(report.untold().into_iter().map(str::to_owned));
         if setup.json {

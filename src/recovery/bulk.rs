@@ -1,5 +1,6 @@
 //! Many acts: in short transactions, with one intent and one outcome each, and pauses between them.
 
+use std::collections::VecDeque;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use super::perform::{Desk, RecoveryError, Report, report_of};
 use super::scribe::Scribe;
 use super::trail::{Lines, Record, Stage, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
-use crate::store::{Batch, Intents, Order, Pending, Seen, Tried, numbered, prefix};
+use crate::store::{Batch, Change, Intents, Order, Pending, Seen, Tried, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -18,19 +19,46 @@ const MOST_AT_ONCE: usize = 10_000;
 
 /// What came of one transaction.
 struct Done {
-    reports: Vec<Report>,
-    /// How long it kept other writers out, if it did.
-    held: Option<Duration>,
-    /// When it let them in again.
+    /// The name of the acts, and what all addresses begin with.
+    id: String,
+    prefix: String,
+    batch: Batch,
+    /// When it let other writers in again.
     released: Instant,
-    /// Shortens the log of the database meanwhile.
-    log: Option<JoinHandle<()>>,
+    /// Why what came of the acts is not on record.
+    unwritten: Option<TrailError>,
 }
 
-impl Done {
-    fn one(report: Report) -> Done {
-        let (held, released) = (Some(Duration::ZERO), Instant::now());
-        Done { reports: vec![report], held, released, log: None }
+/// What came of one act among many.
+#[derive(Debug)]
+pub struct Told<'a> {
+    pub seen: &'a Seen,
+    pub outcome: Outcome,
+    changes: Vec<Change>,
+    action: Action,
+    /// The name of the batch, and its number there, unless it was alone.
+    id: &'a str,
+    number: Option<usize>,
+    prefix: &'a str,
+    unwritten: Option<&'a TrailError>,
+}
+
+impl Told<'_> {
+    pub fn action_id(&self) -> String {
+        self.number.map_or_else(|| self.id.to_owned(), |number| numbered(self.id, number))
+    }
+
+    pub fn address(&self) -> String {
+        self.seen.address(self.prefix)
+    }
+
+    /// Everything that is to be said of it.
+    pub fn report(self) -> Report {
+        let (id, address) = (self.action_id(), self.address());
+        let tried = Tried { outcome: self.outcome, changes: self.changes };
+        let mut report = report_of(self.seen, id, address, self.action, tried);
+        report.confess(self.unwritten);
+        report
     }
 }
 
@@ -38,10 +66,10 @@ impl Desk {
     /// Does `action` to many claims, and returns when the disk has every record of it.
     pub(super) fn perform_each(
         &mut self,
-        all: &[Seen],
+        all: Vec<&Seen>,
         action: Action,
         word: &Word,
-        each: &mut dyn FnMut(Report) -> bool,
+        each: &mut dyn FnMut(Told<'_>) -> bool,
     ) -> Result<Ended, RecoveryError> {
         let ended = self.perform_batches(all, action, word, each);
         self.trail.sync()?;
@@ -50,38 +78,42 @@ impl Desk {
 
     fn perform_batches(
         &mut self,
-        all: &[Seen],
+        mut all: Vec<&Seen>,
         action: Action,
         word: &Word,
-        each: &mut dyn FnMut(Report) -> bool,
+        each: &mut dyn FnMut(Told<'_>) -> bool,
     ) -> Result<Ended, RecoveryError> {
         let mut paused = Duration::ZERO;
         let mut budget = FIRST;
-        let mut all: Vec<&Seen> = all.iter().collect();
-        let mut rest = all.as_mut_slice();
-        while let Some(first) = rest.first() {
-            let board = |seen: &Seen| (seen.place.profile, seen.place.board);
-            let together = rest.iter().take(MOST_AT_ONCE).take_while(|seen| board(seen) == board(first));
-            let together = together.count();
+        let board = |seen: &Seen| (seen.place.profile, seen.place.board);
+        let mut boards: VecDeque<&mut [&Seen]> = all.chunk_by_mut(|one, other| board(one) == board(other)).collect();
+        while let Some(rest) = boards.pop_front() {
+            let together = rest.len().min(MOST_AT_ONCE);
             let done = match &mut rest[..together] {
-                [alone] => Done::one(self.perform_one(alone, action, word)?),
+                [alone] => self.perform_alone(alone, action, word)?,
                 batch => self.perform_batch(batch, action, word, budget)?,
             };
-            let Done { reports, held, released, log } = done;
-            let unfinished = together - reports.len();
-            rest = &mut rest[reports.len()..];
-            if let (Some(held), true) = (held, unfinished > 0) {
+            let Done { id, prefix, batch: Batch { passed, tried, held, log }, released, unwritten } = done;
+            let (now_done, others) = rest.split_at_mut(passed + tried.len());
+            if !others.is_empty() {
+                boards.push_front(others);
+            }
+            if let (Some(held), true) = (held, now_done.len() < together) {
                 budget = next_budget(budget, held);
             }
             // All of them are done: also who wants no more has to hear of each.
             let mut go_on = true;
-            for report in reports {
-                go_on &= each(report);
+            let others_were_quicker = (0..passed).map(|_| Tried::quicker());
+            for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
+                let Tried { outcome, changes } = tried;
+                let number = (together > 1).then_some(at + 1);
+                let (id, prefix, unwritten) = (&id, &prefix, unwritten.as_ref());
+                go_on &= each(Told { seen, outcome, changes, action, id, number, prefix, unwritten });
             }
             if !go_on {
                 return Ok(Ended::Early(paused));
             }
-            if let (Some(held), false) = (held, rest.is_empty()) {
+            if let (Some(held), false) = (held, boards.is_empty()) {
                 paused += pause(held, released);
             }
             // It never fails; and the next batch should not begin before it is done.
@@ -105,24 +137,27 @@ impl Desk {
         let order = Order { action, word, action_id: &id, dry_run: false };
         let of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
         let mut intents = LinesOf { scribe: &scribe, trail, of, lines: Lines::default(), added: Ok(()) };
-        let Batch { tried, passed, held, log } = actor.act_batch(all, &order, budget, &mut intents)?;
+        let batch = actor.act_batch(all, &order, budget, &mut intents)?;
         let (profile, board) = actor.names(all[0]);
         let prefix = prefix(&profile, &board);
         // The outcome is written while the others have their turn.
         let released = Instant::now();
-        let unwritten = if tried.len() == passed {
+        let unwritten = if batch.tried.is_empty() {
             None
         } else {
             let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
-            let begun = all.iter().copied().zip(&tried).enumerate().skip(passed);
+            let begun = all.iter().copied().enumerate().skip(batch.passed).zip(&batch.tried);
             write_outcomes(trail, &scribe, shared, &prefix, begun).err()
         };
-        let reports = tried.into_iter().zip(&*all).enumerate().map(|(at, (tried, seen))| {
-            let mut report = report_of(seen, numbered(&id, at + 1), seen.address(&prefix), action, tried);
-            report.confess(unwritten.as_ref());
-            report
-        });
-        Ok(Done { reports: reports.collect(), held, released, log })
+        Ok(Done { id, prefix, batch, released, unwritten })
+    }
+
+    fn perform_alone(&mut self, seen: &Seen, action: Action, word: &Word) -> Result<Done, RecoveryError> {
+        let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
+        let (profile, board) = self.actor.names(seen);
+        let held = Some(Duration::ZERO);
+        let batch = Batch { passed: 0, tried: vec![Tried::of(acted)], held, log: None };
+        Ok(Done { id, prefix: prefix(&profile, &board), batch, released: Instant::now(), unwritten })
     }
 }
 
@@ -163,10 +198,10 @@ fn write_outcomes<'a>(
     scribe: &Scribe<'_>,
     shared: Record,
     prefix: &str,
-    all: impl Iterator<Item = (usize, (&'a Seen, &'a Tried))>,
+    all: impl Iterator<Item = ((usize, &'a Seen), &'a Tried)>,
 ) -> Result<(), TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
-    for (at, (seen, tried)) in all {
+    for ((at, seen), tried) in all {
         if tried.outcome == Outcome::Applied {
             applied += 1;
         } else {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use thiserror::Error;
 
-use super::bulk::Ended;
+use super::bulk::{Ended, Told};
 use super::scribe::{By, Scribe};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
@@ -109,15 +109,15 @@ impl Desk {
     }
 
     /// Does `action` to many claims, in short transactions with pauses between them so that other
-    /// writers get their turn; `each` hears of every one as it is done and may end it with `false`: then
-    /// nothing more is begun, and it hears the rest of what was done.
+    /// writers get their turn; `each` hears of every one as it is done, on a server in an order of its own, and
+    /// may end it with `false`: then nothing more is begun, and it hears the rest of what was done.
     /// The answer is the time spent in pauses.
     pub fn perform_all(
         &mut self,
-        all: &[Seen],
+        all: Vec<&Seen>,
         action: Action,
         word: &Word,
-        each: &mut dyn FnMut(Report) -> bool,
+        each: &mut dyn FnMut(Told<'_>) -> bool,
     ) -> Result<Duration, RecoveryError> {
         self.settle_open_actions()?;
         Ok(match self.perform_each(all, action, word, each)? {
@@ -125,12 +125,21 @@ impl Desk {
         })
     }
 
-    pub(super) fn perform_one(
+    fn perform_one(&mut self, seen: &Seen, action: Action, word: &Word) -> Result<Report, RecoveryError> {
+        let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
+        let mut report = self.report(seen, &id, action, acted);
+        report.confess(unwritten.as_ref());
+        Ok(report)
+    }
+
+    /// Does it, with its intent and its outcome on record: by which name, what came of it, and why the outcome
+    /// is not on record.
+    pub(super) fn act_on_record(
         &mut self,
         seen: &Seen,
         action: Action,
         word: &Word,
-    ) -> Result<Report, RecoveryError> {
+    ) -> Result<(String, Acted, Option<TrailError>), RecoveryError> {
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, by, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
@@ -146,9 +155,7 @@ impl Desk {
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
         let unwritten = trail.append(&[by.sign(scribe.outcome(actor, seen, &order, &acted))]).err();
-        let mut report = self.report(seen, &id, action, acted);
-        report.confess(unwritten.as_ref());
-        Ok(report)
+        Ok((id, acted, unwritten))
     }
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {

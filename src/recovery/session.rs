@@ -27,7 +27,8 @@ impl Desk {
             each(refusal?);
             return Ok(());
         }
-        match self.perform_each(&holding.claims, Action::Release, word, each)? {
+        let claims = holding.claims.iter().collect();
+        match self.perform_each(claims, Action::Release, word, &mut |told| each(told.report()))? {
             Ended::Early(_) => return Ok(()),
             Ended::AtTheEnd(_) => {}
         }

@@ -243,9 +243,9 @@ impl Work {
         summary.action = action.to_string();
         let mut done = 0;
         let answers = &self.answers;
-        let mut each = |report: Report| {
+        let mut each = |report: &Report| {
             done += 1;
-            count(&mut summary, &report);
+            count(&mut summary, report);
             if done % 100 == 0 {
                 let _ = answers.blocking_send(Msg::BulkProgress { done });
             }
@@ -253,10 +253,13 @@ impl Work {
         };
         let (ended, of) = match &seen {
             Prospect::Claims(claims) => {
-                (desk.perform_all(claims, action, word, &mut each).map(|_| ()), claims.len())
+                let all = claims.iter().collect();
+                let acted = desk.perform_all(all, action, word, &mut |told| each(&told.report()));
+                (acted.map(|_| ()), claims.len())
             }
             Prospect::Session(holding) => {
-                (desk.release_session(holding, word, &mut each), holding.claims.len() + 1)
+                let released = desk.release_session(holding, word, &mut |report| each(&report));
+                (released, holding.claims.len() + 1)
             }
         };
         if let Err(error) = ended {

@@ -73,10 +73,11 @@ pub trait Intents {
 /// What came of the acts of one transaction.
 #[derive(Debug)]
 pub struct Batch {
-    /// One result for each of the first claims, in the order that they have now; at least one.
-    pub tried: Vec<Tried>,
-    /// So many of the first were not even begun: somebody else had been quicker with them.
+    /// So many of the first, in the order that they have now, were not even begun: somebody else had been
+    /// quicker with them.
     pub passed: usize,
+    /// One result for each of the next; at least one, unless some were passed over.
+    pub tried: Vec<Tried>,
     /// How long all other writers were kept out; nothing, if only those of the same rows were.
     pub held: Option<Duration>,
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
@@ -94,6 +95,11 @@ pub struct Tried {
 impl Tried {
     pub fn of(acted: Acted) -> Tried {
         Tried { outcome: acted.outcome, changes: acted.changes }
+    }
+
+    /// Somebody else had been quicker, so that nothing was tried.
+    pub fn quicker() -> Tried {
+        Tried::of(Acted::nothing(Outcome::Moved(CHANGED_MEANWHILE.into())))
     }
 
     /// The same, but for what would have been applied.

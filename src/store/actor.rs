@@ -96,8 +96,8 @@ impl Actor {
     }
 
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one. The
-    /// first is number 1, and the order's id with the number after a dot is the name of each act. Where others
-    /// are at work on the same claims they are put into another order before.
+    /// first is number 1, and the order's id with the number after a dot is the name of each act. A server's
+    /// claims may be put into another order before, so that several who work through them do not meet.
     pub fn act_batch(
         &mut self,
         all: &mut [&Seen],

@@ -1,5 +1,7 @@
 //! A claim as an operator saw it, and what has moved since.
 
+use std::fmt::{self, Display, Formatter};
+
 use super::image::Image;
 use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::rules::Rules;
@@ -21,7 +23,7 @@ pub struct Seen {
     /// Which version of the row it was, where the database counts them.
     pub version: Option<String>,
     /// Where that version was in the table, where the database says so: another one is elsewhere.
-    pub spot: Option<String>,
+    pub spot: Option<Spot>,
     /// Its holder's whole row in the registry, if there is one.
     pub session: Option<Image>,
     pub now: Moment,
@@ -36,6 +38,26 @@ pub struct Place {
     pub rowid: i64,
 }
 
+/// Where a version of a row is in its table, as PostgreSQL writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Spot {
+    pub page: u32,
+    line: u16,
+}
+
+impl Spot {
+    pub fn parse(text: &str) -> Option<Spot> {
+        let (page, line) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+        Some(Spot { page: page.parse().ok()?, line: line.parse().ok()? })
+    }
+}
+
+impl Display for Spot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "({},{})", self.page, self.line)
+    }
+}
+
 /// What the addresses of a board begin with.
 pub fn prefix(profile: &str, board: &str) -> String {
     format!("{}/{}/", percent(profile), percent(board))
@@ -46,7 +68,7 @@ pub fn prefix(profile: &str, board: &str) -> String {
 pub struct Rows {
     pub row: Image,
     pub version: Option<String>,
-    pub spot: Option<String>,
+    pub spot: Option<Spot>,
     pub session: Option<Image>,
 }
 

@@ -1,6 +1,6 @@
 //! One look at one source, and the acts that follow from it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::brakes::{Brake, Brakes};
@@ -18,15 +18,34 @@ use crate::domain::time::Span;
 use crate::domain::verdict::{Reason, Set};
 use crate::events::{About, By, Event, millis};
 use crate::recovery::perform::RecoveryError;
-use crate::recovery::{Desk, Report};
+use crate::recovery::Desk;
 use crate::store::Filter;
 use crate::store::Seen;
 
 /// A claim that may be taken.
 struct Candidate {
     seen: Seen,
+    profile: String,
+    board: String,
     address: String,
     ground: Ground,
+}
+
+impl Candidate {
+    fn about(&self, summary: &Summary) -> About {
+        About {
+            source: summary.source.clone(),
+            profile: self.profile.clone(),
+            board: self.board.clone(),
+            address: self.address.clone(),
+            why: self.seen.why.clone(),
+            by: By::Sweep,
+            action_id: None,
+            timestamp: millis(self.seen.now),
+            dry_run: summary.dry_run,
+            shown: self.seen.judged.claim.key.visible(),
+        }
+    }
 }
 
 /// One run on one source.
@@ -118,7 +137,7 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let address = self.desk.actor().address(&seen);
-            found.push(Candidate { seen, address, ground });
+            found.push(Candidate { seen, profile, board, address, ground });
         }
         for (profile, count) in unvouched {
             self.summary.refused += count;
@@ -156,7 +175,7 @@ impl<'a> Pass<'a> {
                 task_id: claim.key.text(),
                 session_id: claim.holder.clone(),
                 times: times(one),
-                about: self.about(one),
+                about: one.about(&self.summary),
             });
         }
         self.summary.poison = poison.len();
@@ -181,7 +200,7 @@ impl<'a> Pass<'a> {
     }
 
     fn shown(&self, one: &Candidate, snapshots: &[Snapshot]) -> Shown {
-        let Candidate { seen, address, ground } = one;
+        let Candidate { seen, address, ground, .. } = one;
         let rules = rules_of(seen, snapshots);
         let token = seen.judged.seen.as_deref().unwrap_or_default();
         // An expired claim is the same whether or not its session has gone silent as well.
@@ -234,29 +253,38 @@ impl<'a> Pass<'a> {
         if !go_on() {
             return Ok(());
         }
-        let mut told = all.iter().map(|one| (one, self.about(one))).collect::<VecDeque<_>>();
+        // On a server they are not done in their order.
+        let by_address: HashMap<&str, &Candidate> =
+            all.iter().map(|one| (one.address.as_str(), one)).collect();
         let Pass { desk, orders, summary } = self;
         let started = Instant::now();
         let mut paused = Duration::ZERO;
-        let mut each = |report: Report| {
+        let mut each = |outcome: &Outcome, applied: Option<&Candidate>, action_id: Option<String>| {
             summary.tried += 1;
-            summary.count(&report.outcome);
-            if let (Some((one, about)), Outcome::Applied) = (told.pop_front(), &report.outcome) {
+            summary.count(outcome);
+            if let Some(one) = applied {
                 summary.take(one.ground);
-                let action_id = (!summary.dry_run).then_some(report.action_id);
-                out(&taken(&one.seen, one.ground, About { action_id, ..about }));
+                out(&taken(&one.seen, one.ground, About { action_id, ..one.about(summary) }));
             }
             go_on()
         };
         let word = Word::default();
         match orders.manner {
             Manner::Act => {
-                let seen: Vec<Seen> = all.iter().map(|one| one.seen.clone()).collect();
-                paused = desk.perform_all(&seen, Action::Reclaim, &word, &mut each)?;
+                let seen = all.iter().map(|one| &one.seen).collect();
+                paused = desk.perform_all(seen, Action::Reclaim, &word, &mut |told| {
+                    if told.outcome != Outcome::Applied {
+                        return each(&told.outcome, None, None);
+                    }
+                    let one = by_address.get(told.address().as_str()).copied();
+                    each(&told.outcome, one, Some(told.action_id()))
+                })?;
             }
             Manner::Rehearse => {
                 for one in all {
-                    if !each(desk.rehearse(&one.seen, Action::Reclaim, &word)?) {
+                    let report = desk.rehearse(&one.seen, Action::Reclaim, &word)?;
+                    let applied = (report.outcome == Outcome::Applied).then_some(one);
+                    if !each(&report.outcome, applied, None) {
                         break;
                     }
                 }
@@ -264,22 +292,6 @@ impl<'a> Pass<'a> {
         }
         summary.acting += started.elapsed().saturating_sub(paused);
         Ok(())
-    }
-
-    fn about(&mut self, one: &Candidate) -> About {
-        let (profile, board) = self.desk.actor().names(&one.seen);
-        About {
-            source: self.summary.source.clone(),
-            profile,
-            board,
-            address: one.address.clone(),
-            why: one.seen.why.clone(),
-            by: By::Sweep,
-            action_id: None,
-            timestamp: millis(one.seen.now),
-            dry_run: self.summary.dry_run,
-            shown: one.seen.judged.claim.key.visible(),
-        }
     }
 }
 

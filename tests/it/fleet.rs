@@ -4,6 +4,7 @@ mod batches;
 mod crowd;
 mod faults;
 mod keys;
+mod lanes;
 mod privilege;
 mod proxy;
 mod races;

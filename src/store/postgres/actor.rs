@@ -6,6 +6,7 @@
 //! guard, and recorded before the commit. A commit whose answer is lost is looked up.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 
 use super::act::{Statements, statements};
 use super::audit_table;
@@ -36,6 +37,10 @@ pub struct Actor {
     pub(super) link: Option<Link>,
     /// How many claims the next transaction of many takes.
     pub(super) stride: Stride,
+    /// Where it begins to look for a lane: two who work at the same time hardly begin at the same.
+    pub(super) first_lane: usize,
+    /// Whether the role may not ask for lanes.
+    pub(super) stays_out_of_lanes: bool,
 }
 
 /// What is known of a transaction that is under way.
@@ -51,7 +56,9 @@ pub(super) const SESSION_BEING_CHANGED: &str = "its session is being written rig
 
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
-        Ok(Actor { reader: Reader::open(options)?, link: None, stride: Stride::default() })
+        let (reader, stride) = (Reader::open(options)?, Stride::default());
+        let first_lane = RandomState::new().hash_one(std::process::id()) as usize;
+        Ok(Actor { reader, link: None, stride, first_lane, stays_out_of_lanes: false })
     }
 
     pub fn reader(&mut self) -> &mut Reader {

@@ -2,7 +2,7 @@
 //! statement that carries what was seen of each.
 
 mod apart;
-mod leading;
+mod lanes;
 mod made;
 mod unlocked;
 
@@ -10,8 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use self::apart::Way;
-use self::leading::Leading;
+use self::lanes::Leading;
 use self::made::Made;
 use super::act::{guarded, lot, written};
 use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
@@ -35,7 +34,8 @@ use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
 
 impl Actor {
-    /// Does the order to claims of one board, as many as fit into one short transaction, at least one.
+    /// Does the order to claims of one board, as many as fit into one short transaction, at least one, or finds
+    /// out of which there is nothing left to do.
     pub fn act_batch(
         &mut self,
         all: &mut [&Seen],
@@ -45,13 +45,7 @@ impl Actor {
     ) -> Result<Batch, StoreError> {
         let turn = self.begin()?;
         let began = Instant::now();
-        let mut tried = self.try_next(&turn, all, order, intents);
-        if let Ok(None) = tried {
-            // Somebody is at work on just these.
-            (self.stride.met_others, self.stride.contended) = (true, true);
-            tried = self.try_next(&turn, all, order, intents);
-        }
-        let (passed, tried) = match tried.map(Option::unwrap_or_default) {
+        let (passed, tried) = match self.try_next(&turn, all, order, intents) {
             Ok((passed, tried)) => (passed, self.commit_all(&turn, order, passed, tried, intents)),
             Err(error) => {
                 // A connection that is gone has taken everything back.
@@ -61,21 +55,19 @@ impl Actor {
         };
         let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
         self.stride = self.stride.after(began.elapsed(), tried.len(), gone);
-        let passed_over = (0..passed).map(|_| moved(CHANGED_MEANWHILE));
-        Ok(Batch { tried: passed_over.chain(tried).collect(), passed, held: None, log: None })
+        Ok(Batch { passed, tried, held: None, log: None })
     }
 
-    /// Passes over so many, and tries the next; nothing, if it seems better to go elsewhere.
+    /// Passes over so many, and tries the next.
     fn try_next(
         &mut self,
         turn: &Turn,
         all: &mut [&Seen],
         order: &Order<'_>,
         intents: &mut dyn Intents,
-    ) -> Result<Option<(usize, Vec<Tried>)>, StoreError> {
+    ) -> Result<(usize, Vec<Tried>), StoreError> {
         let leading = self.leading(all)?;
-        let tried = self.try_all(turn, &leading, order, intents)?;
-        Ok(tried.map(|tried| (leading.passed, tried)))
+        Ok((leading.passed, self.try_all(turn, &leading, order, intents)?))
     }
 
     fn try_all(
@@ -84,26 +76,26 @@ impl Actor {
         leading: &Leading<'_, '_>,
         order: &Order<'_>,
         intents: &mut dyn Intents,
-    ) -> Result<Option<Vec<Tried>>, StoreError> {
+    ) -> Result<Vec<Tried>, StoreError> {
         let all = leading.all;
-        let Some(first) = all.first() else { return Ok(Some(Vec::new())) };
+        let Some(first) = all.first() else { return Ok(Vec::new()) };
         let Some(watch) = self.watch(first) else {
-            return Ok(Some(all.iter().map(|_| moved(TABLES_CHANGED)).collect()));
+            return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
         };
         let profile = &self.reader.watched[first.place.profile].profile;
         let act = match written(profile, watch, order.action) {
             Ok(act) => act.clone(),
-            Err(refusal) => return Ok(Some(all.iter().map(|_| refused(&refusal)).collect())),
+            Err(refusal) => return Ok(all.iter().map(|_| refused(&refusal)).collect()),
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
-            return self.one_by_one(turn, leading, order, intents).map(Some);
+            return self.one_by_one(turn, leading, order, intents);
         }
         let table = watch.table.clone();
         let rests_on_its_row =
             watch.rests_on_its_row() && !self.reader.ties.reach_beyond(&watch.table.name, &lot(&act));
         let hold = match rests_on_its_row {
-            true if self.stride.contended => Hold::First,
+            true if leading.is_crowded => Hold::First,
             true => Hold::AsItGoes,
             false => Hold::Taken,
         };
@@ -122,16 +114,14 @@ impl Actor {
                 Look::Over(tried) => Some(tried),
             });
         }
-        if self.change_apart(&mut made, &eligible, &act, hold)? == Way::Barred {
-            return Ok(None);
-        }
+        self.change_apart(&mut made, &eligible, &act, hold)?;
         if hold != Hold::Taken {
             self.explain_missed(&mut made, &eligible, &act)?;
         }
         let written = self.run(|link| made.insert_records(link));
         written.map_err(|error| self.sentence(&error, "writing the record"))?;
         let tried = made.tried.into_iter();
-        Ok(Some(tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT))).collect()))
+        Ok(tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT))).collect())
     }
 
     /// Locks what can be locked without waiting, and looks at that again.

@@ -1,7 +1,7 @@
 //! The claims of a batch as SQL: which they are, which can be locked, and what is each one's own.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use super::act::{OwnWords, id_type, shared_words};
 use super::actor::Turn;
@@ -13,7 +13,7 @@ use super::words::{Words, array};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Act;
 use crate::store::act::Order;
-use crate::store::seen::Seen;
+use crate::store::seen::{Seen, Spot};
 
 /// A claim by the texts of its key.
 pub fn name(seen: &Seen) -> Vec<Option<String>> {
@@ -94,7 +94,7 @@ pub fn each(
     let own = || all().map(|seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order));
     let mut listed = Listed { words: shared_words(watch, order, turn.now, zone), ..Listed::default() };
     listed.add("version", all().map(|seen| seen.version.as_ref()));
-    listed.add("spot", all().map(|seen| seen.spot.as_ref()));
+    listed.add("spot", all().map(spot));
     for at in 0..watch.board.id.len() {
         listed.add(&format!("key{at}"), all().map(|seen| part_of_key(seen, at)));
     }
@@ -149,6 +149,11 @@ impl Listed {
     }
 }
 
+/// Where a claim was seen, in words.
+pub fn spot(seen: &Seen) -> Option<String> {
+    seen.spot.map(|spot| spot.to_string())
+}
+
 fn part_of_key(seen: &Seen, at: usize) -> Option<Cow<'_, str>> {
     seen.judged.claim.key.0.get(at).and_then(sent)
 }
@@ -174,10 +179,10 @@ pub fn is_where_seen() -> String {
 /// than going where the rows were.
 const AT_ONCE: usize = 256;
 
-/// Those of the claims whose rows are still what was seen, by their places in the list.
-pub fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<BTreeSet<usize>, PgError> {
+/// Of which of the claims the row is still what was seen.
+pub fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Vec<bool>, PgError> {
     let spots: Vec<String> =
-        all.chunks(AT_ONCE).map(|some| array(some.iter().map(|seen| seen.spot.as_ref()))).collect();
+        all.chunks(AT_ONCE).map(|some| array(some.iter().map(|seen| spot(seen)))).collect();
     let sql = format!(
         "SELECT c.spot, c.version FROM unnest(($1::text)::text[]) AS claimtop_some(spots), LATERAL \
          (SELECT c.ctid::text AS spot, c.xmin::text AS version FROM {} AS c \
@@ -185,10 +190,10 @@ pub fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<BTreeS
         watch.table.sql
     );
     let rows = link.query(&sql, &[Some(&array(spots.iter().map(Some)))])?;
-    let found: HashSet<(Option<&str>, Option<&str>)> =
-        rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let is_found = |seen: &Seen| found.contains(&(seen.spot.as_deref(), seen.version.as_deref()));
-    Ok(all.iter().enumerate().filter(|(_, seen)| is_found(seen)).map(|(at, _)| at).collect())
+    let found: HashSet<(Option<Spot>, Option<&str>)> =
+        rows.iter().map(|row| (row.get(0).and_then(Spot::parse), row.get(1))).collect();
+    let is_found = |seen: &Seen| found.contains(&(seen.spot, seen.version.as_deref()));
+    Ok(all.iter().map(|seen| is_found(seen)).collect())
 }
 
 /// `:by` and `:until` out of the microseconds of each row.

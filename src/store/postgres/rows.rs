@@ -16,7 +16,7 @@ use crate::domain::verdict::{Reason, Verdict, judge};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::schema::Table;
-use crate::store::seen::{Rows, Seen};
+use crate::store::seen::{Rows, Seen, Spot};
 
 /// How to read the claims of one board.
 #[derive(Debug)]
@@ -199,7 +199,7 @@ impl RowReader {
         let rows = Rows {
             row: seen.row.clone(),
             version: seen.version.clone(),
-            spot: seen.spot.clone(),
+            spot: seen.spot,
             session: None,
         };
         let judged = Judged { claim, verdict, seen: None, mark: None };
@@ -219,9 +219,9 @@ impl RowReader {
     }
 
     /// Where in its table that version of the row is.
-    pub fn spot(&self, row: &Row) -> Option<String> {
+    pub fn spot(&self, row: &Row) -> Option<Spot> {
         let place = self.place(row)?;
-        place.find('(').map(|at| place[at..].to_owned())
+        place.find('(').and_then(|at| Spot::parse(&place[at..]))
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.

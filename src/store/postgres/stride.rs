@@ -5,10 +5,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stride {
     pub claims: usize,
-    /// Somebody else held some of the claims, or was quicker: it pays to ask first which are left.
-    pub met_others: bool,
-    /// He works through the same claims: it pays to go elsewhere, and to lock first.
-    pub contended: bool,
+    /// Somebody else works through the same claims.
+    pub in_company: bool,
 }
 
 const FEWEST: usize = 100;
@@ -18,7 +16,7 @@ const LONG: Duration = Duration::from_millis(35);
 
 impl Default for Stride {
     fn default() -> Stride {
-        Stride { claims: 500, contended: false, met_others: false }
+        Stride { claims: 500, in_company: false }
     }
 }
 
@@ -33,7 +31,7 @@ impl Stride {
                 (done as f64 * share.clamp(0.5, 2.0)) as usize
             }
         };
-        Stride { claims: claims.clamp(FEWEST, MOST), contended: gone > tried / 2, met_others: gone > 0 }
+        Stride { claims: claims.clamp(FEWEST, MOST), ..self }
     }
 }
 
@@ -49,14 +47,5 @@ mod tests {
         assert_eq!(stride.after(Duration::from_millis(35), 500, 0).claims, 500);
         assert_eq!(stride.after(Duration::from_millis(50), 200, 0).claims, 500, "it was a short one");
         assert_eq!(stride.after(Duration::from_millis(1), 500, 400).claims, 500);
-    }
-
-    #[test]
-    fn who_finds_most_of_them_gone_asks_which_are_left() {
-        let stride = Stride::default().after(Duration::from_millis(1), 500, 400);
-        assert!(stride.contended);
-        let stride = stride.after(Duration::from_millis(20), 500, 3);
-        assert!(!stride.contended && stride.met_others);
-        assert!(!stride.after(Duration::from_millis(20), 500, 0).met_others);
     }
 }

@@ -33,15 +33,15 @@ fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Vec<(String, Outcome)>, Vec<usiz
     (ids.zip(batch.tried.into_iter().map(|tried| tried.outcome)).collect(), noted.numbers)
 }
 
-fn stale(actor: &mut Actor) -> Vec<Seen> {
+pub(super) fn stale(actor: &mut Actor) -> Vec<Seen> {
     actor.select(&Filter { sets: vec![Set::Stale], ..Filter::default() }).expect("the stale ones")
 }
 
-fn actor(database: &PgDatabase) -> Actor {
+pub(super) fn actor(database: &PgDatabase) -> Actor {
     Actor::open(options(&database.url(), None)).expect("an actor")
 }
 
-fn running(database: &PgDatabase) -> BTreeSet<String> {
+pub(super) fn running(database: &PgDatabase) -> BTreeSet<String> {
     let rows = database.query("SELECT id FROM executor_jobs WHERE status = 'running'");
     rows.into_iter().filter_map(|mut row| row.remove(0)).collect()
 }

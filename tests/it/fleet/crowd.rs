@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::support::postgres::PgDatabase;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::thread;
 
 /// `./tests/run --soak` asks for more.
@@ -13,6 +15,10 @@ fn left(database: &PgDatabase) -> bool {
     database.value("SELECT count(*) FROM executor_jobs WHERE status = 'running'").as_deref() != Some("0")
 }
 
+fn text(word: &Json) -> String {
+    word.as_str().unwrap_or_else(|| panic!("{word}")).to_owned()
+}
+
 #[test]
 fn four_sweepers_and_four_operators_reclaim_each_job_exactly_once() {
     let database = PgDatabase::new(&format!("{JOBS} {AUDIT}"));
@@ -20,10 +26,14 @@ fn four_sweepers_and_four_operators_reclaim_each_job_exactly_once() {
     let (sweepers, operators) = (Operator::of(database.url()), Operator::of(database.url()));
     let sweep = ["sweep", "--once", "--json", "--max", "700", "--max-share", "100%", "DB"];
     let bulk = ["reclaim", "DB", "--set", "stale", "--limit", "150", "--yes", "--json"];
+    let told = Mutex::new(BTreeMap::new());
     let again = |who: &Operator, arguments: &[&str]| {
         while left(&database) {
             let run = who.run(arguments);
             assert!([0, 4, 5].contains(&run.code), "{run:#?}");
+            let taken = run.lines().into_iter().filter(|line| line["event"] == "claim:expired");
+            let names = taken.map(|event| (text(&event["actionId"]), text(&event["address"])));
+            told.lock().expect("the events").extend(names);
         }
     };
     let one_by_one = || {
@@ -42,6 +52,7 @@ fn four_sweepers_and_four_operators_reclaim_each_job_exactly_once() {
             scope.spawn(one_by_one);
         }
     });
+    let events = told.into_inner().expect("the events");
     let wrong = "SELECT count(*) FROM executor_jobs WHERE status <> 'queued' OR attempts <> 2";
     assert_eq!(database.value(wrong).as_deref(), Some("0"));
     let records = "SELECT count(*) || ' ' || count(DISTINCT record::jsonb ->> 'address') FROM claimtop_audit";
@@ -52,6 +63,9 @@ fn four_sweepers_and_four_operators_reclaim_each_job_exactly_once() {
     assert_eq!(told.len() as u64, jobs());
     told.dedup();
     assert_eq!(told.len() as u64, jobs(), "a job is in the trails twice");
+    let in_trail = sweepers.outcomes().into_iter().filter(|record| record["outcome"] == "applied");
+    let in_trail = in_trail.map(|record| (text(&record["action_id"]), text(&record["address"])));
+    assert_eq!(events, in_trail.collect(), "an event tells of another claim than the trail");
     sweepers.trail_is_whole();
     operators.trail_is_whole();
 }

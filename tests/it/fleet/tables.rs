@@ -7,7 +7,7 @@ use super::*;
 use crate::support::postgres::PgDatabase;
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::verdict::Set;
-use claimtop::recovery::Desk;
+use claimtop::recovery::{Desk, Told};
 use claimtop::store::Filter;
 
 /// A profile for a table `runs` with columns of the usual names.
@@ -90,12 +90,12 @@ impl Table {
         let all = self.desk.actor().select(&filter).expect("a look");
         assert!(all.len() > 1, "{all:?}");
         let mut actions = Vec::new();
-        let mut heard = |report: claimtop::recovery::Report| {
-            assert_eq!(report.outcome, Outcome::Applied, "{report:?}");
-            actions.push(report.action_id);
+        let mut heard = |told: Told<'_>| {
+            assert_eq!(told.outcome, Outcome::Applied, "{told:?}");
+            actions.push(told.action_id());
             true
         };
-        self.desk.perform_all(&all, Action::Reclaim, &Word::default(), &mut heard).expect("acts");
+        self.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard).expect("acts");
         assert_eq!(actions.len(), all.len());
         actions
     }

@@ -12,13 +12,6 @@ use crate::store::StoreError;
 use crate::store::act::Acted;
 use crate::store::seen::Seen;
 
-/// Whether somebody else is at work on the same rows, so that nothing was done to any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Free,
-    Barred,
-}
-
 impl Hold {
     /// Goes before the statement that changes many rows, in the same round trip. What would be checked at the
     /// commit is checked at once: there it would cost all of them.
@@ -42,7 +35,7 @@ impl Actor {
         eligible: &[(usize, Cow<'_, Seen>)],
         act: &Act,
         hold: Hold,
-    ) -> Result<Way, StoreError> {
+    ) -> Result<(), StoreError> {
         let mut parts = vec![(eligible, hold)];
         while let Some((part, hold)) = parts.pop() {
             let before = made.rows();
@@ -55,9 +48,6 @@ impl Actor {
             self.run(|link| link.batch("ROLLBACK TO claimtop_rows; RELEASE claimtop_rows"))
                 .map_err(|error| self.sentence(&error, "keeping rows apart"))?;
             if hold == Hold::AsItGoes && is_locked(&error) {
-                if part.len() == eligible.len() {
-                    return Ok(Way::Barred);
-                }
                 parts.push((part, Hold::First));
             } else if let [(at, _)] = part {
                 let over = if is_locked(&error) { moved(BEING_CHANGED) } else { refused(&error.to_string()) };
@@ -67,7 +57,7 @@ impl Actor {
                 parts.extend([(second, hold), (first, hold)]);
             }
         }
-        Ok(Way::Free)
+        Ok(())
     }
 
     /// Does one act so that it can be taken back without the others.

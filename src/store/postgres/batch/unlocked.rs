@@ -37,16 +37,18 @@ impl Actor {
     ) -> Result<(), StoreError> {
         let missed = eligible.iter().filter(|(at, _)| made.tried[*at].is_none());
         let (places, all): (Vec<usize>, Vec<&Seen>) = missed.map(|(at, seen)| (*at, &**seen)).unzip();
-        let Some(first) = all.first() else { return Ok(()) };
+        if all.is_empty() {
+            return Ok(());
+        }
         let (some, rest) = all.split_at(all.len().min(FEW));
         let mut looks = self.look_at_all(made.turn, some, made.order)?;
         if looks.iter().any(|look| matches!(look, Look::Eligible(_))) {
             looks.extend(self.look_at_all(made.turn, rest, made.order)?);
         } else if !rest.is_empty() {
             // So many at once: somebody else works through the same claims, and what became of each is his.
-            let unchanged = self.unchanged(first, rest)?;
-            let why = |at: usize| if unchanged.contains(&at) { BEING_CHANGED } else { CHANGED_MEANWHILE };
-            looks.extend((0..rest.len()).map(|at| Look::Over(moved(why(at)))));
+            let unchanged = self.unchanged(rest)?.into_iter();
+            let why = |is_left| if is_left { BEING_CHANGED } else { CHANGED_MEANWHILE };
+            looks.extend(unchanged.map(|is_left| Look::Over(moved(why(is_left)))));
         }
         let mut left = Vec::new();
         for (at, look) in places.into_iter().zip(looks) {
@@ -55,6 +57,6 @@ impl Actor {
                 Look::Eligible(fresh) => left.push((at, fresh)),
             }
         }
-        self.change_apart(made, &left, act, Hold::Taken).map(drop)
+        self.change_apart(made, &left, act, Hold::Taken)
     }
 }

@@ -8,11 +8,12 @@ impl Table {
         let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
         let all = self.desk.actor().select(&filter).expect("a look");
         let mut outcomes = Vec::new();
-        let mut heard = |report: claimtop::recovery::Report| {
+        let mut heard = |told: Told<'_>| {
+            let report = told.report();
             outcomes.push((report.id.parse().expect("a number"), report.outcome));
             true
         };
-        self.desk.perform_all(&all, Action::Reclaim, &Word::default(), &mut heard).expect("acts");
+        self.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard).expect("acts");
         outcomes.sort_by_key(|(id, _)| *id);
         outcomes
     }
@@ -125,8 +126,8 @@ fn by_a_policy_and_without_the_privilege_nothing_is_tried_row_by_row() {
     table.database.run(&format!("UPDATE runs SET held_by = 'w'; REVOKE UPDATE ON runs FROM {login}"));
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
     let all = table.desk.actor().select(&filter).expect("a look");
-    let mut heard = |report| panic!("{report:?}");
-    let refused = table.desk.perform_all(&all, Action::Reclaim, &Word::default(), &mut heard);
+    let mut heard = |told: Told<'_>| panic!("{told:?}");
+    let refused = table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard);
     assert!(refused.expect_err("no privilege").to_string().contains("permission denied"));
     table.database.run(&format!("DROP OWNED BY {login}; DROP ROLE {login}"));
 }

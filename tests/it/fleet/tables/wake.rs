@@ -2,7 +2,7 @@
 //! back is said.
 
 use super::*;
-use claimtop::recovery::Report;
+use claimtop::recovery::{Report, Told};
 use claimtop::report::act::{json, text};
 use claimtop::store::Side;
 
@@ -157,11 +157,12 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut heard = 0;
-    let mut hear = |report: Report| {
+    let mut hear = |told: Told<'_>| {
         heard += 1;
+        let report = told.report();
         json(&report).contains("\"not_undone\":[\"counters\",\"diary\"]") || panic!("{report:#?}")
     };
-    table.desk.perform_all(&all, Action::Reclaim, &Word::default(), &mut hear).expect("acts");
+    table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut hear).expect("acts");
     assert_eq!(heard, 6);
 }
 
@@ -184,15 +185,15 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut moved = Vec::new();
-    let mut hear = |report: Report| {
-        match report.outcome {
+    let mut hear = |told: Told<'_>| {
+        match &told.outcome {
             Outcome::Applied => {}
-            Outcome::Moved(_) => moved.push(report.id),
+            Outcome::Moved(_) => moved.push(told.report().id),
             other => panic!("{other:?}"),
         }
         true
     };
-    table.desk.perform_all(&all, Action::Reclaim, &Word::default(), &mut hear).expect("acts");
+    table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut hear).expect("acts");
     worker.run("COMMIT");
     assert_eq!(moved, ["10"]);
     assert_eq!(
