@@ -86,7 +86,8 @@ impl Desk {
         let mut paused = Duration::ZERO;
         let mut budget = FIRST;
         let board = |seen: &Seen| (seen.place.profile, seen.place.board);
-        let mut boards: VecDeque<&mut [&Seen]> = all.chunk_by_mut(|one, other| board(one) == board(other)).collect();
+        let mut boards: VecDeque<&mut [&Seen]> =
+            all.chunk_by_mut(|one, other| board(one) == board(other)).collect();
         while let Some(rest) = boards.pop_front() {
             let together = rest.len().min(MOST_AT_ONCE);
             let done = match &mut rest[..together] {

@@ -22,9 +22,8 @@ pub struct Image {
 
 impl PartialEq for Image {
     fn eq(&self, other: &Image) -> bool {
-        let is_the_same = Arc::ptr_eq(&self.values, &other.values)
-            && self.others.is_empty()
-            && other.others.is_empty();
+        let is_the_same =
+            Arc::ptr_eq(&self.values, &other.values) && self.others.is_empty() && other.others.is_empty();
         self.names == other.names && (is_the_same || (0..self.len()).all(|at| self.has_alike(at, other)))
     }
 }

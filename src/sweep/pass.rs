@@ -17,8 +17,8 @@ use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
 use crate::domain::verdict::{Reason, Set};
 use crate::events::{About, By, Event, millis};
-use crate::recovery::perform::RecoveryError;
 use crate::recovery::Desk;
+use crate::recovery::perform::RecoveryError;
 use crate::store::Filter;
 use crate::store::Seen;
 

@@ -12,7 +12,7 @@ use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
 use super::image;
-use super::link::{Begin, Limits, Link, Purpose};
+use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
 use super::reader::{Options, Reader};
 use super::stride::Stride;
@@ -48,6 +48,20 @@ pub struct Actor {
 pub(super) struct Turn {
     pub(super) now: Moment,
     pub(super) transaction: String,
+}
+
+/// What else a transaction begins with: columns of one row, after a comma.
+#[derive(Debug, Default)]
+pub(super) struct Question {
+    pub(super) with: String,
+    pub(super) columns: &'static str,
+    pub(super) values: Vec<String>,
+}
+
+impl Question {
+    fn values(&self) -> Vec<Option<&str>> {
+        self.values.iter().map(|value| Some(value.as_str())).collect()
+    }
 }
 
 /// What a locked row means: whoever holds it is alive.
@@ -102,26 +116,53 @@ impl Actor {
 
     /// Begins a transaction that may write; what is to be known of it.
     pub(super) fn begin(&mut self) -> Result<Turn, StoreError> {
+        self.begin_asking(&Question::default()).map(|(turn, _)| turn)
+    }
+
+    /// The same, with a question that is answered in the same round trip.
+    pub(super) fn begin_asking(
+        &mut self,
+        question: &Question,
+    ) -> Result<(Turn, Vec<Option<String>>), StoreError> {
         let was_open = self.link.is_some();
-        match self.begin_once() {
+        match self.begin_once(question) {
             // A connection that was lost since the last act says so only now; nothing was begun on it.
-            Err(StoreError::Unreachable { .. }) if was_open => self.begin_once(),
+            Err(StoreError::Unreachable { .. }) if was_open => self.begin_once(question),
             other => other,
         }
     }
 
-    fn begin_once(&mut self) -> Result<Turn, StoreError> {
+    fn begin_once(&mut self, question: &Question) -> Result<(Turn, Vec<Option<String>>), StoreError> {
         if !self.link.as_ref().is_some_and(Link::is_open) {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
             self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
         }
-        let ask = "SELECT clock_timestamp()::text, pg_current_xact_id()::text";
-        let begun = self.run(|link| link.begin_asking(Begin::Acting, ask));
-        let rows = begun.map_err(|error| self.sentence(&error, "beginning"))?;
+        let columns = "clock_timestamp()::text, pg_current_xact_id()::text";
+        let sql = format!("{} SELECT {columns}{}", question.with, question.columns);
+        let begun = self.run(|link| link.begin_asking(Begin::Acting, &sql, &question.values()));
+        if begun.is_err() {
+            // A connection that is gone has taken everything back.
+            let _ = self.run(Link::rollback);
+        }
+        let rows = match begun {
+            Err(error) if error.code() == Some("42501") && !question.with.is_empty() => {
+                self.stays_out_of_lanes = true;
+                return self.begin_once(&Question::default());
+            }
+            begun => begun.map_err(|error| self.sentence(&error, "beginning"))?,
+        };
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
-        Ok(Turn { now, transaction: text(1).to_owned() })
+        Ok((Turn { now, transaction: text(1).to_owned() }, texts(rows.first(), 2)))
+    }
+
+    /// Asks the question again.
+    pub(super) fn ask(&mut self, question: &Question) -> Result<Vec<Option<String>>, StoreError> {
+        let sql = format!("{} SELECT NULL{}", question.with, question.columns);
+        let rows = self.run(|link| link.query(&sql, &question.values()));
+        let rows = rows.map_err(|error| self.sentence(&error, "looking for claims that are left"))?;
+        Ok(texts(rows.first(), 1))
     }
 
     /// Has the connection for acts do something.
@@ -344,6 +385,11 @@ impl Actor {
 enum Locked {
     Both,
     NoClaim,
+}
+
+/// What stands in a row from a column on.
+fn texts(row: Option<&Row>, from: usize) -> Vec<Option<String>> {
+    row.map_or_else(Vec::new, |row| (from..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
 }
 
 /// Whether somebody else holds the row.

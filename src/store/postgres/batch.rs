@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use self::lanes::Leading;
 use self::made::Made;
 use super::act::{guarded, lot, written};
-use super::actor::{Actor, BEING_CHANGED, SESSION_BEING_CHANGED, Turn};
+use super::actor::{Actor, BEING_CHANGED, Question, SESSION_BEING_CHANGED, Turn};
 use super::cell::cell;
 use super::error::PgError;
 use super::link::{Link, Row};
@@ -43,9 +43,13 @@ impl Actor {
         _: Duration,
         intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
-        let turn = self.begin()?;
+        let lanes = self.lanes(all);
+        let question = lanes.as_ref().map(|lanes| &lanes.question);
+        let (turn, answer) = self.begin_asking(question.unwrap_or(&Question::default()))?;
         let began = Instant::now();
-        let (passed, tried) = match self.try_next(&turn, all, order, intents) {
+        let leading = self.leading(all, lanes.as_ref(), &answer);
+        let tried = leading.and_then(|next| Ok((next.passed, self.try_all(&turn, &next, order, intents)?)));
+        let (passed, tried) = match tried {
             Ok((passed, tried)) => (passed, self.commit_all(&turn, order, passed, tried, intents)),
             Err(error) => {
                 // A connection that is gone has taken everything back.
@@ -56,18 +60,6 @@ impl Actor {
         let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
         self.stride = self.stride.after(began.elapsed(), tried.len(), gone);
         Ok(Batch { passed, tried, held: None, log: None })
-    }
-
-    /// Passes over so many, and tries the next.
-    fn try_next(
-        &mut self,
-        turn: &Turn,
-        all: &mut [&Seen],
-        order: &Order<'_>,
-        intents: &mut dyn Intents,
-    ) -> Result<(usize, Vec<Tried>), StoreError> {
-        let leading = self.leading(all)?;
-        Ok((leading.passed, self.try_all(turn, &leading, order, intents)?))
     }
 
     fn try_all(

@@ -122,10 +122,15 @@ impl Link {
     }
 
     /// Begins, and has the first question of the transaction answered in the same round trip.
-    pub fn begin_asking(&mut self, begin: Begin, sql: &str) -> Result<Vec<Row>, PgError> {
+    pub fn begin_asking(
+        &mut self,
+        begin: Begin,
+        sql: &str,
+        values: &[Option<&str>],
+    ) -> Result<Vec<Row>, PgError> {
         let opening = self.opening(begin)?;
         self.transaction = Transaction::Open;
-        self.query_after(&opening, sql, &[])
+        self.query_after(&opening, sql, values)
     }
 
     /// The statements that a transaction begins with.

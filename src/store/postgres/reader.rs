@@ -280,6 +280,7 @@ impl Reader {
             Begin::Reading,
             "SELECT clock_timestamp()::text, pg_is_in_recovery()::text,
              coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text",
+            &[],
         )?;
         let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
         let read = |at: usize| rows.first().and_then(|row| Moment::parse(row.get(at)?));

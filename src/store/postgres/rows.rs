@@ -196,12 +196,8 @@ impl RowReader {
         }
         let mut claim = claim.clone();
         let verdict = self.judged(&mut claim, board, now);
-        let rows = Rows {
-            row: seen.row.clone(),
-            version: seen.version.clone(),
-            spot: seen.spot,
-            session: None,
-        };
+        let rows =
+            Rows { row: seen.row.clone(), version: seen.version.clone(), spot: seen.spot, session: None };
         let judged = Judged { claim, verdict, seen: None, mark: None };
         Cow::Owned(Seen::new(seen.place, judged, rows, rules, now))
     }

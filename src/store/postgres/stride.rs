@@ -31,13 +31,20 @@ impl Stride {
                 (done as f64 * share.clamp(0.5, 2.0)) as usize
             }
         };
-        Stride { claims: claims.clamp(FEWEST, MOST), ..self }
+        Stride { claims: claims.clamp(FEWEST, MOST), in_company: self.in_company || gone > 0 }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_finds_claims_gone_is_in_company() {
+        let alone = Stride::default().after(Duration::from_millis(20), 500, 0);
+        assert!(!alone.in_company);
+        assert!(alone.after(Duration::from_millis(20), 500, 3).in_company);
+    }
 
     #[test]
     fn a_slow_server_gets_shorter_transactions_and_a_fast_one_longer() {

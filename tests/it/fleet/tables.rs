@@ -95,7 +95,9 @@ impl Table {
             actions.push(told.action_id());
             true
         };
-        self.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard).expect("acts");
+        self.desk
+            .perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard)
+            .expect("acts");
         assert_eq!(actions.len(), all.len());
         actions
     }

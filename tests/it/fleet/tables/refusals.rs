@@ -13,7 +13,9 @@ impl Table {
             outcomes.push((report.id.parse().expect("a number"), report.outcome));
             true
         };
-        self.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard).expect("acts");
+        self.desk
+            .perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut heard)
+            .expect("acts");
         outcomes.sort_by_key(|(id, _)| *id);
         outcomes
     }
