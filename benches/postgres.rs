@@ -16,7 +16,7 @@ mod measure;
 mod server;
 
 use claimtop::config::Config;
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Word};
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::domain::verdict::Set;
 use claimtop::recovery::Desk;
@@ -25,7 +25,7 @@ use claimtop::store::{Effort, Filter, Reader, Seen};
 use measure::{median, ms, timed};
 use postgres::{Client, SimpleQueryMessage};
 use server::Database;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -199,55 +199,85 @@ fn compare_with_brute_force(client: &mut Client, snapshot: &Snapshot) {
 // ---- Reclaiming many ----------------------------------------------------------------------------
 
 /// The machine is not equally fast all the time: raw statement and sweepers take turns so often.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 9;
 
 fn reclaim(jobs: i64) {
     let database = Database::new();
     let mut client = database.connect();
     stage(&mut client, jobs);
-    let done = AtomicBool::new(false);
-    let idle = thread::scope(|scope| {
-        let writer = scope.spawn(|| beat(&database, jobs, &done));
-        thread::sleep(Duration::from_secs(1));
-        done.store(true, Ordering::Relaxed);
-        writer.join().expect("the writer")
-    });
-    println!("{jobs} jobs; longest heartbeat beside nothing: {:.1} ms\n", ms(idle));
     println!(
-        "{:>8}  {:>5}  {:>9}  {:>9}  {:>9}  {:>6}  {:>9}  {:>12}  {:>8}",
-        "sweepers", "audit", "look", "raw", "reclaim", "ratio", "of median", "longest beat", "journal"
+        "{jobs} jobs; ratios of the quickest and of the median of {ROUNDS} runs; of heartbeats the one that waited"
+    );
+    println!("longest in each run, the median and the worst of them\n");
+    println!(
+        "{:>8}  {:>5}  {:>9}  {:>9}  {:>9}  {:>6}  {:>6}  {:>16}  {:>16}  {:>8}",
+        "sweepers",
+        "audit",
+        "look",
+        "raw",
+        "reclaim",
+        "ratio",
+        "median",
+        "beat beside raw",
+        "beat",
+        "journal"
     );
     for audit in [false, true] {
         if audit {
             client.batch_execute(AUDIT).expect("claimtop_audit");
         }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let sweeper = |number: usize| {
+            let trail = folder.path().join(number.to_string());
+            let desk = Desk::open(database.options(acting()), "jobs", &trail).expect("a desk");
+            Sweeper { desk, trail }
+        };
+        // They stay, as the connection of the raw statement does.
+        let mut all: Vec<Sweeper> = (0..4).map(sweeper).collect();
         for sweepers in [1, 4] {
-            let (mut raw, mut runs) = (Vec::new(), Vec::new());
+            let (mut raw, mut swept) = (Vec::new(), Vec::new());
             for _ in 0..ROUNDS {
-                raw.push(raw_update(&mut client, jobs));
-                runs.push(swept(&database, &mut client, jobs, sweepers, audit));
+                stage(&mut client, jobs);
+                raw.push(beside_heartbeats(&database, jobs, || raw_update(&mut client, jobs)));
+                stage(&mut client, jobs);
+                swept.push(beside_heartbeats(&database, jobs, || sweep(&mut all[..sweepers])));
+                check(&mut client, jobs);
             }
-            raw.sort();
-            runs.sort_by_key(|run| run.took);
-            let (least, half) = (&runs[0], ROUNDS / 2);
+            let least = swept.iter().map(|(run, _)| run).min_by_key(|run| run.took).expect("a run");
+            let (raw, beside_raw) = (sorted(&raw, |run| run.0), sorted(&raw, |run| run.1));
+            let (took, beside) = (sorted(&swept, |run| run.0.took), sorted(&swept, |run| run.1));
+            let half = ROUNDS / 2;
             println!(
-                "{sweepers:>8}  {:>5}  {:>6.1} ms  {:>6.1} ms  {:>6.1} ms  {:>6.2}  {:>9.2}  {:>9.1} ms  {:>5.1} MB",
+                "{sweepers:>8}  {:>5}  {:>6.1} ms  {:>6.1} ms  {:>6.1} ms  {:>6.2}  {:>6.2}  {:>5.1}, {:>6.1} ms  {:>5.1}, {:>6.1} ms  {:>5.1} MB",
                 if audit { "yes" } else { "no" },
                 ms(least.look),
                 ms(raw[0]),
-                ms(least.took),
-                ratio(least.took, raw[0]),
-                ratio(runs[half].took, raw[half]),
-                ms(runs.iter().map(|run| run.waited).max().unwrap_or_default()),
+                ms(took[0]),
+                ratio(took[0], raw[0]),
+                ratio(took[half], raw[half]),
+                ms(beside_raw[half]),
+                ms(beside_raw[ROUNDS - 1]),
+                ms(beside[half]),
+                ms(beside[ROUNDS - 1]),
                 least.journal as f64 / 1e6
             );
         }
+        if audit {
+            let written = number(&mut client, "SELECT count(*) FROM claimtop_audit");
+            assert_eq!(written as i64, 2 * ROUNDS as i64 * jobs, "a record for each");
+        }
+        all.iter().for_each(Sweeper::check_trail);
     }
+}
+
+fn sorted<T>(runs: &[T], of: impl Fn(&T) -> Duration) -> Vec<Duration> {
+    let mut all: Vec<Duration> = runs.iter().map(of).collect();
+    all.sort();
+    all
 }
 
 /// All stale jobs by one statement.
 fn raw_update(client: &mut Client, jobs: i64) -> Duration {
-    stage(client, jobs);
     let sql = format!(
         "UPDATE executor_jobs SET
            status = CASE WHEN attempts >= max_attempts THEN 'dead' ELSE 'queued' END,
@@ -286,99 +316,89 @@ fn stage(client: &mut Client, jobs: i64) {
 struct Swept {
     look: Duration,
     took: Duration,
-    waited: Duration,
     journal: u64,
 }
 
-/// All stale jobs reclaimed by so many sweepers that begin at once, each with a trail of its own, beside a
-/// writer that renews the other jobs.
-fn swept(database: &Database, client: &mut Client, jobs: i64, sweepers: usize, audit: bool) -> Swept {
-    stage(client, jobs);
-    let before = if audit { number(client, "SELECT count(*) FROM claimtop_audit") } else { 0 };
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let done = AtomicBool::new(false);
-    let start = Barrier::new(sweepers);
-    let (done, start) = (&done, &start);
-    let swept = thread::scope(|scope| {
-        let writer = scope.spawn(|| beat(database, jobs, done));
-        let all: Vec<_> = (0..sweepers)
-            .map(|number| {
-                let trail = folder.path().join(number.to_string());
-                scope.spawn(move || sweep(database, &trail, number, start))
-            })
-            .collect();
-        let all: Vec<Sweep> = all.into_iter().map(|sweeper| sweeper.join().expect("a sweeper")).collect();
-        done.store(true, Ordering::Relaxed);
-        let waited = writer.join().expect("the writer");
-        assert_eq!(all.iter().map(|sweep| sweep.applied).sum::<i64>(), jobs, "each exactly once");
-        let began = all.iter().map(|sweep| sweep.began).min().expect("a sweeper");
-        let ended = all.iter().map(|sweep| sweep.ended).max().expect("a sweeper");
-        Swept {
-            look: all.iter().map(|sweep| sweep.look).max().unwrap_or_default(),
-            took: ended - began,
-            waited,
-            journal: (0..sweepers).map(|number| written_down(&folder.path().join(number.to_string()))).sum(),
-        }
+struct Sweeper {
+    desk: Desk,
+    trail: PathBuf,
+}
+
+impl Sweeper {
+    /// When it began and ended, once the others were ready, too; and what it had seen.
+    fn sweep(&mut self, start: &Barrier) -> (Instant, Instant, Vec<Seen>) {
+        let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
+        let all: Vec<Seen> = self.desk.actor().select(&filter).expect("the stale jobs");
+        start.wait();
+        let began = Instant::now();
+        let (action, word) = (Action::Reclaim, Word::default());
+        self.desk.perform_all(all.iter().collect(), action, &word, &mut |_| true).expect("the bulk");
+        (began, Instant::now(), all)
+    }
+
+    fn written_down(&self) -> u64 {
+        std::fs::metadata(self.trail.join("journal.jsonl")).map_or(0, |metadata| metadata.len())
+    }
+
+    fn check_trail(&self) {
+        let verified = Trail::read_only(&self.trail).and_then(|trail| trail.verify(None)).expect("a trail");
+        assert!(verified.findings.is_empty(), "{:?}", verified.findings);
+    }
+}
+
+/// All stale jobs reclaimed by sweepers that begin at once, each with a trail of its own.
+fn sweep(all: &mut [Sweeper]) -> Swept {
+    let before: u64 = all.iter().map(Sweeper::written_down).sum();
+    let start = &Barrier::new(all.len());
+    let asked = Instant::now();
+    let done: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> = all.iter_mut().map(|one| scope.spawn(move || one.sweep(start))).collect();
+        all.into_iter().map(|sweeper| sweeper.join().expect("a sweeper")).collect()
     });
+    let began = done.iter().map(|(began, ..)| *began).min().expect("a sweeper");
+    let ended = done.iter().map(|(_, ended, _)| *ended).max().expect("a sweeper");
+    let after: u64 = all.iter().map(Sweeper::written_down).sum();
+    Swept { look: began - asked, took: ended - began, journal: after - before }
+}
+
+/// That every stale job was taken once, and no other.
+fn check(client: &mut Client, jobs: i64) {
     let taken = "SELECT count(*) FROM executor_jobs WHERE status = 'queued' AND attempts = 2
                  AND last_error LIKE 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 1%'";
     assert_eq!(number(client, taken) as i64, jobs);
     assert_eq!(number(client, "SELECT count(*) FROM executor_jobs WHERE status = 'running'") as i64, jobs);
-    if audit {
-        let written = number(client, "SELECT count(*) FROM claimtop_audit") - before;
-        assert_eq!(written as i64, jobs, "a record for each");
-    }
-    swept
 }
 
-struct Sweep {
-    look: Duration,
-    began: Instant,
-    ended: Instant,
-    applied: i64,
-    /// What it worked with, to be cleared away when the others are done as well.
-    _left: (Desk, Vec<Seen>),
-}
-
-/// Waits for the others with a connection that it has used before, as the one of the raw statement.
-fn sweep(database: &Database, trail: &Path, number: usize, start: &Barrier) -> Sweep {
-    let mut desk = Desk::open(database.options(acting()), "jobs", trail).expect("a desk");
-    let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-    let asked = Instant::now();
-    let all: Vec<Seen> = desk.actor().select(&filter).expect("the stale jobs");
-    let look = asked.elapsed();
-    desk.rehearse(&all[number], Action::Reclaim, &Word::default()).expect("a rehearsal");
-    start.wait();
-    let began = Instant::now();
-    let mut applied = 0;
-    desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut |told| {
-        applied += i64::from(told.outcome == Outcome::Applied);
-        true
+/// The longest that a heartbeat had to wait meanwhile.
+fn beside_heartbeats<T>(database: &Database, jobs: i64, run: impl FnOnce() -> T) -> (T, Duration) {
+    let (begun, done) = (Barrier::new(2), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| beat(database, jobs, &begun, &done));
+        begun.wait();
+        let result = run();
+        done.store(true, Ordering::Relaxed);
+        (result, writer.join().expect("the writer"))
     })
-    .expect("the bulk");
-    Sweep { look, began, ended: Instant::now(), applied, _left: (desk, all) }
 }
 
-/// The size of a journal that can be believed.
-fn written_down(trail: &Path) -> u64 {
-    let verified = Trail::read_only(trail).and_then(|trail| trail.verify(None)).expect("a trail");
-    assert!(verified.findings.is_empty(), "{:?}", verified.findings);
-    std::fs::metadata(trail.join("journal.jsonl")).map_or(0, |metadata| metadata.len())
-}
-
-/// Beats a thousand times a second until the others are done; the longest it had to wait.
-fn beat(database: &Database, jobs: i64, done: &AtomicBool) -> Duration {
+/// Beats a thousand times a second until the others are done, in turns for a job that lives and for one that is
+/// stale: of the latter only what a heartbeat would wait for is asked, so that it stays stale.
+fn beat(database: &Database, jobs: i64, begun: &Barrier, done: &AtomicBool) -> Duration {
     let mut client = database.connect();
-    let sql = "UPDATE executor_jobs SET heartbeat_at = clock_timestamp()
-               WHERE id = ('00000000-0000-4000-8000-' || lpad(to_hex($1::bigint), 12, '0'))::uuid";
-    let update = client.prepare(sql).expect("a statement");
+    let id = "('00000000-0000-4000-8000-' || lpad(to_hex($1::bigint), 12, '0'))::uuid";
+    let alive = format!("UPDATE executor_jobs SET heartbeat_at = clock_timestamp() WHERE id = {id}");
+    let stale = format!("SELECT FROM executor_jobs WHERE id = {id} FOR SHARE");
+    let [alive, stale] = [alive, stale].map(|sql| client.prepare(&sql).expect("a statement"));
+    begun.wait();
     let (mut longest, mut beats) = (Duration::ZERO, 0_i64);
     while !done.load(Ordering::Relaxed) {
-        let job = 12 * (beats * 7_919 % jobs) + 1;
-        let started = Instant::now();
-        let changed = client.execute(&update, &[&job]).expect("a heartbeat");
-        longest = longest.max(started.elapsed());
-        assert_eq!(changed, 1);
+        let job = 12 * (beats * 7_919 % jobs);
+        for (statement, job) in [(&alive, job + 1), (&stale, job)] {
+            let started = Instant::now();
+            let touched = client.execute(statement, &[&job]).expect("a heartbeat");
+            longest = longest.max(started.elapsed());
+            assert_eq!(touched, 1);
+        }
         beats += 1;
         thread::sleep(Duration::from_millis(1));
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::perform::{Desk, RecoveryError, Report, report_of};
 use super::scribe::Scribe;
-use super::trail::{Lines, Record, Stage, Trail, TrailError, new_action_id};
+use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::{Batch, Change, Intents, Order, Pending, Seen, Tried, numbered, prefix};
 
@@ -132,13 +132,15 @@ impl Desk {
         budget: Duration,
     ) -> Result<Done, RecoveryError> {
         let _at_work = self.trail.at_work();
-        let Desk { actor, trail, who, by, source, fingerprint, .. } = self;
+        let Desk { actor, trail, who, by, source, fingerprint, settled } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();
         let order = Order { action, word, action_id: &id, dry_run: false };
         let of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
-        let mut intents = LinesOf { scribe: &scribe, trail, of, lines: Lines::default(), added: Ok(()) };
+        let lines = Lines::default();
+        let mut intents = LinesOf { scribe: &scribe, trail, of, lines, added: Ok(()), written: None };
         let batch = actor.act_batch(all, &order, budget, &mut intents)?;
+        let intended = intents.written;
         let (profile, board) = actor.names(all[0]);
         let prefix = prefix(&profile, &board);
         // The outcome is written while the others have their turn.
@@ -148,7 +150,13 @@ impl Desk {
         } else {
             let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
             let begun = all.iter().copied().enumerate().skip(batch.passed).zip(&batch.tried);
-            write_outcomes(trail, &scribe, shared, &prefix, begun).err()
+            match write_outcomes(trail, &scribe, shared, &prefix, begun) {
+                Ok(told) => {
+                    *settled = settled_by(*settled, intended, told, &batch.tried);
+                    None
+                }
+                Err(error) => Some(error),
+            }
         };
         Ok(Done { id, prefix, batch, released, unwritten })
     }
@@ -170,6 +178,8 @@ struct LinesOf<'a> {
     lines: Lines,
     /// The first failure to put one into words.
     added: serde_json::Result<()>,
+    /// Where they stand.
+    written: Option<Stretch>,
 }
 
 impl Intents for LinesOf<'_> {
@@ -189,7 +199,9 @@ impl Intents for LinesOf<'_> {
 
     fn write(&mut self) -> Result<(), String> {
         std::mem::replace(&mut self.added, Ok(())).map_err(|error| error.to_string())?;
-        self.trail.append_batch(&self.of, &self.lines).map_err(|error| error.to_string())
+        let written = self.trail.append_batch(&self.of, &self.lines).map_err(|error| error.to_string())?;
+        self.written = Some(written);
+        Ok(())
     }
 }
 
@@ -200,7 +212,7 @@ fn write_outcomes<'a>(
     shared: Record,
     prefix: &str,
     all: impl Iterator<Item = ((usize, &'a Seen), &'a Tried)>,
-) -> Result<(), TrailError> {
+) -> Result<Stretch, TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
     for ((at, seen), tried) in all {
         if tried.outcome == Outcome::Applied {
@@ -212,6 +224,18 @@ fn write_outcomes<'a>(
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };
     trail.append_outcomes(&shared, &others, applied)
+}
+
+/// Up to where what became of every act is known, after a batch: what one has just written oneself, with nothing
+/// of others in between, need not be read again.
+fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried: &[Tried]) -> Position {
+    let from = intended.map_or(told.from, |intended| intended.from);
+    let goes_on = intended.is_none_or(|intended| intended.to == Some(told.from));
+    let is_open = |tried: &Tried| matches!(tried.outcome, Outcome::Unknown(_));
+    match told.to {
+        Some(to) if from == before && goes_on && !tried.iter().any(is_open) => to,
+        _ => before,
+    }
 }
 
 /// Whether all were tried; with the time spent in pauses.

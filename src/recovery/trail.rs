@@ -35,7 +35,7 @@ pub use canonical::Sorted;
 pub use error::TrailError;
 pub use finding::Finding;
 pub use follower::Follower;
-pub use journal::Position;
+pub use journal::{Position, Stretch};
 pub use record::{Entry, Record, Stage, new_action_id};
 pub use verification::Verification;
 pub use who::Who;
@@ -119,7 +119,7 @@ impl Trail {
 
     /// Writes the intents of many acts down in one line, what they share and what is said of each, and
     /// returns when the disk has it.
-    pub fn append_batch(&mut self, of: &Record, lines: &Lines) -> Result<(), TrailError> {
+    pub fn append_batch(&mut self, of: &Record, lines: &Lines) -> Result<Stretch, TrailError> {
         let pieces = lines.pieces(of, None)?;
         self.extend_by(&pieces, WaitFor::Disk)
     }
@@ -127,7 +127,12 @@ impl Trail {
     /// Writes down what came of a batch: the shared outcome for `count` of its acts, and the others. It does
     /// not wait for the disk: the next intent does, or [`Trail::sync`]; until then a crash leaves an intent
     /// whose outcome is found out from the database.
-    pub fn append_outcomes(&mut self, of: &Record, others: &Lines, count: usize) -> Result<(), TrailError> {
+    pub fn append_outcomes(
+        &mut self,
+        of: &Record,
+        others: &Lines,
+        count: usize,
+    ) -> Result<Stretch, TrailError> {
         let pieces = others.pieces(of, Some(count))?;
         self.extend_by(&pieces, WaitFor::Nothing)
     }
@@ -138,7 +143,7 @@ impl Trail {
     }
 
     /// Appends one line whose text is in pieces.
-    fn extend_by(&mut self, pieces: &[Cow<'_, str>], wait: WaitFor) -> Result<(), TrailError> {
+    fn extend_by(&mut self, pieces: &[Cow<'_, str>], wait: WaitFor) -> Result<Stretch, TrailError> {
         let pieces: Vec<&str> = pieces.iter().map(AsRef::as_ref).collect();
         self.extend(wait, |head, text| {
             *head = link::chain(text, head, &pieces);
@@ -152,7 +157,7 @@ impl Trail {
         &mut self,
         wait: WaitFor,
         write: impl FnOnce(&mut Anchor, &mut String) -> serde_json::Result<()>,
-    ) -> Result<(), TrailError> {
+    ) -> Result<Stretch, TrailError> {
         if self.access == Access::Read {
             return Err(TrailError::ReadOnlySession { path: self.path().to_owned() });
         }
@@ -167,8 +172,9 @@ impl Trail {
         };
         write(&mut head, &mut text)?;
         Journal::append(&file, length, &text, wait).map_err(failed)?;
-        self.last = Position::at(&file, length + text.len() as u64).ok().map(|end| (end, head));
-        Ok(())
+        let to = Position::at(&file, length + text.len() as u64).ok();
+        self.last = to.map(|end| (end, head));
+        Ok(Stretch { from: here, to })
     }
 
     /// All records in the order of the file. Lines that are torn or unreadable are passed over, and

@@ -130,6 +130,14 @@ impl Position {
     }
 }
 
+/// What one append has added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    pub from: Position,
+    /// Unless the file could not be looked at any more.
+    pub to: Option<Position>,
+}
+
 /// The length when nobody was writing. What stands before it never changes again, so a long read
 /// needs no lock and keeps no writer waiting.
 fn settled_length(file: &File) -> io::Result<u64> {

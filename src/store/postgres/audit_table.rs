@@ -14,14 +14,19 @@ pub fn insert(link: &mut Link, action_id: &str, at: &str, note: &Note<'_>) -> Re
     link.execute(sql, &[Some(action_id), Some(at), Some(&text(note)?)]).map(|_| ())
 }
 
-/// Many records of one instant.
-pub fn insert_all(link: &mut Link, at: &str, all: Vec<(String, String)>) -> Result<(), PgError> {
+/// Many records of one instant, while something else is done.
+pub fn insert_all(
+    link: &mut Link,
+    at: &str,
+    all: Vec<(String, String)>,
+    meanwhile: impl FnOnce(),
+) -> Result<(), PgError> {
     let (ids, records) = all.into_iter().unzip();
     let sql = "INSERT INTO claimtop_audit (action_id, at, record)
                SELECT n.id, $3[1], n.record FROM unnest($1, $2) AS n(id, record)";
     // The statement before may have set another limit for itself.
     let first = link.patience();
-    link.execute_lists(&first, sql, vec![ids, records, vec![at.to_owned()]])
+    link.execute_lists(&first, sql, vec![ids, records, vec![at.to_owned()]], meanwhile)
 }
 
 /// What is kept of an act.

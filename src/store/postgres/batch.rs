@@ -2,6 +2,7 @@
 //! statement that carries what was seen of each.
 
 mod apart;
+mod ending;
 mod lanes;
 mod made;
 mod unlocked;
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
+use self::ending::Ready;
 use self::lanes::Leading;
 use self::made::Made;
 use super::act::{guarded, lot, written};
@@ -26,8 +28,7 @@ use crate::domain::recovery::{Outcome, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED,
-    Tried, numbered,
+    Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED, Tried, numbered,
 };
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
@@ -50,7 +51,7 @@ impl Actor {
         let leading = self.leading(all, lanes.as_ref(), &answer);
         let tried = leading.and_then(|next| Ok((next.passed, self.try_all(&turn, &next, order, intents)?)));
         let (passed, tried) = match tried {
-            Ok((passed, tried)) => (passed, self.commit_all(&turn, order, passed, tried, intents)),
+            Ok((passed, ready)) => (passed, self.commit_all(&turn, order, passed, ready, intents)),
             Err(error) => {
                 // A connection that is gone has taken everything back.
                 let _ = self.run(Link::rollback);
@@ -68,9 +69,9 @@ impl Actor {
         leading: &Leading<'_, '_>,
         order: &Order<'_>,
         intents: &mut dyn Intents,
-    ) -> Result<Vec<Tried>, StoreError> {
+    ) -> Result<Ready, StoreError> {
         let all = leading.all;
-        let Some(first) = all.first() else { return Ok(Vec::new()) };
+        let Some(first) = all.first() else { return Ok(Ready::default()) };
         let Some(watch) = self.watch(first) else {
             return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
         };
@@ -110,10 +111,7 @@ impl Actor {
         if hold != Hold::Taken {
             self.explain_missed(&mut made, &eligible, &act)?;
         }
-        let written = self.run(|link| made.insert_records(link));
-        written.map_err(|error| self.sentence(&error, "writing the record"))?;
-        let tried = made.tried.into_iter();
-        Ok(tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT))).collect())
+        Ok(made.ready())
     }
 
     /// Locks what can be locked without waiting, and looks at that again.
@@ -247,7 +245,7 @@ impl Actor {
         leading: &Leading<'_, '_>,
         order: &Order<'_>,
         intents: &mut dyn Intents,
-    ) -> Result<Vec<Tried>, StoreError> {
+    ) -> Result<Ready, StoreError> {
         let mut tried = Vec::new();
         for (at, seen) in leading.all.iter().enumerate() {
             let number = leading.number(at);
@@ -261,38 +259,7 @@ impl Actor {
             })?;
             tried.push(Tried::of(acted));
         }
-        Ok(tried)
-    }
-
-    fn commit_all(
-        &mut self,
-        turn: &Turn,
-        order: &Order<'_>,
-        passed: usize,
-        tried: Vec<Tried>,
-        intents: &mut dyn Intents,
-    ) -> Vec<Tried> {
-        let Some(first) = tried.iter().position(|acted| acted.outcome == Outcome::Applied) else {
-            let _ = self.run(Link::rollback);
-            return tried;
-        };
-        if let Err(problem) = intents.write() {
-            let _ = self.run(Link::rollback);
-            let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
-            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
-        }
-        match self.run(Link::commit) {
-            Ok(()) => tried,
-            Err(error) => {
-                // All of them share one fate; the transaction tells it.
-                let id = numbered(order.action_id, passed + first + 1);
-                let outcome = self.became_of(&error, &id, Some(&turn.transaction), &tried[first].changes);
-                match outcome {
-                    Outcome::Applied => tried,
-                    other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
-                }
-            }
-        }
+        Ok(tried.into_iter().collect())
     }
 }
 

@@ -233,16 +233,24 @@ impl Link {
     }
 
     /// Has a statement with lists of texts for its values done, after others without values that go along in
-    /// the same round trip. The lists are sent as they are: nothing in them has to be quoted.
-    pub fn execute_lists(&mut self, first: &str, sql: &str, lists: Vec<Vec<String>>) -> Result<(), PgError> {
+    /// the same round trip, and something else meanwhile. The lists are sent as they are: nothing in them has
+    /// to be quoted.
+    pub fn execute_lists(
+        &mut self,
+        first: &str,
+        sql: &str,
+        lists: Vec<Vec<String>>,
+        meanwhile: impl FnOnce(),
+    ) -> Result<(), PgError> {
         let (first, sql) = (first.to_owned(), sql.to_owned());
-        self.ask(|client| async move {
+        let question = |client: Arc<Client>| async move {
             let typed: Vec<(&(dyn ToSql + Sync), Type)> =
                 lists.iter().map(|list| (list as &(dyn ToSql + Sync), Type::TEXT_ARRAY)).collect();
             let (before, done) =
                 tokio::join!(biased; client.batch_execute(&first), client.execute_typed(&sql, &typed));
             before.and(done).map(|_| ())
-        })
+        };
+        self.ask_while(question, meanwhile)
     }
 
     /// Several statements without values in one round trip.
@@ -276,7 +284,7 @@ impl Link {
         self.ask_while(question, || ())
     }
 
-    /// The same, while something else is done that ends no later than the answer is there.
+    /// The same, while something else is done.
     fn ask_while<T, F>(
         &mut self,
         question: impl FnOnce(Arc<Client>) -> F,
@@ -302,7 +310,7 @@ impl Link {
 }
 
 impl Wire {
-    /// Waits for an answer, after something that is done before it is there.
+    /// Waits for an answer, after something that is done meanwhile.
     fn wait_for<T, F>(&self, answer: F, limit: Duration, meanwhile: impl FnOnce()) -> Result<T, PgError>
     where
         T: Send + 'static,

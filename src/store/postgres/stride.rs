@@ -13,6 +13,9 @@ const FEWEST: usize = 100;
 const MOST: usize = 1_000;
 /// How long a transaction should take: a heartbeat that finds its row locked waits no longer.
 const LONG: Duration = Duration::from_millis(35);
+/// The same where others are at work, too: they keep the server busy meanwhile, and make it less certain how long
+/// the next one takes.
+const LONG_IN_COMPANY: Duration = Duration::from_millis(25);
 
 impl Default for Stride {
     fn default() -> Stride {
@@ -27,7 +30,8 @@ impl Stride {
             // What was hardly begun tells nothing.
             done if done < self.claims / 2 => self.claims,
             done => {
-                let share = LONG.as_secs_f64() / took.as_secs_f64().max(1e-6);
+                let long = if self.in_company { LONG_IN_COMPANY } else { LONG };
+                let share = long.as_secs_f64() / took.as_secs_f64().max(1e-6);
                 (done as f64 * share.clamp(0.5, 2.0)) as usize
             }
         };
@@ -54,5 +58,7 @@ mod tests {
         assert_eq!(stride.after(Duration::from_millis(35), 500, 0).claims, 500);
         assert_eq!(stride.after(Duration::from_millis(50), 200, 0).claims, 500, "it was a short one");
         assert_eq!(stride.after(Duration::from_millis(1), 500, 400).claims, 500);
+        let in_company = Stride { in_company: true, ..stride };
+        assert_eq!(in_company.after(Duration::from_millis(50), 500, 0).claims, 250);
     }
 }

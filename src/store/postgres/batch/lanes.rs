@@ -72,7 +72,7 @@ impl Actor {
         let order = (0..LANES).map(|lane| (lane + self.first_lane % LANES) % LANES);
         let (used, firsts): (Vec<usize>, Vec<&Seen>) =
             order.filter_map(|lane| Some((lane, firsts[lane]?))).unzip();
-        let enough = self.stride.claims.div_ceil(all.len() / used.len());
+        let enough = (self.stride.claims / (all.len() / used.len())).max(1);
         // In company the parts become smaller and smaller, so that all come to the end together; and it pays to
         // look whether somebody else was in a lane before.
         let (part, is_left) = if self.stride.in_company {
@@ -120,7 +120,9 @@ impl Actor {
         self.stride.in_company = lanes.shows_others(&found);
         let mine = put_first(all, lanes.of.iter().map(|lane| found.mine.contains(lane)));
         if mine > 0 {
-            return Ok(Leading { all: &all[..next.min(mine)], passed: 0, is_crowded: false });
+            // The rest of a lane would be a transaction of its own.
+            let next = if mine / 4 * 3 <= next { mine } else { next };
+            return Ok(Leading { all: &all[..next], passed: 0, is_crowded: false });
         }
         let gone = put_first(all, lanes.of.iter().map(|lane| found.gone.contains(lane)));
         let unchanged = self.unchanged(&all[..gone])?;

@@ -4,10 +4,10 @@ use super::super::actor::{Actor, Turn};
 use super::super::audit_table;
 use super::super::error::PgError;
 use super::super::image;
-use super::super::link::Link;
-use super::two_rows;
+use super::ending::Ready;
+use super::{moved, two_rows};
 use crate::domain::recovery::Outcome;
-use crate::store::act::{Intents, Note, Order, Pending, Tried, numbered};
+use crate::store::act::{AT_THE_LAST_MOMENT, Intents, Note, Order, Pending, Tried, numbered};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
 use crate::store::seen::{Seen, prefix};
@@ -100,13 +100,12 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// Writes the records that are kept in the database.
-    pub(super) fn insert_records(&mut self, link: &mut Link) -> Result<(), PgError> {
-        match self.records.take() {
-            Some(records) if !records.is_empty() => {
-                audit_table::insert_all(link, &self.turn.now.rfc3339(), records)
-            }
-            _ => Ok(()),
+    /// What came of all.
+    pub(super) fn ready(self) -> Ready {
+        let tried = self.tried.into_iter();
+        Ready {
+            tried: tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT))).collect(),
+            records: self.records.unwrap_or_default(),
         }
     }
 }
