@@ -162,6 +162,8 @@ pub struct Ready {
     pub left_out: Vec<String>,
     /// The holder must be named: it may be alive.
     pub holder: Option<String>,
+    /// Whose claims they are.
+    pub profiles: Vec<String>,
 }
 
 /// What came of an act in bulk.

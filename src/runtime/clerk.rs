@@ -1,5 +1,6 @@
 //! One thread per source that acts: the desk with its guard and its trail, one job after the other.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
@@ -190,7 +191,9 @@ impl Work {
                 desk.actor().select(&filter).map_err(|error| error.to_string())?
             }
         };
-        let ready = Ready { count: seen.len(), lines: lines(&mut desk, &seen), left_out, holder: None };
+        let profiles = profiles(&mut desk, &seen);
+        let ready =
+            Ready { count: seen.len(), lines: lines(&mut desk, &seen), left_out, holder: None, profiles };
         self.prepared = Some(Prepared { desk, action, seen: Prospect::Claims(seen) });
         Ok(ready)
     }
@@ -199,6 +202,8 @@ impl Work {
     fn prepare_session(&mut self, mut desk: Desk, session: &str) -> Result<Ready, String> {
         let holding = desk.actor().held_by(session).map_err(|error| error.to_string())?;
         let mut all = lines(&mut desk, &holding.claims);
+        let mut profiles = profiles(&mut desk, &holding.claims);
+        profiles.extend(holding.registered.iter().map(|registered| registered.profile.clone()));
         let mut left_out = Vec::new();
         for registered in &holding.registered {
             match registered.ends {
@@ -215,6 +220,7 @@ impl Work {
             lines: all,
             left_out,
             holder: refusal.map(|_| session.to_owned()),
+            profiles,
         };
         let seen = Prospect::Session(Box::new(holding));
         self.prepared = Some(Prepared { desk, action: Action::Release, seen });
@@ -273,6 +279,12 @@ impl Work {
 /// The first of the claims, one line each.
 fn lines(desk: &mut Desk, claims: &[Seen]) -> Vec<String> {
     claims.iter().take(40).map(|seen| format!("{}  {}", desk.actor().address(seen), seen.why)).collect()
+}
+
+/// The profiles of the claims, each once.
+fn profiles(desk: &mut Desk, claims: &[Seen]) -> Vec<String> {
+    let names: BTreeSet<String> = claims.iter().map(|seen| desk.actor().names(seen).0).collect();
+    names.into_iter().collect()
 }
 
 fn count(summary: &mut Summary, report: &Report) {

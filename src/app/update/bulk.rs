@@ -64,13 +64,6 @@ impl Model {
             self.say(Tone::Refused, why);
             return Vec::new();
         }
-        if let Some(profile) = self.unvouched(source) {
-            let said = format!(
-                "the tables of {profile} could be anybody's: act on one of its claims first, which asks about them"
-            );
-            self.say(Tone::Refused, said);
-            return Vec::new();
-        }
         self.questions += 1;
         let question = self.questions;
         let bulk = InBulk {
@@ -88,22 +81,29 @@ impl Model {
         vec![Effect::PrepareBulk { question, source, action, what }]
     }
 
-    /// A profile of the source that nobody has vouched for, though its tables could be anybody's.
-    fn unvouched(&self, source: usize) -> Option<String> {
+    /// One of these profiles of the source that nobody has vouched for, though its tables could be anybody's.
+    fn unvouched(&self, source: usize, profiles: &[String]) -> Option<String> {
         let generic = self.sources.get(source)?.snapshots.iter().filter(|snapshot| snapshot.generic);
-        let mut names = generic.map(|snapshot| snapshot.profile.clone());
-        names.find(|name| !self.vouched.contains(&(source, name.clone())))
+        let mut names = generic.map(|snapshot| &snapshot.profile).filter(|name| profiles.contains(name));
+        names.find(|name| !self.vouched.contains(&(source, String::clone(name)))).cloned()
     }
 
     pub(super) fn bulk_ready(&mut self, question: u64, ready: Result<Ready, String>) -> Vec<Effect> {
-        if let Some(Overlay::InBulk(bulk)) = self.overlay.last_mut()
-            && bulk.question == question
-            && matches!(bulk.stage, Stage::Looking)
-        {
-            bulk.stage = match ready {
-                Ok(ready) => Stage::Preview(ready),
-                Err(why) => Stage::Failed(why),
-            };
+        let Some(Overlay::InBulk(bulk)) = self.overlay.last() else { return Vec::new() };
+        if bulk.question != question || !matches!(bulk.stage, Stage::Looking) {
+            return Vec::new();
+        }
+        let profiles = ready.as_ref().map_or(&[][..], |ready| &ready.profiles);
+        let unvouched = self.unvouched(bulk.source, profiles);
+        let stage = match (ready, unvouched) {
+            (Ok(_), Some(profile)) => Stage::Failed(format!(
+                "the tables of {profile} could be anybody's: act on one of its claims first, which asks about them"
+            )),
+            (Ok(ready), None) => Stage::Preview(ready),
+            (Err(why), _) => Stage::Failed(why),
+        };
+        if let Some(Overlay::InBulk(bulk)) = self.overlay.last_mut() {
+            bulk.stage = stage;
         }
         Vec::new()
     }

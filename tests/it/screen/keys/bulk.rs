@@ -21,8 +21,13 @@ fn three() -> World {
 
 fn ready(count: usize, holder: Option<&str>) -> Msg {
     let lines = (0..count).map(|at| format!("t-{at}")).collect();
-    let ready = Ready { count, lines, left_out: Vec::new(), holder: holder.map(Into::into) };
+    let (left_out, holder) = (Vec::new(), holder.map(Into::into));
+    let ready = Ready { count, lines, left_out, holder, profiles: vec!["taskqueue".into()] };
     Msg::BulkReady { question: 1, ready: Ok(ready) }
+}
+
+fn nothing_to_do() -> Ready {
+    Ready { count: 0, lines: Vec::new(), left_out: Vec::new(), holder: None, profiles: Vec::new() }
 }
 
 fn dialog(stage: &Stage) -> &InBulk {
@@ -153,6 +158,28 @@ fn a_look_that_failed_says_why_and_closes() {
     assert!(stage.press("y").is_empty());
     assert!(stage.press("esc").is_empty());
     assert!(stage.model.overlay.is_empty());
+}
+
+#[test]
+fn claims_of_a_profile_that_could_be_anybodys_are_not_taken_in_bulk_until_somebody_vouches_for_it() {
+    let mut stage = Stage::on(&three().generic());
+    stage.press("R");
+    stage.tell(ready(3, None));
+    assert!(stage.text().contains("could be anybody's"), "{}", stage.text());
+    assert!(stage.press("y").is_empty());
+    stage.press("esc r y R");
+    let Msg::BulkReady { ready, .. } = ready(3, None) else { unreachable!() };
+    stage.tell(Msg::BulkReady { question: 2, ready });
+    assert!(matches!(dialog(&stage).stage, Step::Preview(_)));
+}
+
+#[test]
+fn a_profile_that_could_be_anybodys_is_in_nobodys_way_if_none_of_its_claims_is_meant() {
+    let mut stage = Stage::on(&three().generic());
+    stage.press("R");
+    let of_others = Ready { profiles: vec!["executor-jobs".into()], ..nothing_to_do() };
+    stage.tell(Msg::BulkReady { question: 1, ready: Ok(of_others) });
+    assert!(matches!(dialog(&stage).stage, Step::Preview(_)));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn both(name: &str, stage: &mut Stage) {
 fn ready(count: usize, holder: Option<&str>) -> Msg {
     let lines = (1..=count.min(20)).map(|at| format!("tasks/render-{at:04}  worker-7  stale 11m")).collect();
     let left_out = vec!["2 were renewed meanwhile".to_owned()];
-    let ready = Ready { count, lines, left_out, holder: holder.map(Into::into) };
+    let ready = Ready { count, lines, left_out, holder: holder.map(Into::into), profiles: Vec::new() };
     Msg::BulkReady { question: 1, ready: Ok(ready) }
 }
 
