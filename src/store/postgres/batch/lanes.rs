@@ -59,9 +59,10 @@ struct Found {
 }
 
 impl Actor {
-    /// The lanes of the claims, unless they are few or nobody knows where they are.
+    /// The lanes of the claims, unless they are few, nobody knows where they are, or nobody may ask for lanes.
     pub(super) fn lanes(&self, all: &[&Seen]) -> Option<Lanes> {
-        let first = all.first().filter(|first| all.len() > FEW && first.spot.is_some())?;
+        let is_asked = all.len() > FEW && !self.stays_out_of_lanes;
+        let first = all.first().filter(|first| is_asked && first.spot.is_some())?;
         let table = &look::at(&self.reader.watched, first.place)?.table.sql;
         let of: Vec<usize> = all.iter().map(|seen| lane(seen)).collect();
         let mut firsts = [None; LANES];
@@ -110,6 +111,7 @@ impl Actor {
         answer: &[Option<String>],
     ) -> Result<Leading<'a, 'b>, StoreError> {
         let next = all.len().min(self.stride.claims);
+        // Whether he may is found out by asking.
         let Some(lanes) = lanes.filter(|_| !self.stays_out_of_lanes) else {
             return Ok(Leading { all: &all[..next], passed: 0, is_crowded: false });
         };
