@@ -22,13 +22,6 @@ impl Database {
     }
 }
 
-impl PgDatabase {
-    /// The same for what is on a server only.
-    pub fn options(&self, profiles: Profiles) -> postgres::Options {
-        at_server(&self.url(), profiles)
-    }
-}
-
 /// The same for whatever a text says of a server.
 pub fn at_server(source: &str, profiles: Profiles) -> postgres::Options {
     on_server(source, usual(profiles))
