@@ -1,14 +1,13 @@
 //! Random schedules of look, change and act: nothing that changed is taken, and nothing that did
 //! not change is left.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::store::{Actor, Order, Seen, StoreError};
-use std::time::Duration;
+use claimtop::domain::recovery::{Outcome, Word};
+use claimtop::store::Actor;
 
 use super::systems::{ALL, Claim, RunsOn, Step, System, Touches};
-use super::{actor, dump, fast, look};
+use super::{Way, actor, dump, fast, look, reclaim_by};
 use crate::support::engine::{Engine, engine, on_both};
-use crate::support::{Database, NOW, Noted};
+use crate::support::{Database, NOW};
 
 /// What the statements call by these names, and a server does not know.
 const TAUGHT: &str = "
@@ -103,7 +102,7 @@ struct Tally {
     moved: u64,
 }
 
-fn schedule(stage: &mut Stage, seed: u64, among_many: bool, tally: &mut Tally) {
+fn schedule(stage: &mut Stage, seed: u64, way: &Way, tally: &mut Tally) {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(11));
     let system = stage.system;
     let empty: String = system.tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
@@ -133,7 +132,8 @@ fn schedule(stage: &mut Stage, seed: u64, among_many: bool, tally: &mut Tally) {
     let steps: Vec<&str> = steps.iter().map(|step| step.what).collect();
     let story = format!("seed {seed}: {}, {}, then {}", system.name, claim.why, steps.join(", "));
 
-    let outcome = reclaim(&mut stage.actor, &seen, claim, among_many).expect(&story);
+    let word = Word { holder: claim.named.then(|| "holder".into()), ..Word::default() };
+    let outcome = reclaim_by(way, &mut stage.actor, &seen, &word).expect(&story);
     let after = stage.rows();
     match (&outcome, matters) {
         (Outcome::Applied, false) => {
@@ -151,18 +151,6 @@ fn schedule(stage: &mut Stage, seed: u64, among_many: bool, tally: &mut Tally) {
     }
 }
 
-/// One by one, or among many: there a statement may decide without a second look.
-fn reclaim(actor: &mut Actor, seen: &Seen, claim: &Claim, among_many: bool) -> Result<Outcome, StoreError> {
-    let word = Word { holder: claim.named.then(|| "holder".into()), ..Word::default() };
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
-    if among_many {
-        let mut batch = actor.act_batch(&mut [seen], &order, Duration::ZERO, &mut Noted::new())?;
-        Ok(batch.tried.remove(0).outcome)
-    } else {
-        Ok(actor.act(seen, &order, &mut |_| Ok(()))?.outcome)
-    }
-}
-
 #[test]
 fn take_nothing_that_changed_and_leave_nothing_that_did_not() {
     on_both(|| {
@@ -173,13 +161,18 @@ fn take_nothing_that_changed_and_leave_nothing_that_did_not() {
             let mut stage = Stage::of(system);
             let mut seed = first;
             while seed < schedules() {
-                schedule(&mut stage, seed, !(seed / many).is_multiple_of(2), &mut tally);
+                let way = if (seed / many).is_multiple_of(2) { Way::Alone } else { Way::AmongMany };
+                schedule(&mut stage, seed, &way, &mut tally);
                 seed += many;
             }
         }
         let Tally { wrongly_taken, wrongly_refused, applied, moved } = tally;
         assert!(wrongly_taken.is_empty(), "{} wrongly taken: {wrongly_taken:#?}", wrongly_taken.len());
-        assert!(wrongly_refused.is_empty(), "{} wrongly refused: {wrongly_refused:#?}", wrongly_refused.len());
+        assert!(
+            wrongly_refused.is_empty(),
+            "{} wrongly refused: {wrongly_refused:#?}",
+            wrongly_refused.len()
+        );
         assert_eq!(applied + moved, schedules());
         // Both happen often enough to mean something.
         assert!(applied * 10 > schedules() && moved * 10 > schedules(), "{applied} applied, {moved} moved");

@@ -70,7 +70,7 @@ pub const ALL: [&System; 10] = [
     &super::systems_more::EXECUTOR_JOB,
     &super::systems_more::MERGE_ENTRY,
     &super::systems_more::MERGE_LOCK,
-    &super::systems_more::FINALIZATION,
+    &super::systems_finalization::FINALIZATION,
     &super::systems_tasks::TASK,
     &super::systems_tasks::TASK_WITHOUT_REGISTRY,
     &super::systems_tasks::LEASE,

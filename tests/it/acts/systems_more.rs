@@ -18,9 +18,9 @@ pub const MERGE: &str = "
       added_at INTEGER NOT NULL, started_at INTEGER, completed_at INTEGER, error_message TEXT, agent_id TEXT,
       state_changed_at INTEGER, head_sha TEXT, attempt_count INTEGER DEFAULT 0,
       max_attempts INTEGER DEFAULT 3);
-    CREATE INDEX idx_merge_queue_status ON merge_queue(status);
     CREATE TABLE queue_processing_lock (id INTEGER PRIMARY KEY CHECK (id = 1), agent_id TEXT NOT NULL,
-      acquired_at INTEGER NOT NULL, expires_at INTEGER NOT NULL);";
+      acquired_at INTEGER NOT NULL, expires_at INTEGER NOT NULL);
+    CREATE INDEX idx_merge_queue_status ON merge_queue(status);";
 
 pub const FINALIZED: &str = "
     CREATE TABLE tasker_tasks (task_uuid uuid PRIMARY KEY NOT NULL, complete boolean NOT NULL DEFAULT false,
@@ -230,72 +230,5 @@ pub const MERGE_LOCK: System = System {
              UPDATE queue_processing_lock SET expires_at = expires_at - $K WHERE id = 1",
         ),
         step("an entry", Others, "UPDATE merge_queue SET started_at = $S - $K WHERE id = 42"),
-    ],
-};
-
-pub const FINALIZATION: System = System {
-    name: "finalization task",
-    runs_on: RunsOn::Both,
-    schema: FINALIZED,
-    id: "uuid-1",
-    tables: &["tasker_tasks"],
-    bystanders: "INSERT INTO tasker_tasks VALUES
-        ('uuid-2', false, 'other', datetime($S - 900, 'unixepoch'), 60, NULL, NULL)",
-    held: "SELECT count(*) FROM tasker_tasks WHERE task_uuid = 'uuid-1' AND claimed_by IS NOT NULL",
-    claims: &[
-        claim(
-            "timeout over",
-            false,
-            "INSERT INTO tasker_tasks VALUES
-               ('uuid-1', false, 'holder', datetime($S - 61 - $D, 'unixepoch'), 60, NULL, '{}')",
-        ),
-        claim(
-            "long timeout over",
-            false,
-            "INSERT INTO tasker_tasks VALUES
-               ('uuid-1', false, 'holder', datetime($S - 3601 - $D, 'unixepoch'), 3600, 'rubbish', x'00ff')",
-        ),
-    ],
-    steps: &[
-        step("nothing", Others, ""),
-        step(
-            "given more time",
-            TheClaim,
-            "UPDATE tasker_tasks SET claim_timeout_seconds = 90000 + $K WHERE task_uuid = 'uuid-1'",
-        ),
-        step("finished", TheClaim, "UPDATE tasker_tasks SET complete = true WHERE task_uuid = 'uuid-1'"),
-        step(
-            "released",
-            TheClaim,
-            "UPDATE tasker_tasks SET claimed_by = NULL, claimed_at = NULL WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "taken by another",
-            TheClaim,
-            "UPDATE tasker_tasks SET claimed_by = 'other-' || $K, claimed_at = datetime($S - $K, 'unixepoch')
-             WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "taken again by the same holder",
-            TheClaim,
-            "UPDATE tasker_tasks SET claimed_at = datetime($S - $K, 'unixepoch') WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "an unmapped column changed",
-            TheClaim,
-            "UPDATE tasker_tasks SET context = '{\"note\": $K}' WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "there and back again",
-            TheClaim,
-            "UPDATE tasker_tasks SET claim_timeout_seconds = claim_timeout_seconds + $K WHERE task_uuid = 'uuid-1';
-             UPDATE tasker_tasks SET claim_timeout_seconds = claim_timeout_seconds - $K WHERE task_uuid = 'uuid-1'",
-        ),
-        step("deleted", TheClaim, "DELETE FROM tasker_tasks WHERE task_uuid = 'uuid-1'"),
-        step(
-            "somebody else's task",
-            Others,
-            "UPDATE tasker_tasks SET claimed_at = datetime($S - $K, 'unixepoch') WHERE task_uuid = 'uuid-2'",
-        ),
     ],
 };

@@ -6,7 +6,6 @@ use claimtop::store::{Effort, Options, Profiles, postgres, sqlite};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::postgres::PgDatabase;
 use super::{Database, NOW};
 
 impl Database {
