@@ -10,10 +10,11 @@ mod race;
 mod records;
 mod requeue;
 mod schedules;
-mod schedules_postgres;
 mod sessions;
 mod systems;
+mod systems_finalization;
 mod systems_more;
+mod systems_native;
 mod systems_tasks;
 mod undo;
 mod undo_traps;
@@ -21,10 +22,11 @@ mod undo_traps;
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side};
+use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side, StoreError};
 use rusqlite::types::Value;
+use std::time::Duration;
 
-use crate::support::{Database, dump};
+use crate::support::{Database, Noted, dump};
 
 /// A database on which writes do not wait for the disk.
 fn fast(schema: &str) -> Database {
@@ -61,6 +63,23 @@ fn act(actor: &mut Actor, seen: &Seen, action: Action, word: &Word) -> Acted {
 
 fn reclaim(actor: &mut Actor, seen: &Seen) -> Acted {
     act(actor, seen, Action::Reclaim, &Word::default())
+}
+
+/// Whether a claim is taken by itself or as one of many: there a statement may decide without a second look.
+enum Way {
+    Alone,
+    AmongMany,
+}
+
+fn reclaim_by(way: &Way, actor: &mut Actor, seen: &Seen, word: &Word) -> Result<Outcome, StoreError> {
+    let order = Order { action: Action::Reclaim, word, action_id: "a", dry_run: false };
+    match way {
+        Way::Alone => Ok(actor.act(seen, &order, &mut |_| Ok(()))?.outcome),
+        Way::AmongMany => {
+            let mut batch = actor.act_batch(&mut [seen], &order, Duration::ZERO, &mut Noted::new())?;
+            Ok(batch.tried.remove(0).outcome)
+        }
+    }
 }
 
 /// Looks and does it, which must succeed.

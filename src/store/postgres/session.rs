@@ -6,7 +6,7 @@ use super::cell::{number, sent};
 use super::error::PgError;
 use super::holders;
 use super::image;
-use super::link::Link;
+use super::link::{Link, Row};
 use super::look;
 use super::reader::Watched;
 use super::watch::{Watch, query};
@@ -36,7 +36,10 @@ impl Actor {
                     let mut words = Words::default();
                     words.add("session", "", Some(session));
                     let condition = format!(" AND ({})::text = :session", holder.text);
-                    for seen in look::look(link, watch, place, &condition, words, now)? {
+                    let mut found = look::look(link, watch, place, &condition, words, now)?;
+                    // SQL may compare names without their case; a session is exactly itself.
+                    found.retain(|seen| seen.judged.claim.holder.as_deref() == Some(session));
+                    for seen in found {
                         // Two profiles may know the same table.
                         let name = (watch.board.table.as_str(), seen.judged.claim.key.address());
                         if !rows.contains(&name) {
@@ -233,7 +236,8 @@ fn registered(
         registry.id.text
     );
     let rows = query(link, &words, &sql)?;
-    let Some(row) = rows.first() else { return Ok(None) };
+    let is_it = |row: &&Row| row.get(0) == sent(id).as_deref();
+    let Some(row) = rows.iter().find(is_it) else { return Ok(None) };
     let (id, session, mut worker) = holders::read(row, registry);
     if let Some(prober) = prober {
         prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());

@@ -365,12 +365,26 @@ fn a_rehearsal_shows_all_of_it_and_writes_nothing() {
 
 #[test]
 fn names_are_compared_letter_by_letter() {
-    let schema = COORDINATION.replace("session_id TEXT NOT NULL", "session_id TEXT NOT NULL COLLATE NOCASE");
-    let database = silent(&schema.replace("id TEXT PRIMARY KEY", "id TEXT COLLATE NOCASE PRIMARY KEY"));
-    database.task("shout", "W-1", -MINUTE);
-    let mut actor = actor_by(&database, &OWN.replace("END", "end = { delete = true }"));
-    let holding = actor.held_by("w-1").expect("a look");
-    assert!(holding.claims.iter().all(|seen| seen.judged.claim.holder.as_deref() == Some("w-1")));
-    assert_eq!((holding.claims.len(), holding.registered.len()), (2, 1));
-    assert!(actor.held_by("W-1").expect("a look").registered.is_empty());
+    on_both(|| {
+        let schema = match engine() {
+            Engine::Sqlite => &COORDINATION
+                .replace("session_id TEXT NOT NULL", "session_id TEXT NOT NULL COLLATE NOCASE")
+                .replace("id TEXT PRIMARY KEY", "id TEXT COLLATE NOCASE PRIMARY KEY"),
+            Engine::Postgres => COORDINATION,
+        };
+        let database = silent(schema);
+        database.either(
+            "",
+            "CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+             ALTER TABLE sessions ALTER COLUMN id TYPE text COLLATE nocase;
+             ALTER TABLE task_claims ALTER COLUMN session_id TYPE text COLLATE nocase;
+             ALTER TABLE locks ALTER COLUMN session_id TYPE text COLLATE nocase",
+        );
+        database.task("shout", "W-1", -MINUTE);
+        let mut actor = actor_by(&database, &OWN.replace("END", "end = { delete = true }"));
+        let holding = actor.held_by("w-1").expect("a look");
+        assert!(holding.claims.iter().all(|seen| seen.judged.claim.holder.as_deref() == Some("w-1")));
+        assert_eq!((holding.claims.len(), holding.registered.len()), (2, 1));
+        assert!(actor.held_by("W-1").expect("a look").registered.is_empty());
+    });
 }

@@ -2,11 +2,14 @@
 //!
 //! In the statements `$MS` and `$S` stand for the frozen instant, `$D` for a number of seconds that
 //! differs from schedule to schedule and `$K` for one that differs from step to step.
+//!
+//! They are in words that both engines know, or that a server is taught: see `schedules`.
 
 use crate::support::COORDINATION;
 
 pub struct System {
     pub name: &'static str,
+    pub runs_on: RunsOn,
     pub schema: &'static str,
     /// The id of the claim.
     pub id: &'static str,
@@ -18,6 +21,13 @@ pub struct System {
     pub steps: &'static [Step],
     /// Counts the claim as long as it is held.
     pub held: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RunsOn {
+    Both,
+    /// Its schema is in PostgreSQL's own words, and so are its statements.
+    PostgresAlone,
 }
 
 pub struct Claim {
@@ -54,20 +64,22 @@ pub const fn step(what: &'static str, touches: Touches, sql: &'static str) -> St
     Step { what, touches, sql }
 }
 
-pub const ALL: [&System; 9] = [
+pub const ALL: [&System; 10] = [
     &COORDINATION_TASK,
     &COORDINATION_LOCK,
     &super::systems_more::EXECUTOR_JOB,
     &super::systems_more::MERGE_ENTRY,
     &super::systems_more::MERGE_LOCK,
-    &super::systems_more::FINALIZATION,
+    &super::systems_finalization::FINALIZATION,
     &super::systems_tasks::TASK,
     &super::systems_tasks::TASK_WITHOUT_REGISTRY,
     &super::systems_tasks::LEASE,
+    &super::systems_native::EXECUTOR_JOB,
 ];
 
 pub const COORDINATION_TASK: System = System {
     name: "coordination task",
+    runs_on: RunsOn::Both,
     schema: COORDINATION,
     id: "task-1",
     tables: &["sessions", "locks", "task_claims"],
@@ -156,6 +168,12 @@ pub const COORDINATION_TASK: System = System {
             "UPDATE task_claims SET metadata = 'note-' || $K WHERE task_id = 'task-1'",
         ),
         step(
+            "there and back again",
+            TheClaim,
+            "UPDATE task_claims SET heartbeat_count = heartbeat_count + $K WHERE task_id = 'task-1';
+             UPDATE task_claims SET heartbeat_count = heartbeat_count - $K WHERE task_id = 'task-1'",
+        ),
+        step(
             "session beats",
             Session,
             "UPDATE sessions SET last_heartbeat = $MS - $K * 2000 WHERE id = 'holder'",
@@ -163,7 +181,8 @@ pub const COORDINATION_TASK: System = System {
         step(
             "session registered again",
             Session,
-            "INSERT OR REPLACE INTO sessions VALUES ('holder', '/p', 'cli', $MS - $K, $MS - $K, '{}', 8)",
+            "DELETE FROM sessions WHERE id = 'holder';
+             INSERT INTO sessions VALUES ('holder', '/p', 'cli', $MS - $K, $MS - $K, '{}', 8)",
         ),
         step(
             "somebody else's claim",
@@ -176,6 +195,7 @@ pub const COORDINATION_TASK: System = System {
 
 pub const COORDINATION_LOCK: System = System {
     name: "coordination lock",
+    runs_on: RunsOn::Both,
     schema: COORDINATION,
     id: "src/main.rs",
     tables: &["sessions", "locks", "task_claims"],
@@ -214,7 +234,8 @@ pub const COORDINATION_LOCK: System = System {
         step(
             "taken by another",
             TheClaim,
-            "INSERT OR REPLACE INTO locks VALUES
+            "DELETE FROM locks WHERE resource = 'src/main.rs';
+             INSERT INTO locks VALUES
                ('src/main.rs', 'other', $MS - $K, $MS + 60000 - $K, 'exclusive', 0)",
         ),
         step(
@@ -234,6 +255,12 @@ pub const COORDINATION_LOCK: System = System {
             "UPDATE locks SET refresh_count = refresh_count + 1 WHERE resource = 'src/main.rs'",
         ),
         step(
+            "there and back again",
+            TheClaim,
+            "UPDATE locks SET refresh_count = refresh_count + $K WHERE resource = 'src/main.rs';
+             UPDATE locks SET refresh_count = refresh_count - $K WHERE resource = 'src/main.rs'",
+        ),
+        step(
             "session beats",
             Session,
             "UPDATE sessions SET last_heartbeat = $MS - $K * 2000 WHERE id = 'holder'",
@@ -241,7 +268,8 @@ pub const COORDINATION_LOCK: System = System {
         step(
             "session registered again",
             Session,
-            "INSERT OR REPLACE INTO sessions VALUES ('holder', '/p', 'cli', $MS - $K, $MS - $K, '{}', 8)",
+            "DELETE FROM sessions WHERE id = 'holder';
+             INSERT INTO sessions VALUES ('holder', '/p', 'cli', $MS - $K, $MS - $K, '{}', 8)",
         ),
         step("session unregistered", Session, "DELETE FROM sessions WHERE id = 'holder'"),
         step(

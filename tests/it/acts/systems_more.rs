@@ -1,7 +1,7 @@
 //! The systems that keep their claims in the rows of a queue.
 
 use super::systems::Touches::{Claim as TheClaim, Others};
-use super::systems::{System, claim, step};
+use super::systems::{RunsOn, System, claim, step};
 
 pub const JOBS: &str = "
     CREATE TABLE executor_jobs (id uuid PRIMARY KEY NOT NULL, type text NOT NULL, entity_type text,
@@ -18,9 +18,9 @@ pub const MERGE: &str = "
       added_at INTEGER NOT NULL, started_at INTEGER, completed_at INTEGER, error_message TEXT, agent_id TEXT,
       state_changed_at INTEGER, head_sha TEXT, attempt_count INTEGER DEFAULT 0,
       max_attempts INTEGER DEFAULT 3);
-    CREATE INDEX idx_merge_queue_status ON merge_queue(status);
     CREATE TABLE queue_processing_lock (id INTEGER PRIMARY KEY CHECK (id = 1), agent_id TEXT NOT NULL,
-      acquired_at INTEGER NOT NULL, expires_at INTEGER NOT NULL);";
+      acquired_at INTEGER NOT NULL, expires_at INTEGER NOT NULL);
+    CREATE INDEX idx_merge_queue_status ON merge_queue(status);";
 
 pub const FINALIZED: &str = "
     CREATE TABLE tasker_tasks (task_uuid uuid PRIMARY KEY NOT NULL, complete boolean NOT NULL DEFAULT false,
@@ -61,6 +61,7 @@ pub const LEASES: &str = "
 
 pub const EXECUTOR_JOB: System = System {
     name: "executor job",
+    runs_on: RunsOn::Both,
     schema: JOBS,
     id: "job-1",
     tables: &["executor_jobs"],
@@ -112,6 +113,12 @@ pub const EXECUTOR_JOB: System = System {
             TheClaim,
             "UPDATE executor_jobs SET trace_id = 'trace-' || $K WHERE id = 'job-1'",
         ),
+        step(
+            "there and back again",
+            TheClaim,
+            "UPDATE executor_jobs SET attempts = attempts + $K WHERE id = 'job-1';
+             UPDATE executor_jobs SET attempts = attempts - $K WHERE id = 'job-1'",
+        ),
         step("deleted", TheClaim, "DELETE FROM executor_jobs WHERE id = 'job-1'"),
         step(
             "somebody else's job",
@@ -123,6 +130,7 @@ pub const EXECUTOR_JOB: System = System {
 
 pub const MERGE_ENTRY: System = System {
     name: "merge-queue entry",
+    runs_on: RunsOn::Both,
     schema: MERGE,
     id: "41",
     tables: &["merge_queue", "queue_processing_lock"],
@@ -150,7 +158,8 @@ pub const MERGE_ENTRY: System = System {
         step(
             "renewed",
             TheClaim,
-            "INSERT OR REPLACE INTO queue_processing_lock VALUES (1, 'agent-x', $S - $K, $S + 300 - $K)",
+            "DELETE FROM queue_processing_lock;
+             INSERT INTO queue_processing_lock VALUES (1, 'agent-x', $S - $K, $S + 300 - $K)",
         ),
         step(
             "finished",
@@ -173,6 +182,12 @@ pub const MERGE_ENTRY: System = System {
             TheClaim,
             "UPDATE merge_queue SET head_sha = 'sha-' || $K WHERE id = 41",
         ),
+        step(
+            "there and back again",
+            TheClaim,
+            "UPDATE merge_queue SET attempt_count = attempt_count + $K WHERE id = 41;
+             UPDATE merge_queue SET attempt_count = attempt_count - $K WHERE id = 41",
+        ),
         step("deleted", TheClaim, "DELETE FROM merge_queue WHERE id = 41"),
         step("somebody else's entry", Others, "UPDATE merge_queue SET started_at = $S - $K WHERE id = 42"),
     ],
@@ -180,6 +195,7 @@ pub const MERGE_ENTRY: System = System {
 
 pub const MERGE_LOCK: System = System {
     name: "merge-queue lock",
+    runs_on: RunsOn::Both,
     schema: MERGE,
     id: "1",
     tables: &["merge_queue", "queue_processing_lock"],
@@ -198,73 +214,21 @@ pub const MERGE_LOCK: System = System {
         step(
             "taken by another",
             TheClaim,
-            "INSERT OR REPLACE INTO queue_processing_lock VALUES (1, 'other', $S - $K, $S + 300 - $K)",
+            "DELETE FROM queue_processing_lock;
+             INSERT INTO queue_processing_lock VALUES (1, 'other', $S - $K, $S + 300 - $K)",
         ),
         step(
             "taken again by the same holder",
             TheClaim,
-            "INSERT OR REPLACE INTO queue_processing_lock VALUES (1, 'agent-x', $S - $K, $S + 300 - $K)",
+            "DELETE FROM queue_processing_lock;
+             INSERT INTO queue_processing_lock VALUES (1, 'agent-x', $S - $K, $S + 300 - $K)",
+        ),
+        step(
+            "there and back again",
+            TheClaim,
+            "UPDATE queue_processing_lock SET expires_at = expires_at + $K WHERE id = 1;
+             UPDATE queue_processing_lock SET expires_at = expires_at - $K WHERE id = 1",
         ),
         step("an entry", Others, "UPDATE merge_queue SET started_at = $S - $K WHERE id = 42"),
-    ],
-};
-
-pub const FINALIZATION: System = System {
-    name: "finalization task",
-    schema: FINALIZED,
-    id: "uuid-1",
-    tables: &["tasker_tasks"],
-    bystanders: "INSERT INTO tasker_tasks VALUES
-        ('uuid-2', 0, 'other', datetime($S - 900, 'unixepoch'), 60, NULL, NULL)",
-    held: "SELECT count(*) FROM tasker_tasks WHERE task_uuid = 'uuid-1' AND claimed_by IS NOT NULL",
-    claims: &[
-        claim(
-            "timeout over",
-            false,
-            "INSERT INTO tasker_tasks VALUES
-               ('uuid-1', 0, 'holder', datetime($S - 61 - $D, 'unixepoch'), 60, NULL, '{}')",
-        ),
-        claim(
-            "long timeout over",
-            false,
-            "INSERT INTO tasker_tasks VALUES
-               ('uuid-1', 0, 'holder', datetime($S - 3601 - $D, 'unixepoch'), 3600, 'rubbish', x'00ff')",
-        ),
-    ],
-    steps: &[
-        step("nothing", Others, ""),
-        step(
-            "given more time",
-            TheClaim,
-            "UPDATE tasker_tasks SET claim_timeout_seconds = 90000 + $K WHERE task_uuid = 'uuid-1'",
-        ),
-        step("finished", TheClaim, "UPDATE tasker_tasks SET complete = 1 WHERE task_uuid = 'uuid-1'"),
-        step(
-            "released",
-            TheClaim,
-            "UPDATE tasker_tasks SET claimed_by = NULL, claimed_at = NULL WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "taken by another",
-            TheClaim,
-            "UPDATE tasker_tasks SET claimed_by = 'other-' || $K, claimed_at = datetime($S - $K, 'unixepoch')
-             WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "taken again by the same holder",
-            TheClaim,
-            "UPDATE tasker_tasks SET claimed_at = datetime($S - $K, 'unixepoch') WHERE task_uuid = 'uuid-1'",
-        ),
-        step(
-            "an unmapped column changed",
-            TheClaim,
-            "UPDATE tasker_tasks SET context = 'note-' || $K WHERE task_uuid = 'uuid-1'",
-        ),
-        step("deleted", TheClaim, "DELETE FROM tasker_tasks WHERE task_uuid = 'uuid-1'"),
-        step(
-            "somebody else's task",
-            Others,
-            "UPDATE tasker_tasks SET claimed_at = datetime($S - $K, 'unixepoch') WHERE task_uuid = 'uuid-2'",
-        ),
     ],
 };

@@ -1,7 +1,7 @@
 //! The task queue, with a registry of workers and without, and its relative with leases.
 
 use super::systems::Touches::{Claim as TheClaim, Others, Session};
-use super::systems::{Step, System, claim, step};
+use super::systems::{RunsOn, Step, System, claim, step};
 use super::systems_more::{LEASES, REGISTERED_TASKS, TASKS};
 
 const BYSTANDER: &str = "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
@@ -12,7 +12,7 @@ const HELD: &str = "SELECT count(*) FROM tasks WHERE id = 7 AND worker_id IS NOT
 const CLAIMED: &str = "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
     VALUES (7, 1, 'claimed', 'holder', datetime($S - 301 - $D, 'unixepoch'))";
 
-const TASK_STEPS: [Step; 8] = [
+const TASK_STEPS: [Step; 9] = [
     step("nothing", Others, ""),
     step(
         "finished",
@@ -31,6 +31,12 @@ const TASK_STEPS: [Step; 8] = [
     ),
     step("status changed", TheClaim, "UPDATE tasks SET status = 'pending' WHERE id = 7"),
     step("an unmapped column changed", TheClaim, "UPDATE tasks SET params = 'note-' || $K WHERE id = 7"),
+    step(
+        "there and back again",
+        TheClaim,
+        "UPDATE tasks SET attempts = attempts + $K WHERE id = 7;
+         UPDATE tasks SET attempts = attempts - $K WHERE id = 7",
+    ),
     step("deleted", TheClaim, "DELETE FROM tasks WHERE id = 7"),
     step(
         "somebody else's task",
@@ -39,8 +45,8 @@ const TASK_STEPS: [Step; 8] = [
     ),
 ];
 
-const HEARTBEAT_STEPS: [Step; 12] = {
-    let [a, b, c, d, e, f, g, h] = TASK_STEPS;
+const HEARTBEAT_STEPS: [Step; 13] = {
+    let [a, b, c, d, e, f, g, h, i] = TASK_STEPS;
     [
         a,
         b,
@@ -50,6 +56,7 @@ const HEARTBEAT_STEPS: [Step; 12] = {
         f,
         g,
         h,
+        i,
         step(
             "session beats",
             Session,
@@ -72,7 +79,8 @@ const HEARTBEAT_STEPS: [Step; 12] = {
         step(
             "somebody else beats",
             Others,
-            "INSERT OR REPLACE INTO worker_heartbeats (worker_id, last_seen_at)
+            "DELETE FROM worker_heartbeats WHERE worker_id = 'other';
+             INSERT INTO worker_heartbeats (worker_id, last_seen_at)
              VALUES ('other', datetime($S - $K, 'unixepoch'))",
         ),
     ]
@@ -80,6 +88,7 @@ const HEARTBEAT_STEPS: [Step; 12] = {
 
 pub const TASK: System = System {
     name: "task-queue task",
+    runs_on: RunsOn::Both,
     schema: REGISTERED_TASKS,
     id: "7",
     tables: &["tasks", "task_logs", "worker_heartbeats"],
@@ -101,6 +110,7 @@ pub const TASK: System = System {
 
 pub const TASK_WITHOUT_REGISTRY: System = System {
     name: "task-queue task without a registry",
+    runs_on: RunsOn::Both,
     schema: TASKS,
     id: "7",
     tables: &["tasks", "task_logs"],
@@ -112,6 +122,7 @@ pub const TASK_WITHOUT_REGISTRY: System = System {
 
 pub const LEASE: System = System {
     name: "task-queue lease",
+    runs_on: RunsOn::Both,
     schema: LEASES,
     id: "5",
     tables: &["task_queue", "workers"],
@@ -164,7 +175,13 @@ pub const LEASE: System = System {
         step(
             "an unmapped column changed",
             TheClaim,
-            "UPDATE task_queue SET compatibility = json_object('region', $K) WHERE id = 5",
+            "UPDATE task_queue SET compatibility = '{\"region\": $K}' WHERE id = 5",
+        ),
+        step(
+            "there and back again",
+            TheClaim,
+            "UPDATE task_queue SET attempts = attempts + $K WHERE id = 5;
+             UPDATE task_queue SET attempts = attempts - $K WHERE id = 5",
         ),
         step("deleted", TheClaim, "DELETE FROM task_queue WHERE id = 5"),
         step(
@@ -175,7 +192,8 @@ pub const LEASE: System = System {
         step(
             "session registered again",
             Session,
-            "INSERT OR REPLACE INTO workers VALUES ('holder', '{}', datetime($S - 20 - $K, 'unixepoch'))",
+            "DELETE FROM workers WHERE worker_id = 'holder';
+             INSERT INTO workers VALUES ('holder', '{}', datetime($S - 20 - $K, 'unixepoch'))",
         ),
         step(
             "somebody else's lease",

@@ -1,13 +1,9 @@
-//! In real time: what beats or renews while somebody acts is never taken.
+//! Row locks: what is being changed by somebody whose transaction is not over is never taken, and not waited for.
+//! What both engines promise of renewals is in `acts::race`.
 
 use super::*;
+use crate::support::COORDINATION;
 use crate::support::postgres::PgDatabase;
-use crate::support::{COORDINATION, Noted};
-use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::domain::value::Value;
-use claimtop::store::{Actor, Order, Seen};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 const MS: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
@@ -71,90 +67,4 @@ fn a_worker_that_holds_its_row_is_not_waited_for() {
     worker.run("COMMIT");
     let sql = format!("SELECT status FROM executor_jobs WHERE id = '{id}'");
     assert_eq!(database.value(&sql).as_deref(), Some("running"));
-}
-
-const CLAIMS: u64 = 5;
-/// Acts that found the claim renewed since the look, and such that found it as it was, at least.
-const COLLISIONS: u64 = 150;
-const TAKEN: u64 = 40;
-
-fn renewals(seen: &Seen) -> Value {
-    seen.row.get("heartbeat_count").expect("the number of the renewal").clone()
-}
-
-/// A renewal leaves the claim overdue: only a number tells of it, so that each stays worth taking.
-#[test]
-fn nothing_that_was_renewed_after_the_look_is_taken() {
-    let database = PgDatabase::new(&format!(
-        "{}
-         CREATE TABLE taken (n bigserial, task_id text, heartbeat_count bigint);
-         CREATE FUNCTION taking() RETURNS trigger LANGUAGE plpgsql AS
-           'BEGIN INSERT INTO taken (task_id, heartbeat_count) VALUES (old.task_id, old.heartbeat_count); RETURN old; END';
-         CREATE TRIGGER taking AFTER DELETE ON task_claims FOR EACH ROW EXECUTE FUNCTION taking();",
-        COORDINATION.replace("INTEGER", "BIGINT")
-    ));
-    let insert = |id: u64| {
-        database.run(&format!(
-            "INSERT INTO task_claims VALUES ('task-{id}', 'gone', {MS} - 90000000, {MS} - 90000000, {MS} - 90000000, 0)
-             ON CONFLICT DO NOTHING"
-        ));
-    };
-    (0..CLAIMS).for_each(insert);
-    let mut actor = Actor::open(options(&database.url(), None)).expect("an actor");
-    let stop = AtomicBool::new(false);
-    let (mut seen_at_taking, mut collisions) = (Vec::new(), 0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let worker = database.connect();
-            let mut number = 0;
-            while !stop.load(Ordering::Relaxed) {
-                number += 1;
-                worker.run(&format!(
-                    "UPDATE task_claims SET heartbeat_count = {number} WHERE task_id = 'task-{}'",
-                    number % CLAIMS
-                ));
-            }
-        });
-        let word = Word::default();
-        let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
-        // A failure inside must still stop the writer, or the scope would never end.
-        let all_went_well = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut round = 0;
-            while collisions < COLLISIONS || (seen_at_taking.len() as u64) < TAKEN {
-                round += 1;
-                let id = round % CLAIMS;
-                for seen in actor.find(&format!("task-{id}"), Some("task")).expect("a look") {
-                    let outcome = if round % 2 == 0 {
-                        actor.act(&seen, &order, &mut |_| Ok(())).expect("an act").outcome
-                    } else {
-                        let batch = actor.act_batch(&mut [&seen], &order, Duration::ZERO, &mut Noted::new());
-                        batch.expect("a batch").tried.remove(0).outcome
-                    };
-                    match outcome {
-                        Outcome::Applied => {
-                            seen_at_taking.push((format!("task-{id}"), renewals(&seen)));
-                            insert(id);
-                        }
-                        Outcome::Moved(_) => collisions += 1,
-                        other => panic!("{other:?}"),
-                    }
-                }
-            }
-        }));
-        stop.store(true, Ordering::Relaxed);
-        if let Err(panic) = all_went_well {
-            std::panic::resume_unwind(panic);
-        }
-    });
-    let taken = database.query("SELECT task_id, heartbeat_count FROM taken ORDER BY n");
-    let taken: Vec<(String, Value)> = taken
-        .into_iter()
-        .map(|row| {
-            (
-                row[0].clone().expect("an id"),
-                Value::Int(row[1].as_ref().expect("a count").parse().expect("a number")),
-            )
-        })
-        .collect();
-    assert_eq!(taken, seen_at_taking, "what was taken and what had been seen");
 }

@@ -6,7 +6,6 @@ use claimtop::store::{Effort, Options, Profiles, postgres, sqlite};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::postgres::PgDatabase;
 use super::{Database, NOW};
 
 impl Database {
@@ -19,13 +18,6 @@ impl Database {
         }
         change(&mut options);
         if self.server().is_none() { options.into() } else { on_server(&self.source(), options).into() }
-    }
-}
-
-impl PgDatabase {
-    /// The same for what is on a server only.
-    pub fn options(&self, profiles: Profiles) -> postgres::Options {
-        at_server(&self.url(), profiles)
     }
 }
 

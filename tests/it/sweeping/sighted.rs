@@ -38,11 +38,13 @@ fn later(scene: &Scene, minutes: i64) {
 
 #[test]
 fn plain_once_says_that_it_trusts_the_workers_clocks() {
-    let scene = Scene::new();
-    scene.expired(1);
-    let run = scene.sweep(&[]);
-    assert!(run.err.contains("trusts the workers' clocks"), "{run:#?}");
-    assert!(!scene.sweep(&["--sighted"]).err.contains("trusts"));
+    on_both(|| {
+        let scene = Scene::new();
+        scene.expired(1);
+        let run = scene.sweep(&[]);
+        assert!(run.err.contains("trusts the workers' clocks"), "{run:#?}");
+        assert!(!scene.sweep(&["--sighted"]).err.contains("trusts"));
+    });
 }
 
 #[test]
@@ -99,72 +101,81 @@ fn a_silent_session_that_beats_again_starts_anew_even_if_its_clock_is_slow() {
 
 #[test]
 fn after_a_clock_jump_or_a_restart_everything_is_watched_anew() {
-    let scene = Scene::new();
-    scene.config(AT_ONCE);
-    scene.expired(1);
-    scene.sweep(&["--sighted"]).summary(0);
-    edit(&scene, |kept| {
-        kept["clocks"]["wall_us"] = Json::from(kept["clocks"]["wall_us"].as_i64().expect("µs") - 60_000_000);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config(AT_ONCE);
+        scene.expired(1);
+        scene.sweep(&["--sighted"]).summary(0);
+        edit(&scene, |kept| {
+            kept["clocks"]["wall_us"] =
+                Json::from(kept["clocks"]["wall_us"].as_i64().expect("µs") - 60_000_000);
+        });
+        let jumped = scene.sweep(&["--sighted"]);
+        assert_eq!(jumped.summary(0)["watching"], 1);
+        assert!(jumped.err.contains("clock jumped by"), "{jumped:#?}");
+        edit(&scene, |kept| kept["clocks"]["boot"] = Json::from("another"));
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
+        std::fs::write(shelf(&scene), "{").expect("torn");
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
+        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["applied"], 1);
     });
-    let jumped = scene.sweep(&["--sighted"]);
-    assert_eq!(jumped.summary(0)["watching"], 1);
-    assert!(jumped.err.contains("clock jumped by"), "{jumped:#?}");
-    edit(&scene, |kept| kept["clocks"]["boot"] = Json::from("another"));
-    assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
-    std::fs::write(shelf(&scene), "{").expect("torn");
-    assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
-    assert_eq!(scene.sweep(&["--sighted"]).summary(0)["applied"], 1);
 }
 
 #[test]
 fn a_gap_between_runs_that_is_longer_than_usual_starts_the_watch_anew() {
-    let scene = Scene::new();
-    scene.config(AT_ONCE);
-    scene.expired(1);
-    scene.sweep(&["--sighted"]).summary(0);
-    // Nobody knows yet how far apart runs are; two hours are too long for any usual timer.
-    later(&scene, 120);
-    let first = scene.sweep(&["--sighted"]);
-    assert_eq!(first.summary(0)["watching"], 1);
-    assert!(first.err.contains("nobody looked for 2h"), "{first:#?}");
-    // A timer of an hour is learnt from its runs.
-    for minutes in [60, 60] {
-        scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
-        later(&scene, minutes);
-        assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
-    }
-    later(&scene, 60);
-    let usual = scene.sweep(&["--sighted"]);
-    assert!(!usual.err.contains("nobody looked"), "{usual:#?}");
-    assert_eq!(usual.summary(0)["applied"], 1);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config(AT_ONCE);
+        scene.expired(1);
+        scene.sweep(&["--sighted"]).summary(0);
+        // Nobody knows yet how far apart runs are; two hours are too long for any usual timer.
+        later(&scene, 120);
+        let first = scene.sweep(&["--sighted"]);
+        assert_eq!(first.summary(0)["watching"], 1);
+        assert!(first.err.contains("nobody looked for 2h"), "{first:#?}");
+        // A timer of an hour is learnt from its runs.
+        for minutes in [60, 60] {
+            scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
+            later(&scene, minutes);
+            assert_eq!(scene.sweep(&["--sighted"]).summary(0)["watching"], 1);
+        }
+        later(&scene, 60);
+        let usual = scene.sweep(&["--sighted"]);
+        assert!(!usual.err.contains("nobody looked"), "{usual:#?}");
+        assert_eq!(usual.summary(0)["applied"], 1);
+    });
 }
 
 #[test]
 fn one_long_gap_does_not_make_the_next_seem_usual() {
-    let scene = Scene::new();
-    scene.config(AT_ONCE);
-    scene.expired(1);
-    for (minutes, gap) in [(0, false), (5, false), (5, false), (300, true), (300, true)] {
-        scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
-        if minutes > 0 {
-            later(&scene, minutes);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config(AT_ONCE);
+        scene.expired(1);
+        for (minutes, gap) in [(0, false), (5, false), (5, false), (300, true), (300, true)] {
+            scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
+            if minutes > 0 {
+                later(&scene, minutes);
+            }
+            let run = scene.sweep(&["--sighted"]);
+            assert_eq!(run.summary(0)["watching"], 1);
+            assert_eq!(run.err.contains("nobody looked"), gap, "{minutes} minutes: {run:#?}");
         }
-        let run = scene.sweep(&["--sighted"]);
-        assert_eq!(run.summary(0)["watching"], 1);
-        assert_eq!(run.err.contains("nobody looked"), gap, "{minutes} minutes: {run:#?}");
-    }
+    });
 }
 
 #[test]
 fn what_the_config_says_about_the_distance_counts() {
-    let scene = Scene::new();
-    scene.config("[sweep]\nsighted_for = \"0s\"\nevery = \"2m\"\n");
-    scene.expired(1);
-    scene.sweep(&["--sighted"]).summary(0);
-    later(&scene, 7);
-    let run = scene.sweep(&["--sighted"]);
-    assert!(run.err.contains("nobody looked for 7m"), "{run:#?}");
-    assert_eq!(run.summary(0)["watching"], 1);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config("[sweep]\nsighted_for = \"0s\"\nevery = \"2m\"\n");
+        scene.expired(1);
+        scene.sweep(&["--sighted"]).summary(0);
+        later(&scene, 7);
+        let run = scene.sweep(&["--sighted"]);
+        assert!(run.err.contains("nobody looked for 7m"), "{run:#?}");
+        assert_eq!(run.summary(0)["watching"], 1);
+    });
 }
 
 /// A sweep that goes on until it is told to stop.
@@ -221,18 +232,20 @@ fn a_continuous_sweep_acts_at_the_second_sighting_and_ends_on_sigterm() {
 
 #[test]
 fn sighup_reads_the_config_again_and_a_wrong_one_changes_nothing() {
-    let scene = Scene::new();
-    scene.config("[sweep]\nmax = 0\nsighted_for = \"0s\"\n");
-    scene.expired(2);
-    let mut going = Going::start(&scene, "200ms");
-    assert_eq!(going.summary()["watching"], 2);
-    assert!(going.summary()["held"].as_str().is_some_and(|held| held.contains("the cap of 0")));
-    scene.config("max = nonsense");
-    going.signal("HUP");
-    assert_eq!(going.summary()["applied"], 0);
-    scene.config(AT_ONCE);
-    going.signal("HUP");
-    let applied = (0..50).map(|_| going.summary()["applied"].clone()).find(|applied| *applied != 0);
-    assert_eq!(applied, Some(Json::from(2)));
-    assert_eq!(going.end(), 0);
+    on_both(|| {
+        let scene = Scene::new();
+        scene.config("[sweep]\nmax = 0\nsighted_for = \"0s\"\n");
+        scene.expired(2);
+        let mut going = Going::start(&scene, "200ms");
+        assert_eq!(going.summary()["watching"], 2);
+        assert!(going.summary()["held"].as_str().is_some_and(|held| held.contains("the cap of 0")));
+        scene.config("max = nonsense");
+        going.signal("HUP");
+        assert_eq!(going.summary()["applied"], 0);
+        scene.config(AT_ONCE);
+        going.signal("HUP");
+        let applied = (0..50).map(|_| going.summary()["applied"].clone()).find(|applied| *applied != 0);
+        assert_eq!(applied, Some(Json::from(2)));
+        assert_eq!(going.end(), 0);
+    });
 }
