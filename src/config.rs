@@ -19,6 +19,7 @@ use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::Source;
+use crate::store::postgres::Target;
 use crate::ui::theme::Palette;
 pub use sweep::{Share, SweepLimits};
 
@@ -226,6 +227,24 @@ impl Config {
         let same = |source: &SourceConfig| place(&source.at.0) == wanted;
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
     }
+
+    /// Whether what a user means by `text` may not be written: the source that it names decides, and
+    /// of a server that it does not name, every source that is the same database in other words.
+    pub fn is_read_only(&self, text: &str) -> bool {
+        match self.named(text).and_then(|name| self.source.get(name)) {
+            Some(source) => source.read_only,
+            None => self.source.values().any(|source| source.read_only && is_same_server(&source.at.0, text)),
+        }
+    }
+}
+
+/// Whether two texts lead to one database of one server.
+fn is_same_server(one: &str, other: &str) -> bool {
+    let target = |text: &str| match Source::parse(text) {
+        Source::Postgres(_) => Target::parse(text, None).ok(),
+        Source::Sqlite(_) => None,
+    };
+    target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
 }
 
 /// Whether a file is ours or root's, and nobody else may read it.
