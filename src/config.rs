@@ -19,7 +19,6 @@ use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::Source;
-use crate::store::postgres::Target;
 use crate::ui::theme::Palette;
 pub use sweep::{Share, SweepLimits};
 
@@ -233,18 +232,12 @@ impl Config {
     pub fn is_read_only(&self, text: &str) -> bool {
         match self.named(text).and_then(|name| self.source.get(name)) {
             Some(source) => source.read_only,
-            None => self.source.values().any(|source| source.read_only && is_same_server(&source.at.0, text)),
+            None => self
+                .source
+                .values()
+                .any(|source| source.read_only && Source::is_same_server(&source.at.0, text)),
         }
     }
-}
-
-/// Whether two texts lead to one database of one server.
-fn is_same_server(one: &str, other: &str) -> bool {
-    let target = |text: &str| match Source::parse(text) {
-        Source::Postgres(_) => Target::parse(text, None).ok(),
-        Source::Sqlite(_) => None,
-    };
-    target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
 }
 
 /// Whether a file is ours or root's, and nobody else may read it.
