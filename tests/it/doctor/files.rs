@@ -55,7 +55,7 @@ fn a_postgresql_url_gets_the_same_honest_error_as_from_check() {
     let (examined, checked) = (ask("doctor"), ask("check"));
     assert_eq!(examined.status.code(), Some(3));
     assert_eq!((stderr(&examined), stdout(&examined)), (stderr(&checked), String::new()));
-    let findings = practice.examine(&[], url.as_ref());
+    let findings = practice.examine(&[], url);
     assert_eq!((findings.code, findings.checks().len()), (3, 0));
     assert!(!findings.object.to_string().contains("hunter2"));
 }
