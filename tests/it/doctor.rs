@@ -105,8 +105,8 @@ fn healthy() -> Database {
 #[test]
 fn a_source_that_nothing_is_wrong_with_gets_only_ticks_and_exit_code_0() {
     let (practice, database) = (Practice::new(), healthy());
-    let config = practice.config(&database.path(), "holders_on = \"elsewhere\"");
-    let findings = practice.examine(&["--config", &config], &database.path());
+    let config = practice.config(database.path(), "holders_on = \"elsewhere\"");
+    let findings = practice.examine(&["--config", &config], database.path());
     assert!(findings.checks().iter().all(|check| check["state"] == "ok"), "{:#}", findings.object);
     assert_eq!((findings.code, findings.object["state"].as_str()), (0, Some("ok")));
     for name in [

@@ -6,7 +6,7 @@ use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND, in_their_words
 
 const HOUR: i64 = 60 * MINUTE;
 
-/// A server says so too, once there are rows enough for its planner to want one.
+/// On SQLite alone: a server is told of an index only where its table holds more than claims.
 #[test]
 fn a_missing_index_is_named_with_the_statement_that_adds_it_however_small_the_table() {
     let (practice, database) = (Practice::new(), healthy());

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 #[test]
 fn wal_mode_is_praised_with_the_sizes_of_its_files() {
-    let findings = Practice::new().examine(&[], &healthy().path());
+    let findings = Practice::new().examine(&[], healthy().path());
     findings.expect("journal", "ok", "WAL", "");
     findings.expect("log", "ok", "-wal is there (", "");
     findings.expect("log", "ok", "-shm is there (32 KiB)", "");
