@@ -226,6 +226,18 @@ impl Config {
         let same = |source: &SourceConfig| place(&source.at.0) == wanted;
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
     }
+
+    /// Whether what a user means by `text` may not be written: the source that it names decides, and
+    /// of a server that it does not name, every source that is the same database in other words.
+    pub fn is_read_only(&self, text: &str) -> bool {
+        match self.named(text).and_then(|name| self.source.get(name)) {
+            Some(source) => source.read_only,
+            None => self
+                .source
+                .values()
+                .any(|source| source.read_only && Source::is_same_server(&source.at.0, text)),
+        }
+    }
 }
 
 /// Whether a file is ours or root's, and nobody else may read it.

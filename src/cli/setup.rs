@@ -79,8 +79,7 @@ impl Setup {
 
     /// Whether the source that `word` means may not be written in this session.
     pub fn is_read_only(&self, word: &str) -> bool {
-        let configured = self.config.named(word).and_then(|name| self.config.source.get(name));
-        self.read_only || configured.is_some_and(|source| source.read_only)
+        self.read_only || self.config.is_read_only(word)
     }
 
     /// The profiles that the command line, or else the config, names for a source: whoever does that

@@ -21,7 +21,7 @@ pub enum StoreError {
     #[error("{}: cannot be read: {why}", path.display())]
     Unreadable { path: PathBuf, why: String },
     #[error("{}: stayed locked by another process for {waited_ms} ms (code {code}); try again, or find the writer that holds its transaction open", path.display())]
-    Locked { path: PathBuf, waited_ms: u128, code: i32 },
+    Locked { path: PathBuf, waited_ms: u128, code: String },
     #[error("{}: the database is damaged (code {code}): {message}; run `sqlite3 FILE 'PRAGMA integrity_check'` on a copy", path.display())]
     Corrupt { path: PathBuf, code: i32, message: String },
     #[error("{}: cannot be written: {why}", path.display())]

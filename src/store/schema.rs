@@ -95,11 +95,17 @@ impl Schema {
         self.table(table).is_some_and(|table| self.entangled.contains(&table.name))
     }
 
-    /// The table of this name, or else one whose name differs only in case.
+    /// The table of this name, or else one whose name differs only in case, or the one that is called by
+    /// its schema although it need not be.
     pub fn table(&self, name: &str) -> Option<&Table> {
         let name = name.strip_prefix("main.").unwrap_or(name);
         let alike = || self.tables.values().find(|table| table.name.eq_ignore_ascii_case(name));
-        self.tables.get(name).or_else(alike)
+        let in_full = || {
+            let (schema, table) = name.split_once('.')?;
+            let sql = format!("{}.{}", quoted(schema), quoted(table));
+            self.tables.values().find(|table| table.sql == sql)
+        };
+        self.tables.get(name).or_else(alike).or_else(in_full)
     }
 
     /// Whether a `table.column` pair exists.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::store::postgres::Target;
 use crate::store::postgres::target::redact::{has_password, without_password};
 
 /// One database.
@@ -25,6 +26,12 @@ impl Source {
     /// Whether a text names a server and holds a password for it.
     pub fn has_password(text: &str) -> bool {
         is_postgres(text) && has_password(text)
+    }
+
+    /// Whether two texts lead to one database of one server.
+    pub fn is_same_server(one: &str, other: &str) -> bool {
+        let target = |text: &str| is_postgres(text).then(|| Target::parse(text, None).ok())?;
+        target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
     }
 
     pub fn engine(&self) -> &'static str {
@@ -68,5 +75,20 @@ mod tests {
         assert!(
             !Source::has_password("postgres://ann@db.example/app") && !Source::has_password("/password=x")
         );
+    }
+
+    #[test]
+    fn other_words_for_a_server_lead_to_it_and_another_database_does_not() {
+        let at = "postgres://ann@db.example/app";
+        for same in [
+            "postgresql://bob@DB.example:5432/app?application_name=x",
+            "host=db.example dbname=app user=ann",
+            "postgres://ann@standby.example,db.example/app",
+        ] {
+            assert!(Source::is_same_server(at, same), "{same}");
+        }
+        for other in ["postgres://ann@db.example/crm", "postgres://ann@db.example:5433/app", "app.db"] {
+            assert!(!Source::is_same_server(at, other), "{other}");
+        }
     }
 }

@@ -34,9 +34,9 @@ impl Practice {
     }
 
     /// A config with one source at this place, and these settings for it.
-    fn config(&self, source: &Path, settings: &str) -> String {
+    fn config(&self, source: impl AsRef<Path>, settings: &str) -> String {
         let path = self.folder.path().join("config.toml");
-        let text = format!("[source.prod]\nat = \"{}\"\n{settings}\n", source.display());
+        let text = format!("[source.prod]\nat = \"{}\"\n{settings}\n", source.as_ref().display());
         std::fs::write(&path, text).expect("the config");
         path.display().to_string()
     }
@@ -47,12 +47,12 @@ impl Practice {
         command
     }
 
-    fn doctor(&self, options: &[&str], source: &Path) -> Output {
+    fn doctor(&self, options: &[&str], source: impl AsRef<Path>) -> Output {
         let mut command = self.command(&["doctor"]);
-        command.args(AT_NOW).args(options).arg(source).output().expect("claimtop runs")
+        command.args(AT_NOW).args(options).arg(source.as_ref()).output().expect("claimtop runs")
     }
 
-    fn examine(&self, options: &[&str], source: &Path) -> Findings {
+    fn examine(&self, options: &[&str], source: impl AsRef<Path>) -> Findings {
         let output = self.doctor(&[&["--json"], options].concat(), source);
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         let object = serde_json::from_str(&text)
@@ -105,8 +105,8 @@ fn healthy() -> Database {
 #[test]
 fn a_source_that_nothing_is_wrong_with_gets_only_ticks_and_exit_code_0() {
     let (practice, database) = (Practice::new(), healthy());
-    let config = practice.config(&database.path(), "holders_on = \"elsewhere\"");
-    let findings = practice.examine(&["--config", &config], &database.path());
+    let config = practice.config(database.path(), "holders_on = \"elsewhere\"");
+    let findings = practice.examine(&["--config", &config], database.path());
     assert!(findings.checks().iter().all(|check| check["state"] == "ok"), "{:#}", findings.object);
     assert_eq!((findings.code, findings.object["state"].as_str()), (0, Some("ok")));
     for name in [

@@ -5,8 +5,10 @@ mod holders;
 mod permissions;
 mod settings;
 mod statements;
+mod tables;
 mod thresholds;
 
+use crate::support::postgres::PgDatabase;
 use crate::support::{COORDINATION, Database, MINUTE, command, json, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -30,6 +32,11 @@ fn run(arguments: &[&str], sources: &[&Path]) -> Output {
     command(arguments).args(AT_NOW).args(sources).output().expect("claimtop runs")
 }
 
+/// The same on one database, whichever engine it is on.
+fn run_on(arguments: &[&str], database: &Database) -> Output {
+    run(arguments, &[Path::new(&database.source())])
+}
+
 fn code(output: &Output) -> i32 {
     output.status.code().expect("an exit code")
 }
@@ -42,13 +49,25 @@ fn sentence(output: &Output) -> String {
     text.trim_end().strip_prefix("claimtop: ").expect("the program names itself").to_owned()
 }
 
+fn says(sentence: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(sentence.contains(part), "{part:?} is not in: {sentence}");
+    }
+}
+
 /// Holds `check` and `list` to everything that is promised of a source that cannot be read, and
 /// hands back what was said of it.
 fn refused(bad: &Path) -> String {
-    refused_with(&[], bad)
+    refused_with(&[], bad, &bad.display().to_string())
 }
 
-fn refused_with(options: &[&str], bad: &Path) -> String {
+/// The same of a database, whichever engine it is on.
+fn refused_database(options: &[&str], bad: &Database) -> String {
+    let (source, name) = (bad.source(), bad.server().map(PgDatabase::name));
+    refused_with(options, Path::new(&source), name.unwrap_or(&source))
+}
+
+fn refused_with(options: &[&str], bad: &Path, name: &str) -> String {
     let with = |verb: &[&'static str], sources: &[&Path]| {
         let arguments: Vec<&str> = verb.iter().chain(options).copied().collect();
         run(&arguments, sources)
@@ -57,7 +76,8 @@ fn refused_with(options: &[&str], bad: &Path) -> String {
     assert_eq!(code(&alone), 3, "{}", stderr(&alone));
     assert_eq!(stdout(&alone), "");
     let said = sentence(&alone);
-    assert!(said.starts_with(&bad.display().to_string()), "names the file: {said}");
+    let named = said.split(": ").next().unwrap_or_default();
+    assert!(named.contains(name), "names the source: {said}");
 
     let listed = with(&["list"], &[bad]);
     assert_eq!((code(&listed), stdout(&listed)), (3, String::new()));
@@ -65,7 +85,9 @@ fn refused_with(options: &[&str], bad: &Path) -> String {
 
     // The order of the sources must not matter.
     let good = healthy();
-    for sources in [[bad, good.path().as_path()], [good.path().as_path(), bad]] {
+    let good = good.source();
+    let good = Path::new(&good);
+    for sources in [[bad, good], [good, bad]] {
         let both = with(&["check"], &sources);
         assert_eq!(code(&both), 3);
         assert_eq!(sentence(&both), said);
@@ -74,11 +96,12 @@ fn refused_with(options: &[&str], bad: &Path) -> String {
         assert_eq!(code(&both), 3);
         assert!(stdout(&both).contains("task-1"), "{}", stdout(&both));
     }
-    in_json(&with(&["check", "--json"], &[bad, &good.path()]), &said);
+    in_json(&with(&["check", "--json"], &[bad, good]), &said);
 
     // Critical goes before an error, and an error before a warning.
-    assert_eq!(code(&with(&["check"], &[bad, &with_claim(-MINUTE).path()])), 2);
-    assert_eq!(code(&with(&["check"], &[&with_claim(MINUTE).path(), bad])), 3);
+    let (late, near) = (with_claim(-MINUTE), with_claim(MINUTE));
+    assert_eq!(code(&with(&["check"], &[bad, Path::new(&late.source())])), 2);
+    assert_eq!(code(&with(&["check"], &[Path::new(&near.source()), bad])), 3);
     said
 }
 
@@ -128,5 +151,5 @@ impl Scratch {
 const MANY_CLAIMS: &str = "
     INSERT INTO sessions VALUES ('session-1', '/project', 'cli', 1794740400000, 1794743970000, '{}', 4312);
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
-    INSERT INTO task_claims SELECT printf('task-%06d', i), 'session-1', 1794742800000, 1794745800000,
-      1794743990000, 3, 'cli', NULL, printf('{\"note\": \"%0100d\"}', i) FROM n;";
+    INSERT INTO task_claims SELECT 'task-' || (100000 + i), 'session-1', 1794742800000, 1794745800000,
+      1794743990000, 3, 'cli', NULL, '{\"note\": \"' || i || 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}' FROM n;";

@@ -1,16 +1,18 @@
 //! The tables of popular queues, each with a profile and nothing else: no queue needs code.
 //!
-//! The tables are those that the libraries create, less columns that no claim depends on.
+//! The tables are those that the libraries create, less columns that no claim depends on. What a library
+//! keeps on either engine is held to the same on both; litequeue, persist-queue, SqliteHuey and this form
+//! of apalis know SQLite only.
 
 mod django;
 mod java;
 mod python;
 mod rails;
-mod servers;
 mod traps;
 mod workers;
 
-use crate::support::{Database, MINUTE, NOW, claimtop, stdout};
+use crate::support::engine::{self, engine};
+use crate::support::{Database, MINUTE, NOW, stdout};
 use chrono::DateTime;
 use claimtop::profile::format::{Act, Board, Engine, Profile};
 use serde_json::{Value as Json, json};
@@ -38,15 +40,27 @@ impl Queue {
         Queue { database: Database::new(schema), profile: profile_path(name) }
     }
 
+    /// The same with the tables that the library makes on each engine.
+    fn with(name: &str, sqlite: &str, postgres: &str) -> Queue {
+        Queue { database: Database::with(sqlite, postgres), profile: profile_path(name) }
+    }
+
+    /// The profile with this for its variable `schema`, in a copy of its own.
+    fn in_schema(&mut self, schema: &str) {
+        let text = std::fs::read_to_string(&self.profile).expect("the profile");
+        let copy = self.database.beside("queue.toml");
+        std::fs::write(&copy, text.replace("schema = \"main\"", &format!("schema = {schema:?}")))
+            .expect("a copy");
+        self.profile = copy.to_string_lossy().into_owned();
+    }
+
     fn run(&self, sql: &str, values: impl rusqlite::Params) {
         self.database.run(sql, values);
     }
 
     fn parsed(&self) -> Profile {
         let text = std::fs::read_to_string(&self.profile).expect("the profile");
-        Profile::parse("queue", &text)
-            .and_then(|profile| profile.on(Engine::Sqlite))
-            .expect("a valid profile")
+        Profile::parse("queue", &text).and_then(|profile| profile.on(spoken())).expect("a valid profile")
     }
 
     fn list(&self) -> Vec<Json> {
@@ -70,7 +84,7 @@ impl Queue {
     /// counts the same, no field of the profile is left out, and its acts are SQL of this database.
     fn expect(&self, expected: &[(&str, &str, &[&str])]) {
         self.expect_with(&["--profile", &self.profile], expected);
-        let fit = claimtop(&["profile", "check", &self.profile], &self.database.path());
+        let fit = self.database.claimtop(&["profile", "check", &self.profile]);
         let fit = stdout(&fit);
         assert!(!fit.contains("not in this database") && !fit.contains("left out"), "{fit}");
         for board in &self.parsed().boards {
@@ -117,17 +131,35 @@ impl Queue {
         assert_eq!(exit, worst.max().unwrap_or(0));
     }
 
-    /// Nothing is run: SQLite only has to understand the statements on the queue's own tables.
+    /// Nothing is run: the engine only has to understand the statements on the queue's own tables.
     fn expect_acts_compile(&self, board: &Board) {
         let acts = [&board.reclaim, &board.release, &board.extend];
         for act in acts.into_iter().flatten() {
             for sql in statements(board, act) {
-                if let Err(error) = self.database.connection.prepare(&sql) {
-                    panic!("{sql}: {error}");
-                }
+                let understood = match self.database.server() {
+                    Some(server) => server.attempt(&explained(&sql)).map(drop).map_err(|error| error.message),
+                    None => {
+                        self.database.connection.prepare(&sql).map(drop).map_err(|error| error.to_string())
+                    }
+                };
+                assert_eq!(understood, Ok(()), "{sql}");
             }
         }
     }
+}
+
+/// The engine whose words a profile is read in.
+fn spoken() -> Engine {
+    match engine() {
+        engine::Engine::Sqlite => Engine::Sqlite,
+        engine::Engine::Postgres => Engine::Postgres,
+    }
+}
+
+/// A statement that a server has to understand and does not do. NULL is of every type.
+fn explained(sql: &str) -> String {
+    let words = [":now", ":id", ":holder", ":why"];
+    words.iter().fold(format!("EXPLAIN {sql}"), |sql, word| sql.replace(word, "NULL"))
 }
 
 fn statements(board: &Board, act: &Act) -> Vec<String> {

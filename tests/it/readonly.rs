@@ -1,4 +1,5 @@
-//! A session that may only look changes nothing: not a byte, not a name in a folder.
+//! A session that may only look changes nothing: not a byte, not a name in a folder, not the version
+//! of a row on a server.
 
 mod endless;
 mod looking;
@@ -6,7 +7,8 @@ mod payloads;
 mod profiles;
 mod verbs;
 
-use crate::support::{COORDINATION, stderr};
+use crate::support::postgres::PgDatabase;
+use crate::support::{COORDINATION, in_their_words, stderr};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -22,6 +24,26 @@ const STALE: &str = "
     INSERT INTO task_claims VALUES ('task-1', 'session-1', 1600000000000, 1600000200000, 1600000100000, 3,
       'cli', NULL, '{}');";
 
+/// What a hostile expression finds on a server: a function that runs any statement as its owner, and
+/// numbers that stay handed out.
+const LADDER: &str = "
+    CREATE FUNCTION own(sql text) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS
+      'BEGIN EXECUTE sql; RETURN ''x''; END';
+    CREATE SEQUENCE counter;";
+
+/// What of a server is in no table of the application's.
+const CATALOGUE: &str = "
+    SELECT md5(string_agg(concat(oid, relname, relacl), '|' ORDER BY oid)) FROM pg_class
+    UNION ALL SELECT md5(string_agg(concat(attrelid, attname), '|' ORDER BY attrelid, attnum)) FROM pg_attribute
+    UNION ALL SELECT md5(string_agg(concat(oid, prosrc, proacl), '|' ORDER BY oid)) FROM pg_proc
+    UNION ALL SELECT md5(string_agg(concat(oid, nspname, nspacl), '|' ORDER BY oid)) FROM pg_namespace
+    UNION ALL SELECT string_agg(concat(oid, tgname, tgenabled), '|' ORDER BY oid) FROM pg_trigger
+    UNION ALL SELECT md5(string_agg(description, '|' ORDER BY objoid, classoid, objsubid)) FROM pg_description
+    UNION ALL SELECT string_agg(oid::text, '|' ORDER BY oid) FROM pg_largeobject_metadata
+    UNION ALL SELECT string_agg(s::text, '|') FROM pg_db_role_setting AS s
+      WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+    UNION ALL SELECT concat(last_value, is_called) FROM counter";
+
 /// How the database keeps its changes until they are whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeping {
@@ -31,12 +53,15 @@ enum Keeping {
     Log,
     /// Its application was killed: they are there, and nobody has them open.
     AbandonedLog,
+    /// As PostgreSQL does, where the user may do everything: only the session keeps it from writing.
+    Server,
 }
 
-/// A database in a folder that holds nothing else, and a folder for everything else.
+/// A database in a folder that holds nothing else, or on a server, and a folder for everything else.
 struct Scene {
     data: TempDir,
     elsewhere: TempDir,
+    server: Option<PgDatabase>,
     /// Keeps the log from being folded back into the database.
     _application: Option<Connection>,
 }
@@ -52,9 +77,14 @@ impl Scene {
             connection.execute_batch(&format!("{COORDINATION}{STALE}")).expect("the claims");
             connection
         };
+        let mut server = None;
         let application = match keeping {
             Keeping::Rollback => {
                 make(&path).close().expect("closed");
+                None
+            }
+            Keeping::Server => {
+                server = Some(PgDatabase::new(&in_their_words(&format!("{COORDINATION}{STALE}{LADDER}"))));
                 None
             }
             Keeping::Log => Some(make(&path)),
@@ -68,11 +98,26 @@ impl Scene {
                 None
             }
         };
-        Scene { data, elsewhere, _application: application }
+        Scene { data, elsewhere, server, _application: application }
     }
 
+    #[track_caller]
     fn path(&self) -> PathBuf {
+        assert!(self.server.is_none(), "a database on a server has no path: ask for its source");
         self.data.path().join("tasks.db")
+    }
+
+    /// What the program is told. On a busy machine a server may take its time.
+    fn source(&self) -> String {
+        match &self.server {
+            Some(server) => format!("{}?connect_timeout=25", server.url()),
+            None => self.path().to_str().expect("UTF-8").to_owned(),
+        }
+    }
+
+    /// What somebody in its folder would say.
+    fn word(&self) -> String {
+        if self.server.is_some() { self.source() } else { "tasks.db".into() }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -97,11 +142,16 @@ impl Scene {
     }
 
     fn state(&self) -> State {
-        State::of(self.data.path())
+        let mut state = State::of(self.data.path());
+        if let Some(server) = &self.server {
+            state.0.insert("rows".into(), server.versions());
+            state.0.insert("catalogue".into(), format!("{:?}", server.query(CATALOGUE)));
+        }
+        state
     }
 }
 
-/// Every name in a folder, with the hash of the file's content.
+/// Every name in a folder, with the hash of the file's content; of a server, every version of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct State(BTreeMap<String, String>);
 
@@ -161,8 +211,30 @@ fn the_comparison_sees_a_changed_byte_and_a_new_name() {
         drop(writer);
         assert_ne!(scene.state(), before, "{keeping:?}");
     }
-    let scene = Scene::new(Keeping::Rollback);
-    let before = scene.state();
-    fs::write(scene.data.path().join("pwned"), "").expect("a file");
-    assert_ne!(scene.state(), before);
+    for keeping in [Keeping::Rollback, Keeping::Server] {
+        let scene = Scene::new(keeping);
+        let before = scene.state();
+        assert_eq!(scene.state(), before, "{keeping:?}");
+        fs::write(scene.data.path().join("pwned"), "").expect("a file");
+        assert_ne!(scene.state(), before, "{keeping:?}");
+    }
+}
+
+#[test]
+fn the_comparison_sees_what_is_written_on_a_server() {
+    for write in [
+        "UPDATE task_claims SET task_id = task_id",
+        "INSERT INTO locks VALUES ('x', 'x', 1, 1)",
+        "SELECT nextval('counter')",
+        "SELECT lo_create(4711)",
+        "CREATE TABLE pwned (x int)",
+        "COMMENT ON TABLE locks IS 'x'",
+        "GRANT ALL ON locks TO PUBLIC",
+        "ALTER TABLE locks ADD COLUMN x int",
+    ] {
+        let scene = Scene::new(Keeping::Server);
+        let before = scene.state();
+        scene.server.as_ref().expect("a server").run(write);
+        assert_ne!(scene.state(), before, "{write}");
+    }
 }

@@ -16,15 +16,15 @@ pub struct Postgres<'a> {
     pub link: RefCell<&'a mut Link>,
     /// The zone of times that have none.
     pub zone: &'a str,
-    /// Whatever ended the connection meanwhile.
-    pub lost: RefCell<Option<PgError>>,
+    /// Whatever kept the server from an answer meanwhile: of what was not asked nobody knows whether it fits.
+    pub unanswered: RefCell<Option<PgError>>,
     /// Whether there is a place to go back to after an error.
     saved: Cell<bool>,
 }
 
 impl<'a> Postgres<'a> {
     pub fn new(link: &'a mut Link, zone: &'a str) -> Postgres<'a> {
-        Postgres { link: RefCell::new(link), zone, lost: RefCell::new(None), saved: Cell::new(false) }
+        Postgres { link: RefCell::new(link), zone, unanswered: RefCell::new(None), saved: Cell::new(false) }
     }
 
     /// The type of the one value that a statement selects. It has no rows, and the statement no name that a
@@ -52,10 +52,10 @@ impl Dialect for Postgres<'_> {
             PgError::Server { code, message, .. } if code == "25006" || code == "42501" => {
                 Problem::Refused(message)
             }
-            PgError::Server { message, .. } => Problem::Missing(message),
-            lost @ (PgError::Lost(_) | PgError::TimedOut(_)) => {
-                let said = lost.to_string();
-                *self.lost.borrow_mut() = Some(lost);
+            PgError::Server { code, message, .. } if !is_passing(&code) => Problem::Missing(message),
+            PgError::Server { .. } | PgError::Lost(_) | PgError::TimedOut(_) => {
+                let said = error.to_string();
+                *self.unanswered.borrow_mut() = Some(error);
                 Problem::Missing(said)
             }
         })
@@ -88,6 +88,12 @@ impl Dialect for Postgres<'_> {
     fn always(&self) -> &'static str {
         "TRUE"
     }
+}
+
+/// Whether it is no fault of the SQL, and the same may do a moment later: another transaction, the time,
+/// the server's means, its operator or its machine.
+fn is_passing(code: &str) -> bool {
+    ["40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class))
 }
 
 /// What a column can hold, as far as it matters for times.

@@ -99,6 +99,11 @@ impl Options {
             PgError::Server { code, .. } if code == "57014" => {
                 StoreError::TooSlow { path: source_name.into(), limit_ms: self.poll_timeout.as_millis() }
             }
+            PgError::Server { code, .. } if code == "55P03" => StoreError::Locked {
+                path: source_name.into(),
+                waited_ms: self.busy_timeout.as_millis(),
+                code: code.clone(),
+            },
             PgError::Server { .. } => {
                 StoreError::Server { source_name, said: error.to_string(), doing: doing.into() }
             }
@@ -203,8 +208,8 @@ impl Reader {
             source: Path::new(self.options.target.label()),
         };
         let bound = ground.fitting(&self.options.profiles);
-        if let Some(lost) = dialect.lost.take() {
-            return Err(said(lost));
+        if let Some(error) = dialect.unanswered.take() {
+            return Err(said(error));
         }
         let mut all = Vec::new();
         for profile in bound? {
@@ -385,8 +390,8 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
         source: Path::new(options.target.label()),
     };
     let fits = ground.describe(profiles);
-    match dialect.lost.take() {
-        Some(lost) => Err(said(lost)),
+    match dialect.unanswered.take() {
+        Some(error) => Err(said(error)),
         None => fits,
     }
 }

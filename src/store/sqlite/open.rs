@@ -242,7 +242,7 @@ pub fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &s
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreError::NotADatabase { path },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Locked { path, waited_ms: waited.as_millis(), code }
+            StoreError::Locked { path, waited_ms: waited.as_millis(), code: code.to_string() }
         }
         Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, code, message },
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {

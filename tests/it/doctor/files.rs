@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 #[test]
 fn wal_mode_is_praised_with_the_sizes_of_its_files() {
-    let findings = Practice::new().examine(&[], &healthy().path());
+    let findings = Practice::new().examine(&[], healthy().path());
     findings.expect("journal", "ok", "WAL", "");
     findings.expect("log", "ok", "-wal is there (", "");
     findings.expect("log", "ok", "-shm is there (32 KiB)", "");
@@ -55,7 +55,7 @@ fn a_postgresql_url_gets_the_same_honest_error_as_from_check() {
     let (examined, checked) = (ask("doctor"), ask("check"));
     assert_eq!(examined.status.code(), Some(3));
     assert_eq!((stderr(&examined), stdout(&examined)), (stderr(&checked), String::new()));
-    let findings = practice.examine(&[], url.as_ref());
+    let findings = practice.examine(&[], url);
     assert_eq!((findings.code, findings.checks().len()), (3, 0));
     assert!(!findings.object.to_string().contains("hunter2"));
 }

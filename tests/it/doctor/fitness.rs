@@ -11,7 +11,7 @@ fn changed(from: &str, to: &str) -> Database {
 
 #[test]
 fn a_profile_that_fits_is_named_with_its_boards() {
-    let findings = Practice::new().examine(&[], &healthy().path());
+    let findings = Practice::new().examine(&[], healthy().path());
     findings.expect("profile", "ok", "coordination fits: task, lock", "");
 }
 
@@ -19,7 +19,7 @@ fn a_profile_that_fits_is_named_with_its_boards() {
 fn a_missing_table_of_claims_is_named() {
     let database = Database::new(COORDINATION);
     database.run("DROP TABLE task_claims", []);
-    let findings = Practice::new().examine(&[], &database.path());
+    let findings = Practice::new().examine(&[], database.path());
     findings.expect("tables", "warning", "there is no table task_claims", "claimtop init");
     assert_eq!(findings.code, 1, "the locks can still be judged");
 }
@@ -28,7 +28,7 @@ fn a_missing_table_of_claims_is_named() {
 fn a_missing_registry_is_named() {
     let database = Database::new(COORDINATION);
     database.run("DROP TABLE sessions", []);
-    let findings = Practice::new().examine(&[], &database.path());
+    let findings = Practice::new().examine(&[], database.path());
     findings.expect("columns", "warning", "there is no table sessions", "profile show coordination");
 }
 
@@ -38,7 +38,7 @@ fn a_column_of_the_wrong_type_leaves_its_board_out() {
         "acquired_at INTEGER NOT NULL, expires_at INTEGER NOT NULL",
         "acquired_at INTEGER NOT NULL, expires_at TEXT NOT NULL",
     );
-    let findings = Practice::new().examine(&[], &database.path());
+    let findings = Practice::new().examine(&[], database.path());
     findings.expect(
         "columns",
         "warning",
@@ -52,7 +52,7 @@ fn a_profile_that_nearly_fits_fails_column_by_column() {
     let database = Database::new(
         "CREATE TABLE task_claims (task_id TEXT PRIMARY KEY, owner TEXT, claimed_at INTEGER, until INTEGER)",
     );
-    let findings = Practice::new().examine(&[], &database.path());
+    let findings = Practice::new().examine(&[], database.path());
     findings.expect("profile", "failed", "session_id", "profile show coordination");
     findings.expect("profile", "failed", "expires_at", "");
     assert_eq!(findings.code, 2, "nothing can be judged, but it was looked at");
@@ -61,7 +61,7 @@ fn a_profile_that_nearly_fits_fails_column_by_column() {
 #[test]
 fn a_database_of_somebody_else_fails_with_the_way_out() {
     let database = Database::new("CREATE TABLE invoices (id INTEGER PRIMARY KEY, total INTEGER)");
-    let findings = Practice::new().examine(&[], &database.path());
+    let findings = Practice::new().examine(&[], database.path());
     findings.expect("profile", "failed", "no profile fits", "write a profile");
     assert_eq!(findings.code, 2);
 }
@@ -70,7 +70,7 @@ fn a_database_of_somebody_else_fails_with_the_way_out() {
 fn a_named_profile_that_does_not_fit_fails_even_beside_others() {
     let database = healthy();
     let options = ["--profile", "coordination", "--profile", "merge-queue"];
-    let findings = Practice::new().examine(&options, &database.path());
+    let findings = Practice::new().examine(&options, database.path());
     findings.expect("profile", "failed", "merge-queue does not fit: table merge_queue is missing", "");
     assert_eq!(findings.code, 2);
 }
@@ -84,11 +84,11 @@ const ANYBODYS: &str = "
 #[test]
 fn a_profile_that_could_be_anybodys_wants_to_be_confirmed() {
     let (practice, database) = (Practice::new(), Database::new(ANYBODYS));
-    let findings = practice.examine(&[], &database.path());
+    let findings = practice.examine(&[], database.path());
     findings.expect("confirmation", "warning", "task-queue could be anybody's", "--profile task-queue");
-    let config = practice.config(&database.path(), "profiles = [\"task-queue\"]");
+    let config = practice.config(database.path(), "profiles = [\"task-queue\"]");
     for options in [["--profile", "task-queue"], ["--config", &config]] {
-        let findings = practice.examine(&options, &database.path());
+        let findings = practice.examine(&options, database.path());
         assert!(findings.checks().iter().all(|check| check["name"] != "confirmation"), "{options:?}");
     }
 }

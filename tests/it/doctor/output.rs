@@ -10,7 +10,7 @@ use std::process::Command;
 fn the_page_has_marks_sentences_fixes_and_a_sum() {
     let (practice, database) = (Practice::new(), healthy());
     database.task("old", "session-1", -300 * MINUTE);
-    let output = practice.doctor(&[], &database.path());
+    let output = practice.doctor(&[], database.path());
     let page = stdout(&output);
     assert!(page.starts_with(&database.path().display().to_string()), "{page}");
     assert!(page.contains("  ✓ reachable     it can be opened and read\n"), "{page}");
@@ -78,7 +78,7 @@ fn a_visit_leaves_no_trace() {
     let folder = database.path().parent().expect("a folder").to_path_buf();
     let before = contents(&folder);
     for options in [&[][..], &["--json"], &["--read-only"]] {
-        practice.doctor(options, &database.path());
+        practice.doctor(options, database.path());
         assert_eq!(contents(&folder), before, "{options:?}");
     }
     assert!(!practice.state().exists(), "the folder of the trail is not made by looking");
@@ -106,7 +106,7 @@ fn a_visit_to_the_database_of_a_killed_application_leaves_its_log_as_it_was() {
     }
     let before = contents(folder.path());
     assert_eq!(before.len(), 3);
-    let findings = Practice::new().examine(&[], &folder.path().join("tasks.db"));
+    let findings = Practice::new().examine(&[], folder.path().join("tasks.db"));
     findings.expect("queries", "ok", "a poll over 1 claim took", "");
     assert_eq!(contents(folder.path()), before);
 }

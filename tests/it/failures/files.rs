@@ -1,16 +1,10 @@
 //! Files that are no database, or none that can be used.
 
-use super::{COORDINATION, MANY_CLAIMS, Scratch, code, refused, refused_with, run, sentence};
+use super::{COORDINATION, MANY_CLAIMS, Scratch, refused, run, says, sentence};
 use rusqlite::Connection;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Command;
-
-fn says(sentence: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(sentence.contains(part), "{part:?} is not in: {sentence}");
-    }
-}
 
 #[test]
 fn a_missing_file_is_named() {
@@ -51,48 +45,6 @@ fn a_fifo_is_refused_without_waiting_for_a_writer() {
     let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
     assert!(made.success());
     says(&refused(&fifo), &["not a regular file"]);
-}
-
-#[test]
-fn a_database_without_known_tables_has_its_tables_named() {
-    let scratch = Scratch::new();
-    let path = scratch.database("shop.db", "CREATE TABLE customers (id); CREATE TABLE invoices (id);");
-    says(&refused(&path), &["customers", "invoices", "--profile"]);
-}
-
-#[test]
-fn a_database_without_any_table_is_told_so() {
-    let scratch = Scratch::new();
-    // A header and nothing else: made by a pragma that has to be stored.
-    says(&refused(&scratch.database("new.db", "PRAGMA user_version = 7;")), &["no tables"]);
-}
-
-#[test]
-fn a_nearly_fitting_table_has_its_missing_column_named() {
-    let scratch = Scratch::new();
-    let schema = "CREATE TABLE task_claims (task_id TEXT, session_id TEXT, claimed_at INTEGER)";
-    let said = refused(&scratch.database("tasks.db", schema));
-    says(&said, &["coordination", "task_claims.expires_at is missing"]);
-}
-
-#[test]
-fn a_time_column_of_the_wrong_type_is_named_with_its_type() {
-    let scratch = Scratch::new();
-    let schema = COORDINATION.replace("expires_at INTEGER", "expires_at TEXT");
-    says(&refused(&scratch.database("tasks.db", &schema)), &["task_claims.expires_at", "TEXT", "number"]);
-}
-
-#[test]
-fn a_database_that_stays_locked_is_given_up_after_the_time_set() {
-    let scratch = Scratch::new();
-    let path = scratch.database("tasks.db", COORDINATION);
-    let config = scratch.file("config.toml", "busy_timeout = \"50ms\"\n");
-    let writer = Connection::open(&path).expect("the database");
-    writer.execute_batch("BEGIN EXCLUSIVE").expect("the lock");
-    let said = refused_with(&["--config", config.to_str().expect("UTF-8")], &path);
-    says(&said, &["locked", "50 ms", "writer"]);
-    writer.execute_batch("ROLLBACK").expect("unlocked");
-    assert_eq!(code(&run(&["check"], &[&path])), 0);
 }
 
 /// Overwrites a stretch of a file that nobody has open.

@@ -1,6 +1,7 @@
 //! Arguments, config files and profiles that are wrong: which, where, and no secret with it.
 
-use super::{Scratch, code, healthy, run, sentence};
+use super::{Scratch, code, healthy, run, run_on, sentence};
+use crate::support::engine::on_both;
 use crate::support::{command, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +18,7 @@ fn text(path: &Path) -> &str {
 fn config_error(content: &str) -> String {
     let scratch = Scratch::new();
     let config = scratch.file("config.toml", content);
-    let output = run(&["check", "--config", text(&config)], &[&healthy().path()]);
+    let output = run_on(&["check", "--config", text(&config)], &healthy());
     assert_eq!((code(&output), stdout(&output)), (3, String::new()));
     let said = sentence(&output);
     said.strip_prefix(text(&config)).unwrap_or_else(|| panic!("names the file: {said}")).to_owned()
@@ -25,106 +26,125 @@ fn config_error(content: &str) -> String {
 
 #[test]
 fn an_unknown_key_is_named_with_its_line_and_without_its_value() {
-    let said = config_error("row_limit = 5\n\n[source.prod]\nat = 'x.db'\npasword = 'hunter2'\n");
-    assert!(said.starts_with(":5: ") && said.contains("pasword"), "{said}");
-    assert!(!said.contains(SECRET), "{said}");
+    on_both(|| {
+        let said = config_error("row_limit = 5\n\n[source.prod]\nat = 'x.db'\npasword = 'hunter2'\n");
+        assert!(said.starts_with(":5: ") && said.contains("pasword"), "{said}");
+        assert!(!said.contains(SECRET), "{said}");
+    });
 }
 
 #[test]
 fn broken_toml_is_named_with_its_line_and_without_its_value() {
-    for (line, content) in [
-        (2, "row_limit = 5\nbusy_timeout = \"hunter2\n"),
-        (1, "busy_timeout = hunter2\n"),
-        (3, "\n\n[source.prod\nat = 'hunter2'\n"),
-        (2, "[source.prod]\nat = = 'hunter2'\n"),
-        (3, "[source.prod]\nat = 'hunter2'\nat = 'hunter2'\n"),
-    ] {
-        let said = config_error(content);
-        assert!(said.starts_with(&format!(":{line}: ")), "line {line}: {said}");
-        assert!(!said.contains(SECRET), "{said}");
-    }
+    on_both(|| {
+        for (line, content) in [
+            (2, "row_limit = 5\nbusy_timeout = \"hunter2\n"),
+            (1, "busy_timeout = hunter2\n"),
+            (3, "\n\n[source.prod\nat = 'hunter2'\n"),
+            (2, "[source.prod]\nat = = 'hunter2'\n"),
+            (3, "[source.prod]\nat = 'hunter2'\nat = 'hunter2'\n"),
+        ] {
+            let said = config_error(content);
+            assert!(said.starts_with(&format!(":{line}: ")), "line {line}: {said}");
+            assert!(!said.contains(SECRET), "{said}");
+        }
+    });
 }
 
 #[test]
 fn a_value_of_the_wrong_kind_is_named_by_its_line_and_not_printed() {
-    let mut printed = Vec::new();
-    for (line, content) in [
-        (1, "row_limit = \"hunter2\"\n"),
-        (1, "row_limit = [\"hunter2\"]\n"),
-        (1, "row_limit = 'one \"hunter2\" in quotes'\n"),
-        (2, "row_limit = 5\nbusy_timeout = \"hunter2\"\n"),
-        (2, "[defaults]\norphan_after = 'hunter2'\n"),
-        (2, "[defaults]\norphan_after = 'one \"hunter2\" in quotes'\n"),
-        (3, "[source.prod]\nat = 'x.db'\nholders_on = 'hunter2'\n"),
-        (3, "[source.prod]\nat = 'x.db'\nread_only = 'hunter2'\n"),
-        (1, "source = 'hunter2'\n"),
-    ] {
-        let said = config_error(content);
-        assert!(said.starts_with(&format!(":{line}: ")), "line {line}: {said}");
-        printed.extend(said.contains(SECRET).then_some(said));
-    }
-    assert!(printed.is_empty(), "{printed:#?}");
+    on_both(|| {
+        let mut printed = Vec::new();
+        for (line, content) in [
+            (1, "row_limit = \"hunter2\"\n"),
+            (1, "row_limit = [\"hunter2\"]\n"),
+            (1, "row_limit = 'one \"hunter2\" in quotes'\n"),
+            (2, "row_limit = 5\nbusy_timeout = \"hunter2\"\n"),
+            (2, "[defaults]\norphan_after = 'hunter2'\n"),
+            (2, "[defaults]\norphan_after = 'one \"hunter2\" in quotes'\n"),
+            (3, "[source.prod]\nat = 'x.db'\nholders_on = 'hunter2'\n"),
+            (3, "[source.prod]\nat = 'x.db'\nread_only = 'hunter2'\n"),
+            (1, "source = 'hunter2'\n"),
+        ] {
+            let said = config_error(content);
+            assert!(said.starts_with(&format!(":{line}: ")), "line {line}: {said}");
+            printed.extend(said.contains(SECRET).then_some(said));
+        }
+        assert!(printed.is_empty(), "{printed:#?}");
+    });
 }
 
 #[test]
 fn a_secret_that_is_a_number_is_not_printed_either() {
-    let said = config_error("[source.prod]\nat = 48151623\n");
-    assert!(said.starts_with(":2: ") && !said.contains("48151623"), "{said}");
+    on_both(|| {
+        let said = config_error("[source.prod]\nat = 48151623\n");
+        assert!(said.starts_with(":2: ") && !said.contains("48151623"), "{said}");
+    });
 }
 
 #[test]
 fn a_config_file_that_is_named_and_missing_is_an_error() {
-    let scratch = Scratch::new();
-    let config = scratch.at("nowhere.toml");
-    let output = run(&["check", "--config", text(&config)], &[&healthy().path()]);
-    assert_eq!((code(&output), stdout(&output)), (3, String::new()));
-    assert!(sentence(&output).contains(text(&config)), "{}", sentence(&output));
+    on_both(|| {
+        let scratch = Scratch::new();
+        let config = scratch.at("nowhere.toml");
+        let output = run_on(&["check", "--config", text(&config)], &healthy());
+        assert_eq!((code(&output), stdout(&output)), (3, String::new()));
+        assert!(sentence(&output).contains(text(&config)), "{}", sentence(&output));
+    });
 }
 
 #[test]
 fn an_unknown_profile_is_answered_with_those_there_are() {
-    let output = run(&["check", "--profile", "coordinaton"], &[&healthy().path()]);
-    assert_eq!((code(&output), stdout(&output)), (3, String::new()));
-    let said = sentence(&output);
-    let known = ["coordination", "executor-jobs", "merge-queue", "finalization", "task-queue"];
-    for name in ["coordinaton"].iter().chain(&known) {
-        assert!(said.contains(name), "{name} is not in: {said}");
-    }
+    on_both(|| {
+        let output = run_on(&["check", "--profile", "coordinaton"], &healthy());
+        assert_eq!((code(&output), stdout(&output)), (3, String::new()));
+        let said = sentence(&output);
+        let known = ["coordination", "executor-jobs", "merge-queue", "finalization", "task-queue"];
+        for name in ["coordinaton"].iter().chain(&known) {
+            assert!(said.contains(name), "{name} is not in: {said}");
+        }
+    });
 }
 
 #[test]
 fn a_broken_profile_points_at_its_line() {
-    let scratch = Scratch::new();
-    let broken = [
-        (4, "title = 'Mine'\n\n[[claim]]\nname = = 'task'\n"),
-        (5, "title = 'Mine'\n\n[[claim]]\nname = 'task'\ntabel = 'task_claims'\n"),
-        (
-            7,
-            "title = 'Mine'\n[[claim]]\nname = 'task'\ntable = 'task_claims'\nid = 'task_id'\n[claim.deadline]\ncolum = 'x'\n",
-        ),
-    ];
-    for (line, content) in broken {
-        let profile = scratch.file("mine.toml", content);
-        for verb in ["check", "list"] {
-            let output = run(&[verb, "--profile", text(&profile)], &[&healthy().path()]);
-            assert_eq!((code(&output), stdout(&output)), (3, String::new()));
-            let said = stderr(&output);
-            assert!(said.contains("mine") && said.contains(&format!("line {line}")), "line {line}: {said}");
-            // The excerpt is the file's own text: plain as it is, nothing in it needs an escape.
-            assert!(!said.contains('\\'), "{said}");
+    on_both(|| {
+        let scratch = Scratch::new();
+        let broken = [
+            (4, "title = 'Mine'\n\n[[claim]]\nname = = 'task'\n"),
+            (5, "title = 'Mine'\n\n[[claim]]\nname = 'task'\ntabel = 'task_claims'\n"),
+            (
+                7,
+                "title = 'Mine'\n[[claim]]\nname = 'task'\ntable = 'task_claims'\nid = 'task_id'\n[claim.deadline]\ncolum = 'x'\n",
+            ),
+        ];
+        for (line, content) in broken {
+            let profile = scratch.file("mine.toml", content);
+            for verb in ["check", "list"] {
+                let output = run_on(&[verb, "--profile", text(&profile)], &healthy());
+                assert_eq!((code(&output), stdout(&output)), (3, String::new()));
+                let said = stderr(&output);
+                assert!(
+                    said.contains("mine") && said.contains(&format!("line {line}")),
+                    "line {line}: {said}"
+                );
+                // The excerpt is the file's own text: plain as it is, nothing in it needs an escape.
+                assert!(!said.contains('\\'), "{said}");
+            }
+            let output = command(&["profile", "check", text(&profile)]).output().expect("claimtop runs");
+            assert_eq!(code(&output), 3);
+            assert!(stderr(&output).contains(&format!("line {line}")), "{}", stderr(&output));
         }
-        let output = command(&["profile", "check", text(&profile)]).output().expect("claimtop runs");
-        assert_eq!(code(&output), 3);
-        assert!(stderr(&output).contains(&format!("line {line}")), "{}", stderr(&output));
-    }
+    });
 }
 
 #[test]
 fn a_named_profile_that_does_not_fit_says_what_is_missing() {
-    let output = run(&["check", "--profile", "executor-jobs"], &[&healthy().path()]);
-    assert_eq!((code(&output), stdout(&output)), (3, String::new()));
-    let said = sentence(&output);
-    assert!(said.contains("executor-jobs does not fit") && said.contains("executor_jobs"), "{said}");
+    on_both(|| {
+        let output = run_on(&["check", "--profile", "executor-jobs"], &healthy());
+        assert_eq!((code(&output), stdout(&output)), (3, String::new()));
+        let said = sentence(&output);
+        assert!(said.contains("executor-jobs does not fit") && said.contains("executor_jobs"), "{said}");
+    });
 }
 
 fn usage(arguments: &[&str]) -> String {
@@ -166,10 +186,12 @@ fn help_and_the_version_are_answers() {
 
 #[test]
 fn an_unknown_board_is_answered_with_those_there_are() {
-    let output = run(&["list", "--board", "nope"], &[&healthy().path()]);
-    assert_eq!((code(&output), stdout(&output)), (3, String::new()));
-    let said = sentence(&output);
-    assert!(said.contains("nope") && said.contains("task") && said.contains("lock"), "{said}");
+    on_both(|| {
+        let output = run_on(&["list", "--board", "nope"], &healthy());
+        assert_eq!((code(&output), stdout(&output)), (3, String::new()));
+        let said = sentence(&output);
+        assert!(said.contains("nope") && said.contains("task") && said.contains("lock"), "{said}");
+    });
 }
 
 fn keeps_the_secret(output: &Output) {

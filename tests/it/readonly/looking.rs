@@ -19,13 +19,17 @@ const LOOKS: [&[&str]; 10] = [
 fn looks_leave_no_trace(keeping: Keeping) {
     let scene = Scene::new(keeping);
     let before = scene.state();
-    let beside = keeping != Keeping::Rollback;
-    let names = if beside { vec!["tasks.db", "tasks.db-shm", "tasks.db-wal"] } else { vec!["tasks.db"] };
+    let names: &[&str] = match keeping {
+        Keeping::Rollback => &["tasks.db"],
+        Keeping::Log | Keeping::AbandonedLog => &["tasks.db", "tasks.db-shm", "tasks.db-wal"],
+        Keeping::Server => &["catalogue", "rows"],
+    };
     assert_eq!(before.names(), names, "{keeping:?}");
     for look in LOOKS {
         for options in [&[][..], &["--read-only"]] {
             let what = format!("{keeping:?}: {look:?} {options:?}");
-            let output = scene.command(look).args(options).arg(scene.path()).output().expect("claimtop runs");
+            let output =
+                scene.command(look).args(options).arg(scene.source()).output().expect("claimtop runs");
             let (code, said) = answered(&output, &what);
             let expected = if look[0] == "check" { 2 } else { 0 };
             assert_eq!((code, said.as_str()), (expected, ""), "{what}: {}", stdout(&output));
@@ -48,4 +52,9 @@ fn a_look_at_a_wal_database_in_use_leaves_no_trace() {
 #[test]
 fn a_look_at_a_wal_database_of_a_killed_application_leaves_no_trace() {
     looks_leave_no_trace(Keeping::AbandonedLog);
+}
+
+#[test]
+fn a_look_at_a_server_leaves_no_trace() {
+    looks_leave_no_trace(Keeping::Server);
 }

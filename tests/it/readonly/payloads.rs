@@ -147,3 +147,36 @@ pub const WAYS: &[(&str, &str, &str)] = &[
     ("statement after an act", "reclaim.also", "DROP TABLE task_claims"),
     ("condition of an act", "reclaim.blocked_by", "1; DELETE FROM task_claims"),
 ];
+
+/// What only a server would understand. `own` runs a statement with its owner's rights.
+pub const ON_A_SERVER: &[(&str, &str, &str)] = &[
+    ("delete by a function", "held", "own('DELETE FROM task_claims') = 'x'"),
+    ("update by a function", "kind", "own('UPDATE task_claims SET session_id = ''me''')"),
+    ("truncate by a function", "error", "own('TRUNCATE task_claims')"),
+    ("table by a function", "orphaned_when", "own('CREATE TABLE pwned (x int)') = 'x'"),
+    ("comment by a function", "history.what", "own('COMMENT ON TABLE locks IS ''x''')"),
+    ("grant by a function", "backlog.queued", "own('GRANT ALL ON locks TO PUBLIC') = 'x'"),
+    ("row locks by a function", "backlog.dead", "own('SELECT 1 FROM task_claims FOR UPDATE') = 'x'"),
+    ("a transaction that may write", "held", "own('SET TRANSACTION READ WRITE') = 'x'"),
+    (
+        "a setting and a delete",
+        "held",
+        "set_config('transaction_read_only', 'off', true) = 'off' AND own('DELETE FROM locks') = 'x'",
+    ),
+    ("a setting for ever", "kind", "own('ALTER DATABASE ' || current_database() || ' SET work_mem = 64')"),
+    ("a number handed out", "attempts", "nextval('counter')"),
+    ("a number set", "max_attempts", "setval('counter', 99)"),
+    ("a large object", "priority", "lo_create(4711)"),
+    (
+        "a cte that writes",
+        "id",
+        "(WITH x AS (DELETE FROM task_claims RETURNING task_id) SELECT task_id FROM x)",
+    ),
+    ("a second statement in true", "held", "true; DELETE FROM task_claims"),
+    ("a commit in true", "held", "true) AS x; COMMIT; DELETE FROM task_claims; --"),
+    ("a block", "held", "true; DO $$ BEGIN DELETE FROM task_claims; END $$"),
+    ("dollar quotes left open", "held", "true OR $$"),
+    ("override for a server", "on.postgres.held", "own('DELETE FROM task_claims') = 'x'"),
+    ("a registry that counts", "session.beat_at", "nextval('counter')"),
+    ("a history that counts", "history.where", "nextval('counter') > 0"),
+];

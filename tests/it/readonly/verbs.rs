@@ -79,13 +79,12 @@ fn every_write(scene: &Scene, source: &str, reason: &str, run: impl Fn(&[&str]) 
 
 #[test]
 fn read_only_on_the_command_line() {
-    for keeping in [Keeping::Rollback, Keeping::Log] {
+    for keeping in [Keeping::Rollback, Keeping::Log, Keeping::Server] {
         let scene = Scene::new(keeping);
-        let path = scene.path();
-        every_write(&scene, path.to_str().expect("UTF-8"), "read-only", |words| {
+        every_write(&scene, &scene.source(), "read-only", |words| {
             scene.command(&["--read-only"]).args(words).output().expect("claimtop runs")
         });
-        every_write(&scene, "tasks.db", "read-only", |words| {
+        every_write(&scene, &scene.word(), "read-only", |words| {
             scene.command(words).arg("--read-only").output().expect("claimtop runs")
         });
         assert!(!scene.at("state").exists(), "{keeping:?}: not even a folder for a trail");
@@ -94,32 +93,50 @@ fn read_only_on_the_command_line() {
 
 /// A config that keeps the source from being written.
 fn config(scene: &Scene) -> String {
-    let text = format!("[source.prod]\nat = {:?}\nread_only = true\n", scene.path());
+    let text = format!("[source.prod]\nat = {:?}\nread_only = true\n", scene.source());
     scene.file("config.toml", &text).into_os_string().into_string().expect("UTF-8")
 }
 
 #[test]
 fn read_only_in_the_config() {
-    for keeping in [Keeping::Rollback, Keeping::Log] {
+    for keeping in [Keeping::Rollback, Keeping::Log, Keeping::Server] {
         let scene = Scene::new(keeping);
-        let (config, path) = (config(&scene), scene.path());
+        let config = config(&scene);
         let run = |words: &[&str]| {
             scene.command(words).args(["--config", &config]).output().expect("claimtop runs")
         };
         every_write(&scene, "prod", "read-only", run);
-        every_write(&scene, path.to_str().expect("UTF-8"), "read-only", run);
+        every_write(&scene, &scene.source(), "read-only", run);
         assert!(!scene.at("state").exists(), "{keeping:?}: not even a folder for a trail");
     }
 }
 
-#[test]
-fn read_only_in_the_config_by_any_other_path_to_the_file() {
-    let scene = Scene::new(Keeping::Rollback);
-    let (config, path) = (config(&scene), scene.path());
+/// The ways to say where the database is, other than that of the config.
+fn other_words(scene: &Scene) -> Vec<String> {
+    let Some(server) = &scene.server else { return other_paths(scene) };
+    let url = server.url();
+    let target: postgres::Config = url.parse().expect("a connection string");
+    let (name, port) = (server.name(), target.get_ports()[0]);
+    let host = match &target.get_hosts()[0] {
+        postgres::config::Host::Tcp(name) => name.clone(),
+        postgres::config::Host::Unix(folder) => folder.display().to_string(),
+    };
+    let user = target.get_user().expect("a user");
+    vec![
+        url.clone(),
+        url.replace("postgresql://", "postgres://"),
+        format!("{url}?application_name=somebody"),
+        format!("postgresql:///{name}?host={host}&port={port}&user={user}"),
+        format!("host={host} port={port} user={user} dbname={name}"),
+        format!("dbname={name}  user='{user}' host='{host}'  port={port}"),
+    ]
+}
+
+fn other_paths(scene: &Scene) -> Vec<String> {
     let folder = scene.data.path().display().to_string();
-    symlink(&path, scene.at("link.db")).expect("a link to the file");
+    symlink(scene.path(), scene.at("link.db")).expect("a link to the file");
     symlink(scene.data.path(), scene.at("link")).expect("a link to the folder");
-    let spellings = [
+    vec![
         "tasks.db".to_owned(),
         "./tasks.db".to_owned(),
         format!("{folder}//tasks.db"),
@@ -128,23 +145,37 @@ fn read_only_in_the_config_by_any_other_path_to_the_file() {
         format!("sqlite:{folder}/tasks.db"),
         scene.at("link.db").display().to_string(),
         scene.at("link").join("tasks.db").display().to_string(),
-    ];
-    let mut written = Vec::new();
-    for spelling in &spellings {
-        let before = scene.state();
-        let words = ["extend", spelling, "task-1", "--by", "10m", "--force", "--holder", "session-1"];
-        let output = scene.command(&words).args(["--config", &config]).output().expect("claimtop runs");
-        if scene.state() != before || output.status.code() == Some(0) {
-            written.push(spelling);
+    ]
+}
+
+#[test]
+fn read_only_in_the_config_by_any_other_words_for_the_database() {
+    for keeping in [Keeping::Rollback, Keeping::Server] {
+        let scene = Scene::new(keeping);
+        let config = config(&scene);
+        let mut written = Vec::new();
+        for spelling in other_words(&scene) {
+            let before = scene.state();
+            let words = ["extend", &spelling, "task-1", "--by", "10m", "--force", "--holder", "session-1"];
+            let output = scene.command(&words).args(["--config", &config]).output().expect("claimtop runs");
+            if scene.state() != before || output.status.code() == Some(0) {
+                written.push(spelling);
+            }
         }
+        assert_eq!(written, [] as [String; 0], "{keeping:?}: a source that the config protects was written");
     }
-    assert_eq!(written, [] as [&String; 0], "a source that the config protects was written");
 }
 
 #[test]
 fn an_act_of_earlier_cannot_be_undone() {
-    let scene = Scene::new(Keeping::Rollback);
-    let words = ["reclaim", "--json", "tasks.db", "task-1", "--force", "--holder", "session-1"];
+    for keeping in [Keeping::Rollback, Keeping::Server] {
+        an_act_stays(&Scene::new(keeping));
+    }
+}
+
+fn an_act_stays(scene: &Scene) {
+    let word = scene.word();
+    let words = ["reclaim", "--json", &word, "task-1", "--force", "--holder", "session-1"];
     let done = scene.command(&words).output().expect("claimtop runs");
     // So it is the session that stops the others, and nothing about the claim.
     assert_eq!(done.status.code(), Some(0), "{done:?}");
@@ -154,15 +185,13 @@ fn an_act_of_earlier_cannot_be_undone() {
         files.iter().map(|file| fs::read(file).expect("the trail")).collect()
     };
     let content = journal(&trail);
-    let config = config(&scene);
-    let path = scene.path();
-    let path = path.to_str().expect("UTF-8");
+    let (config, source) = (config(scene), scene.source());
     for in_json in [false, true] {
         let format: &[&str] = if in_json { &["--json"] } else { &[] };
         for words in [
-            &["--read-only", "undo", "tasks.db", &action][..],
+            &["--read-only", "undo", &word, &action][..],
             &["--config", &config, "undo", "prod", &action],
-            &["--config", &config, "undo", path, &action],
+            &["--config", &config, "undo", &source, &action],
         ] {
             let output = scene.command(words).args(format).output().expect("claimtop runs");
             refused(&output, in_json, "read-only", &format!("{words:?}"));

@@ -67,6 +67,17 @@ impl Host {
         }
     }
 
+    /// Whether both lead to one server, as far as their words tell. Two ways to a port of this machine
+    /// are taken for one.
+    pub(super) fn is_same(&self, other: &Host) -> bool {
+        let same = match (&self.address, &other.address) {
+            (Address::Name(one), Address::Name(two)) => one.eq_ignore_ascii_case(two),
+            (Address::Number(_, one), Address::Number(_, two)) => one == two,
+            (one, two) => one == two,
+        };
+        self.port == other.port && (same || self.is_loopback() && other.is_loopback())
+    }
+
     /// Whether a password file means this host by a name; a socket goes by `localhost` too.
     pub(super) fn is_called(&self, called: &str) -> bool {
         match &self.address {
