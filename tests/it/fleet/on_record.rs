@@ -28,7 +28,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let all = stale(desk.actor());
     let mut outcomes = Vec::new();
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut |told| {
-        outcomes.push(told.outcome.clone());
+        outcomes.push(told.outcome);
         true
     })
     .expect("answers");
