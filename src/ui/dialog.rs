@@ -179,11 +179,24 @@ fn preview<'a>(
     for said in ready.left_out.iter().take(3) {
         lines.extend(paragraph(&format!("left out: {}", safe(said)), room, theme.set(Set::Expiring)));
     }
-    let label = model.sources.get(bulk.source).map_or("", |source| source.label.as_str());
+    let source = model.sources.get(bulk.source);
+    let label = source.map_or("", |source| source.label.as_str());
+    let is_generic = |profile: &String| {
+        let mut all = source.into_iter().flat_map(|source| &source.snapshots);
+        all.any(|snapshot| snapshot.generic && snapshot.profile == *profile)
+    };
+    // Whoever names one profile has to name all that are meant.
+    let profiles: String = match ready.profiles.iter().any(is_generic) {
+        true => ready.profiles.iter().map(|profile| format!(" --profile {}", quoted(profile))).collect(),
+        false => String::new(),
+    };
     let command = match &bulk.what {
-        Many::Set(set) => Some(format!("claimtop {} {} --set {set} --yes", bulk.action, quoted(label))),
+        Many::Set(set) => {
+            Some(format!("claimtop {} {} --set {set}{profiles} --yes", bulk.action, quoted(label)))
+        }
         Many::Session(session) => {
-            Some(format!("claimtop release {} --session {} --yes", quoted(label), quoted(session)))
+            let session = quoted(session);
+            Some(format!("claimtop release {} --session {session}{profiles} --yes", quoted(label)))
         }
         Many::Marked(_) => None,
     };

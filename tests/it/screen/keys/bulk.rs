@@ -171,6 +171,7 @@ fn claims_of_a_profile_that_could_be_anybodys_are_not_taken_in_bulk_until_somebo
     let Msg::BulkReady { ready, .. } = ready(3, None) else { unreachable!() };
     stage.tell(Msg::BulkReady { question: 2, ready });
     assert!(matches!(dialog(&stage).stage, Step::Preview(_)));
+    assert!(stage.text().contains("--profile taskqueue"), "{}", stage.text());
 }
 
 #[test]
