@@ -19,7 +19,7 @@ use crate::profile::rules::Operator;
 use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
-use crate::store::{Prober, StoreError, clock};
+use crate::store::{Prober, Protected, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
