@@ -149,7 +149,8 @@ impl<'de> Deserialize<'de> for Location {
     }
 }
 
-const BAD_ADDRESS: &str = "this kind of address is not supported; write the path of a SQLite file or a postgres:// URL";
+const BAD_ADDRESS: &str =
+    "this kind of address is not supported; write the path of a SQLite file or a postgres:// URL";
 
 impl fmt::Debug for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -233,9 +234,8 @@ impl Config {
             Some(read_only) => read_only,
             None => {
                 let at = self.source.get(text).map_or(text, |source| source.at.0.as_str());
-                let protects = |source: &SourceConfig| {
-                    source.read_only == Some(true) && is_same_place(&source.at.0, at)
-                };
+                let protects =
+                    |source: &SourceConfig| source.read_only == Some(true) && is_same_place(&source.at.0, at);
                 self.source.values().any(protects)
             }
         }

@@ -109,7 +109,9 @@ fn is_there(path: &Path) -> io::Result<bool> {
                 is_link && !folder.exists()
             };
             match path.ancestors().find(leads_nowhere) {
-                Some(link) => Err(io::Error::other(format!("{} is a link that leads nowhere", link.display()))),
+                Some(link) => {
+                    Err(io::Error::other(format!("{} is a link that leads nowhere", link.display())))
+                }
                 None => Ok(false),
             }
         }

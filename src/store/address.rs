@@ -2,6 +2,7 @@
 //! secrets. It hides too much rather than too little.
 
 use super::postgres::target::keyword::is_known;
+use crate::domain::visible::is_deceptive;
 use percent_encoding::percent_decode_str;
 
 /// What a text is.
@@ -39,8 +40,20 @@ const HIDDEN: &str = "***";
 
 /// Schemes of addresses that are written without `//` too.
 const SCHEMES: [&str; 14] = [
-    "jdbc", "odbc", "file", "sqlite", "sqlite3", "postgres", "postgresql", "pgsql", "mysql", "mariadb", "sqlserver",
-    "oracle", "mongodb", "redis",
+    "jdbc",
+    "odbc",
+    "file",
+    "sqlite",
+    "sqlite3",
+    "postgres",
+    "postgresql",
+    "pgsql",
+    "mysql",
+    "mariadb",
+    "sqlserver",
+    "oracle",
+    "mongodb",
+    "redis",
 ];
 
 /// What a text is, whatever blanks stand before it.
@@ -76,7 +89,7 @@ pub fn shown(text: &str) -> Shown {
 }
 
 fn is_blank(letter: char) -> bool {
-    letter.is_whitespace() || letter.is_control()
+    letter == ' ' || is_deceptive(letter)
 }
 
 /// The scheme and the rest of a URL with one of these schemes.
@@ -101,7 +114,10 @@ fn is_address(text: &str) -> bool {
     let lower = text.trim_start_matches(is_blank).to_ascii_lowercase();
     let scheme = lower.split(':').next().filter(|scheme| scheme.len() < lower.len());
     let is_path = ["/", "./", "../"].iter().any(|start| lower.starts_with(start)) && !lower.starts_with("//");
-    let has_login = || colon(&lower).is_some_and(|(at, _)| lower[at..].contains('@'));
+    let has_login = || {
+        let with_host = colon(&lower).is_some_and(|(at, _)| lower[at..].contains('@'));
+        with_host || lower.find("//").is_some_and(|at| colon(&lower[at..]).is_some())
+    };
     lower.contains("://")
         || ["%3a//", "%3a%2f", ":%2f", "%253a"].iter().any(|sign| lower.contains(sign))
         || scheme.is_some_and(|scheme| SCHEMES.contains(&scheme) || is_scheme(scheme) && scheme.contains('+'))
@@ -117,9 +133,9 @@ fn is_scheme(text: &str) -> bool {
 fn names_a_secret(lower: &str) -> bool {
     lower.match_indices(['=', ':']).any(|(at, _)| {
         let before = lower[..at].trim_end();
-        let start = before.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |at| at + 1);
-        // The character before may be of any length.
-        before.get(start..).is_some_and(is_secret)
+        let is_outside = |(_, c): &(usize, char)| !c.is_ascii_alphanumeric() && *c != '_';
+        let start = before.char_indices().rev().find(is_outside).map_or(0, |(at, c)| at + c.len_utf8());
+        is_secret(&before[start..])
     })
 }
 
@@ -332,6 +348,7 @@ mod tests {
             "jdbc:postgresql://h/d?canary",
             "u:canary@h/d",
             "//u:canary@h/d",
+            "postgres//u:canary",
             "Server=h;Password=canary",
         ] {
             let shown = shown(doubtful);

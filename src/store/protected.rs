@@ -161,7 +161,12 @@ mod tests {
     fn a_server_without_its_identifier_may_be_any() {
         assert!(is_same("postgres:7:16384:app", "postgres:7:16384:app"));
         assert!(is_same("postgres:server:16384:app", "postgres:7:16384:app"));
-        for other in ["postgres:8:16384:app", "postgres:server:16385:app", "postgres:server:16384:crm", "sqlite:7:16384"] {
+        for other in [
+            "postgres:8:16384:app",
+            "postgres:server:16385:app",
+            "postgres:server:16384:crm",
+            "sqlite:7:16384",
+        ] {
             assert!(!is_same("postgres:7:16384:app", other), "{other}");
         }
     }

@@ -105,7 +105,10 @@ mod tests {
             assert!(!Source::is_same_server(at, other), "{other}");
         }
         for here in ["0.0.0.0", "[::]", "[::ffff:127.0.0.1]", "127.0.0.1", "localhost"] {
-            assert!(Source::is_same_server("host=/run/pg dbname=app user=a", &format!("postgres://b@{here}/app")));
+            assert!(Source::is_same_server(
+                "host=/run/pg dbname=app user=a",
+                &format!("postgres://b@{here}/app")
+            ));
         }
     }
 }

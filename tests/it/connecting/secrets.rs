@@ -3,6 +3,7 @@
 use super::server::CANARY;
 use crate::support::{command, stderr, stdout};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 #[test]
 fn a_password_on_the_command_line_is_refused_and_not_repeated() {
@@ -101,8 +102,13 @@ fn a_password_in_an_address_of_another_kind_is_never_repeated() {
             &[],
             &["--nonsense"],
         ] {
-            let mut command = command(verb);
-            command.arg(&address).env("XDG_STATE_HOME", folder.path().join("state"));
+            // What goes on instead of saying no shall fail, not hang the tests.
+            let mut command = Command::new("timeout");
+            command.args(["--signal=KILL", "60", env!("CARGO_BIN_EXE_claimtop")]).args(verb);
+            command
+                .env("XDG_CONFIG_HOME", "/nonexistent")
+                .arg(&address)
+                .env("XDG_STATE_HOME", folder.path().join("state"));
             if verb.first() == Some(&"reclaim") {
                 command.arg("task-1");
             }
@@ -118,7 +124,8 @@ fn a_password_in_an_address_of_another_kind_is_never_repeated() {
 
 #[test]
 fn an_unknown_scheme_is_an_error_that_names_those_that_are_known() {
-    for address in ["mysql://db.example/app", "postgresql+psycopg2://ann@db.example/app", "jdbc:oracle:thin"] {
+    for address in ["mysql://db.example/app", "postgresql+psycopg2://ann@db.example/app", "jdbc:oracle:thin"]
+    {
         let output = command(&["check", address]).output().unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{said}");
@@ -137,7 +144,8 @@ fn a_config_with_an_address_of_another_kind_is_wrong_at_its_line() {
         let said = stdout(&output) + &stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{address}: {said}");
         assert!(!said.contains(CANARY), "{address}: {said}");
-        if !address.starts_with("host") && !address.starts_with("dbname") && !address.starts_with("POSTGRES") {
+        if !address.starts_with("host") && !address.starts_with("dbname") && !address.starts_with("POSTGRES")
+        {
             assert!(said.contains("config.toml:3: "), "{address}: {said}");
         }
     }

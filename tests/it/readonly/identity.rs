@@ -174,7 +174,8 @@ struct Way {
 
 impl Way {
     fn to(socket: &str) -> Way {
-        let listener = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).expect("a port");
+        let listener =
+            TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let socket = PathBuf::from(socket).join(".s.PGSQL.5432");
         thread::spawn(move || {
@@ -206,14 +207,17 @@ fn spellings(scene: &Scene, way: &Way) -> Vec<String> {
     let target: postgres::Config = server.url().parse().expect("a connection string");
     let (user, name, port) = (target.get_user().expect("a user"), server.name(), way.port);
     let alias = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let hosts = ["127.0.0.1", "0.0.0.0", "localhost", "127.0.0.2", "[::]", "[::1]", "[::ffff:127.0.0.1]", &alias];
+    let hosts =
+        ["127.0.0.1", "0.0.0.0", "localhost", "127.0.0.2", "[::]", "[::1]", "[::ffff:127.0.0.1]", &alias];
     let answers = |host: &&&str| TcpStream::connect(format!("{host}:{port}")).is_ok();
     let hosts: Vec<&&str> = hosts.iter().filter(answers).collect();
     assert!(hosts.len() >= 3, "only {hosts:?} lead to this machine");
     let url = |host: &&&str| format!("postgres://{user}@{host}:{port}/{name}?sslmode=disable");
     let mut all: Vec<String> = hosts.iter().map(url).collect();
     all.push(format!("host=127.0.0.1 port={port} dbname={name} user={user}"));
-    all.push(format!("host=db.example hostaddr=127.0.0.1 port={port} dbname={name} user={user} sslmode=disable"));
+    all.push(format!(
+        "host=db.example hostaddr=127.0.0.1 port={port} dbname={name} user={user} sslmode=disable"
+    ));
     all
 }
 
@@ -267,7 +271,8 @@ fn a_named_source_is_protected_by_identity_too_unless_it_says_otherwise() {
     let Some(socket) = socket(&scene) else { return eprintln!("SKIPPED: the server has no usual socket") };
     let way = Way::to(&socket);
     let tunnel = &spellings(&scene, &way)[0];
-    let more = format!("[source.tunnel]\nat = {tunnel:?}\n[source.mine]\nat = {tunnel:?}\nread_only = false\n");
+    let more =
+        format!("[source.tunnel]\nat = {tunnel:?}\n[source.mine]\nat = {tunnel:?}\nread_only = false\n");
     let config = config_at(&scene.at("config.toml"), &scene.source(), &more);
     assert_protected(&scene, "tunnel", &config);
     let output = extend(&scene, "mine", Some(&config));

@@ -108,7 +108,8 @@ fn sighup_reads_the_config_again() {
 fn a_config_that_is_gone_or_empty_for_a_moment_keeps_the_settings() {
     let database = expiring_in_twenty_minutes();
     let folder = tempfile::tempdir().expect("a folder");
-    let text = format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
+    let text =
+        format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
     let home = folder.path().join("home");
     std::fs::create_dir_all(home.join("claimtop")).expect("a folder");
     let at = home.join("claimtop/config.toml");

@@ -133,9 +133,11 @@ impl Address {
                 Some(ip) => Address::Number(name, ip),
                 // Not quoted: it may be half a password.
                 None if name.contains([':', '@', '?', '=']) => {
-                    return Err("the name of a host holds a ':', '@', '?' or '='; write special characters of a \
+                    return Err(
+                        "the name of a host holds a ':', '@', '?' or '='; write special characters of a \
                                 URL as %xx"
-                        .into());
+                            .into(),
+                    );
                 }
                 None => Address::Name(name),
             },
