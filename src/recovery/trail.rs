@@ -185,6 +185,18 @@ impl Trail {
         Ok(entries)
     }
 
+    /// The records of one bulk, intents and outcomes, in the order of the file: by the id of the bulk, or by that
+    /// of one of its transactions. The id of a single act finds the records of that act.
+    pub fn batch(&self, id: &str) -> Result<Vec<Entry>, TrailError> {
+        let mut entries = Vec::new();
+        self.each_entry(|entry| {
+            if entry.record.is_of_batch(id) {
+                entries.push(entry);
+            }
+        })?;
+        Ok(entries)
+    }
+
     /// One record after the other, in the same order: a trail of years need not be held in memory.
     pub fn each_entry(&self, visit: impl FnMut(Entry)) -> Result<(), TrailError> {
         self.each_entry_since(Position::default(), visit).map(drop)

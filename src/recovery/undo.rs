@@ -64,6 +64,8 @@ impl Desk {
             why: None,
             refers_to: Some(action_id.clone()),
             transaction: None,
+            batch: None,
+            inferred: false,
             tool: tool(),
             ..record.clone()
         };

@@ -109,6 +109,8 @@ fn intent() -> Record {
         why: None,
         refers_to: None,
         transaction: None,
+        batch: None,
+        inferred: false,
         tool: "claimtop 0.1.0".into(),
     }
 }
