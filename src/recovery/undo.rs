@@ -10,7 +10,7 @@ use crate::store::{Change, Side, clock};
 impl Desk {
     /// Takes back what an act of the trail did, if every row is still as it left them.
     pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
-        let mut done = self.applied(|id| id == action_id, action_id)?;
+        let mut done = self.applied(|record| record.action_id == action_id, action_id)?;
         match done.pop() {
             Some(intent) => self.undo_one(&intent.record, reason),
             None => Err(RecoveryError::NoSuchAction(action_id.into())),
@@ -25,8 +25,7 @@ impl Desk {
         reason: Option<&str>,
         each: &mut dyn FnMut(Report) -> bool,
     ) -> Result<(), RecoveryError> {
-        let of_batch = format!("{action_id}.");
-        let done = self.applied(|id| id == action_id || id.starts_with(&of_batch), action_id)?;
+        let done = self.applied(|record| record.is_of_batch(action_id), action_id)?;
         for intent in done.iter().rev() {
             if !each(self.undo_one(&intent.record, reason)?) {
                 break;
@@ -64,6 +63,8 @@ impl Desk {
             why: None,
             refers_to: Some(action_id.clone()),
             transaction: None,
+            batch: None,
+            inferred: false,
             tool: tool(),
             ..record.clone()
         };
@@ -94,15 +95,19 @@ impl Desk {
     }
 
     /// The intents of the acts of this name that were applied, in their order.
-    fn applied(&mut self, is_meant: impl Fn(&str) -> bool, name: &str) -> Result<Vec<Entry>, RecoveryError> {
+    fn applied(
+        &mut self,
+        is_meant: impl Fn(&Record) -> bool,
+        name: &str,
+    ) -> Result<Vec<Entry>, RecoveryError> {
         // What an edited line says would be written into the database.
-        let verified = self.trail.verify(None)?;
+        let verified = self.trail.verify_since(name)?;
         if let Some(finding) = verified.findings.iter().find(|finding| finding.is_tampering()) {
             return Err(RecoveryError::Tampered(finding.to_string()));
         }
         self.settle_open_actions()?;
-        let mut entries = self.trail.entries()?;
-        entries.retain(|entry| is_meant(&entry.record.action_id));
+        let mut entries = self.trail.batch(name)?;
+        entries.retain(|entry| is_meant(&entry.record));
         if entries.is_empty() {
             return Err(RecoveryError::NoSuchAction(name.into()));
         }
