@@ -21,9 +21,11 @@ pub mod prober;
 mod reader;
 mod schema;
 pub mod seen;
+mod selection;
 pub mod session;
 pub mod source;
 pub mod sqlite;
+pub mod suspend;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, numbered};
 pub use actor::Actor;
@@ -39,6 +41,7 @@ pub use pace::Pace;
 pub use prober::Prober;
 pub use reader::{Reader, fits};
 pub use seen::{Place, Seen, prefix};
+pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
 pub use source::Source;
 

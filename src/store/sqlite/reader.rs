@@ -19,6 +19,7 @@ use crate::profile::rules::Operator;
 use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
+use crate::store::suspend::uninterrupted;
 use crate::store::{Prober, StoreError, clock};
 
 /// What a reader is told about its source.
@@ -162,6 +163,7 @@ impl Reader {
         doing: &str,
         look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         let outcome = self.transaction(doing, look);
         // Ends the transaction whatever happened; there is nothing to commit.
@@ -221,7 +223,14 @@ impl Reader {
         doing: &str,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let _uninterrupted = uninterrupted();
         run(&self.connection).map_err(|error| self.sentence(&error, doing))
+    }
+
+    /// Lets statements run as long as they take, until the next transaction.
+    pub(super) fn stop_the_stopwatch(&mut self) -> Result<(), StoreError> {
+        let stopped = self.connection.progress_handler(0, None::<fn() -> bool>);
+        stopped.map_err(|error| self.sentence(&error, "lifting the time limit"))
     }
 
     pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
@@ -235,6 +244,7 @@ impl Reader {
     }
 
     fn fit(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         self.sql("reading the schema", |connection| connection.execute_batch("BEGIN"))?;
         let fitted = self.fit_now();
