@@ -5,6 +5,7 @@
 
 pub mod act;
 mod actor;
+mod address;
 pub mod attempts;
 mod bind;
 mod bound;
@@ -18,6 +19,7 @@ pub mod options;
 mod pace;
 pub mod postgres;
 pub mod prober;
+pub mod protected;
 mod reader;
 mod schema;
 pub mod seen;
@@ -39,6 +41,7 @@ pub use listed::{Listed, Tally, Trace};
 pub use options::{Effort, Options, Profiles};
 pub use pace::Pace;
 pub use prober::Prober;
+pub use protected::Protected;
 pub use reader::{Reader, fits};
 pub use seen::{Place, Seen, prefix};
 pub use selection::{Noted, Part, Selection};

@@ -39,4 +39,5 @@ mod watch;
 
 pub use actor::Actor;
 pub use fit::fits;
+pub use open::Identity;
 pub use reader::{Options, Reader};

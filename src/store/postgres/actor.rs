@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
+use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
@@ -137,7 +138,9 @@ impl Actor {
         if !self.link.as_ref().is_some_and(Link::is_open) {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
-            self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
+            let mut link = Link::open(&options.target, Purpose::Acts, limits)?;
+            identify::expect(&mut link, options, &self.reader.fingerprint())?;
+            self.link = Some(link);
         }
         let columns = "clock_timestamp()::text, pg_current_xact_id()::text";
         let sql = format!("{} SELECT {columns}{}", question.with, question.columns);

@@ -41,6 +41,7 @@ impl Actor {
         let path = &reader.options.path;
         let writer = open::read_write(path, reader.options.busy_timeout)?;
         let identity = Identity::at(path)?;
+        reader.options.protected.admit(&path.display().to_string(), &identity.fingerprint())?;
         let mut actor = Actor { reader, writer, schema: Schema::default(), schema_version: -1, identity };
         actor.read_schema()?;
         Ok(actor)

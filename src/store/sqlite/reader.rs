@@ -20,7 +20,7 @@ use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, StoreError, clock};
+use crate::store::{Prober, Protected, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
