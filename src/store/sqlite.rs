@@ -17,6 +17,7 @@ mod holders;
 mod hop;
 mod horizon;
 mod image;
+mod keys;
 mod kinds;
 mod listing;
 mod look;

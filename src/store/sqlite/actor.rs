@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::act::{Statements, statements};
 use super::audit_table;
-use super::image::InFile;
+use super::image::{InFile, number_of, row_at};
 use super::open::{self, Identity};
 use super::reader::{Options, Reader};
 use super::run::bind_known;
@@ -38,7 +38,7 @@ impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
         let reader = Reader::open(options)?;
         let path = &reader.options.path;
-        let writer = open::read_write(path, reader.options.busy_timeout)?;
+        let writer = open::read_write(path, reader.options.busy_timeout, &reader.keys)?;
         let identity = Identity::at(path)?;
         let mut actor = Actor { reader, writer, schema: Schema::default(), schema_version: -1, identity };
         actor.read_schema()?;
@@ -67,6 +67,19 @@ impl Actor {
 
     pub(super) fn watch(&self, place: Place) -> &Watch {
         &self.reader.watched[place.profile].boards[place.board]
+    }
+
+    /// Where a claim is now that was seen there: the number of its key may be another by now.
+    pub(super) fn place_of(&self, seen: &Seen) -> Place {
+        let table = self.schema.table(&self.watch(seen.place).board.table);
+        let number = |table| number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
+        Place { rowid: table.map_or(seen.place.rowid, number), ..seen.place }
+    }
+
+    /// Where a row is, in words that last.
+    pub(super) fn row_at(&self, table: &str, rowid: i64) -> RowAt {
+        let table = self.schema.table(table);
+        table.map_or(RowAt::Rowid(rowid), |table| row_at(table, rowid, &self.reader.keys))
     }
 
     /// Tells this file from every other, also after a rename.
@@ -155,7 +168,7 @@ impl Actor {
         if seen.place.board >= boards {
             return Ok(Acted::nothing(Outcome::Moved(TABLES_CHANGED.into())));
         }
-        let fresh = self.look(&self.writer, seen.place, now)?;
+        let fresh = self.look(&self.writer, self.place_of(seen), now)?;
         let Some(fresh) = fresh else {
             return Ok(Acted::nothing(Outcome::Moved(NO_LONGER_CLAIMED.into())));
         };
@@ -250,12 +263,14 @@ impl Actor {
             let after = self.write("reading it again", |writer| Image::read(writer, table, rowid))?;
             return Ok(Ok(vec![Change {
                 table: table.name.clone(),
-                at: RowAt::Rowid(rowid),
+                at: row_at(table, rowid, &self.reader.keys),
                 before,
                 after,
             }]));
         }
-        let outcome = touched::run(&mut self.writer, &self.schema, |writer| statements.run_all(writer));
+        let outcome = touched::run(&mut self.writer, &self.schema, &self.reader.keys, |writer| {
+            statements.run_all(writer)
+        });
         match outcome.map_err(|error| self.reader.sentence(&error, "acting"))? {
             Some(changes) => Ok(Ok(changes)),
             None => Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))),

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::functions;
+use super::keys::Keys;
 use crate::store::StoreError;
 
 /// A poll reads many pages once and few twice: a cache that fits the processor's own is faster
@@ -81,12 +82,12 @@ impl Denied {
 }
 
 /// Opens `path` so that nothing can be written through it.
-pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<Opened, StoreError> {
+pub fn read_only(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Opened, StoreError> {
     let before = look(path)?;
     let denied = Denied::default();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags)
-        .and_then(|connection| prepare(connection, busy_timeout, denied.clone()));
+        .and_then(|connection| prepare(connection, busy_timeout, denied.clone(), keys));
     let connection = opened.map_err(|error| explain(path, &error, busy_timeout, "opening"))?;
     if Identity::at(path)? != before {
         // Replaced between the look and the open; the next poll will find it whole.
@@ -121,6 +122,7 @@ fn prepare(
     mut connection: Connection,
     busy_timeout: Duration,
     denied: Denied,
+    keys: &Keys,
 ) -> rusqlite::Result<Connection> {
     connection.busy_timeout(busy_timeout)?;
     // "task-1" in a profile's SQL is a misspelt column, never a string.
@@ -131,7 +133,7 @@ fn prepare(
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(512);
     connection.pragma_update(None, "cache_size", -CACHE_KB)?;
-    functions::register(&connection)?;
+    functions::register(&connection, keys)?;
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         let answer = only_reading(context);
         denied.0.fetch_or(answer == Authorization::Deny, Ordering::Relaxed);
@@ -163,7 +165,7 @@ fn only_reading(context: AuthContext<'_>) -> Authorization {
 }
 
 /// Opens `path` for acts.
-pub fn read_write(path: &Path, busy_timeout: Duration) -> Result<Connection, StoreError> {
+pub fn read_write(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Connection, StoreError> {
     use rustix::fs::{Access, access};
     let read_only = |why: &str| StoreError::ReadOnly { path: path.into(), why: why.into() };
     match access(path, Access::WRITE_OK) {
@@ -185,7 +187,7 @@ pub fn read_write(path: &Path, busy_timeout: Duration) -> Result<Connection, Sto
         // Acts in bulk move the log into the file themselves, in their pauses; this is for the rest.
         connection.pragma_update(None, "wal_autocheckpoint", LARGEST_LOG_PAGES)?;
         connection.set_prepared_statement_cache_capacity(128);
-        functions::register(&connection)?;
+        functions::register(&connection, keys)?;
         connection.authorizer(Some(reading_and_changing_rows))?;
         Ok(connection)
     });
@@ -220,6 +222,17 @@ fn reading_and_changing_rows(context: AuthContext<'_>) -> Authorization {
         AuthAction::Savepoint { .. } => Authorization::Allow,
         _ => only_reading(context),
     }
+}
+
+/// Does something that no act may do, on a connection for acts.
+pub fn with_leave<T>(
+    connection: &mut Connection,
+    run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)?;
+    let done = run(connection);
+    connection.authorizer(Some(reading_and_changing_rows))?;
+    done
 }
 
 /// The file that SQLite keeps next to the database.

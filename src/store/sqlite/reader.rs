@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fit::Sqlite;
+use super::keys::Keys;
 use super::open::{self, Denied, Identity, Opened, explain};
 use super::stream::tally;
 use super::watch::{Since, Watch};
@@ -53,6 +54,7 @@ pub struct Reader {
     identity: Identity,
     denied: Denied,
     pub(super) watched: Vec<Watched>,
+    pub(super) keys: Keys,
     schema_version: i64,
     /// The data version and the clock of the last poll.
     last: Option<(i64, Moment)>,
@@ -63,13 +65,16 @@ pub struct Reader {
 
 impl Reader {
     pub fn open(options: Options) -> Result<Reader, StoreError> {
-        let Opened { connection, identity, denied } = open::read_only(&options.path, options.busy_timeout)?;
+        let keys = Keys::default();
+        let opened = open::read_only(&options.path, options.busy_timeout, &keys)?;
+        let Opened { connection, identity, denied } = opened;
         let mut reader = Reader {
             options,
             connection,
             identity,
             denied,
             watched: Vec::new(),
+            keys,
             schema_version: -1,
             last: None,
             looked: None,
@@ -83,6 +88,7 @@ impl Reader {
     pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
         let started = Instant::now();
         self.follow_the_path()?;
+        self.forget_old_keys();
         self.in_one_transaction("polling", |reader, now, since| {
             for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
                 watch.refresh(&reader.connection, now, since, reader.options.effort)?;
@@ -154,6 +160,18 @@ impl Reader {
             .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
         *self = Reader::open(self.options.clone())?;
         Ok(())
+    }
+
+    /// Begins anew when most of the numbered keys are those of rows that were in trouble once.
+    fn forget_old_keys(&mut self) {
+        const FEW: u64 = 100_000;
+        let watches = self.watched.iter().flat_map(|watched| &watched.boards);
+        let in_use: u64 = watches.map(Watch::numbers).sum();
+        if self.keys.len() > in_use.saturating_mul(2).saturating_add(FEW) {
+            self.keys.clear();
+            // The sets are made of those numbers.
+            self.schema_version = -1;
+        }
     }
 
     /// Runs `look` inside one read transaction, with the clock at its start.
@@ -261,7 +279,7 @@ impl Reader {
             let mut boards = Vec::new();
             for board in profile.boards {
                 boards.push(self.sql("planning", |connection| {
-                    Watch::new(connection, board, self.options.prober.clone())
+                    Watch::new(connection, board, self.options.prober.clone(), self.keys.clone())
                 })?);
             }
             self.watched.push(Watched {
