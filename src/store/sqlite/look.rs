@@ -16,6 +16,7 @@ use crate::store::{Filter, StoreError};
 impl Actor {
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        self.reader.follow_the_path()?;
         self.read_schema()?;
         // The stopwatch of the last poll has nothing to say about this.
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);

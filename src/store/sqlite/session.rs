@@ -28,6 +28,7 @@ use crate::store::session::{END, Ends, Holding, Registered};
 impl Actor {
     /// A session and all it holds, on every board of every profile.
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
+        self.reader.follow_the_path()?;
         self.read_schema()?;
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
         watchless.map_err(|error| self.reader.sentence(&error, "looking at the session"))?;

@@ -266,7 +266,9 @@ impl Watch {
         for rowid in wanted.iter() {
             worst.extend(self.fetch(connection, rowid, now, true)?);
         }
-        worst.sort_by(worse_first);
+        // Rowids are an order by themselves. The numbers of keys tell only which was seen first.
+        let address = |judged: &Judged| (!self.board.has_rowid).then(|| judged.claim.key.address());
+        worst.sort_by(|one, other| worse_first(one, other).then_with(|| address(one).cmp(&address(other))));
         Ok(worst)
     }
 

@@ -292,8 +292,10 @@ fn without_rowids(connection: &Connection, schema: &str) {
         .expect("its tables");
     for (kind, name, sql) in made {
         let upper = sql.to_ascii_uppercase();
-        let can_be =
-            kind == "table" && upper.contains("PRIMARY KEY") && !upper.contains("INTEGER PRIMARY KEY");
+        let can_be = kind == "table"
+            && upper.contains("PRIMARY KEY")
+            && !upper.contains("INTEGER PRIMARY KEY")
+            && !upper.contains("AUTOINCREMENT");
         let how = if can_be && !upper.contains("WITHOUT ROWID") { " WITHOUT ROWID" } else { "" };
         connection.execute_batch(&format!("{sql}{how}")).expect("a table without rowids");
         if kind == "table" {
@@ -340,7 +342,11 @@ pub fn dump(connection: &Connection) -> Vec<String> {
         names.query_map([], |row| row.get(0)).expect("names").map(|name| name.expect("a name")).collect();
     let mut all = Vec::new();
     for name in names {
-        let sql = format!("SELECT rowid, * FROM \"{name}\" ORDER BY rowid");
+        let rowid: bool = connection
+            .query_row("SELECT NOT wr FROM pragma_table_list WHERE name = ?1", [&name], |row| row.get(0))
+            .expect("a table");
+        let (number, order) = if rowid { ("rowid, ", " ORDER BY rowid") } else { ("", "") };
+        let sql = format!("SELECT {number}* FROM \"{name}\"{order}");
         let mut statement = connection.prepare_cached(&sql).expect(&sql);
         let width = statement.column_count();
         let mut rows = statement.query([]).expect(&sql);
