@@ -85,7 +85,8 @@ impl Actor {
             return tried.into_iter().map(|acted| acted.unless_applied(refused.clone())).collect();
         }
         let ending = if any { "COMMIT" } else { "ROLLBACK" };
-        match self.write(ending, |writer| writer.execute_batch(ending)) {
+        let expected = if any { self.expect_the_file() } else { Ok(()) };
+        match expected.and_then(|()| self.write(ending, |writer| writer.execute_batch(ending))) {
             Ok(()) => tried,
             Err(error) => {
                 // A commit that failed has not happened, as long as it can be taken back.
