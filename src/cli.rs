@@ -31,6 +31,7 @@ use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 use crate::exit::Exit;
+use crate::job_control;
 use crate::store::Source;
 use setup::Setup;
 
@@ -231,6 +232,10 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         let sentence =
             format!("{} stands before the verb; sources come after it", visible(&setup.label(source)));
         return output::complain(&sentence);
+    }
+    // A demo has a screen, which handles it as well. Without it Ctrl-Z stops as it always did.
+    if !matches!(verb, Verb::Demo(_)) {
+        let _ = job_control::stop_between_transactions();
     }
     match verb {
         Verb::Check(arguments) => check::run(&setup, &arguments),

@@ -23,9 +23,11 @@ pub mod protected;
 mod reader;
 mod schema;
 pub mod seen;
+mod selection;
 pub mod session;
 pub mod source;
 pub mod sqlite;
+pub mod suspend;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, numbered};
 pub use actor::Actor;
@@ -42,6 +44,7 @@ pub use prober::Prober;
 pub use protected::Protected;
 pub use reader::{Reader, fits};
 pub use seen::{Place, Seen, prefix};
+pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
 pub use source::Source;
 

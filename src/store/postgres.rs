@@ -28,6 +28,7 @@ mod many;
 mod reader;
 mod rows;
 mod schema;
+mod selection;
 mod session;
 mod stride;
 mod surroundings;

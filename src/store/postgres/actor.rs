@@ -24,7 +24,8 @@ use super::words::Words;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    unrecorded,
 };
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
@@ -261,7 +262,7 @@ impl Actor {
         let profile = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(profile, watch, &fresh, order, self.zone()) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.table.clone();
@@ -287,9 +288,7 @@ impl Actor {
             transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
         let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
         let note = Note { action, address, word, changes: &acted.changes };
@@ -342,8 +341,7 @@ impl Actor {
         if let Some(sql) = &statements.blocked_by
             && !self.run(|link| query(link, words, sql))?.is_empty()
         {
-            let why = "the profile forbids it for this claim (blocked_by)";
-            return Ok(Err(Outcome::Refused(why.into())));
+            return Ok(Err(Outcome::Refused(BLOCKED.into())));
         }
         let mut changes = self.beside(words, &statements.before, false)?;
         let wake = self.wake_of(table, statements.lot.clone(), &[row])?;

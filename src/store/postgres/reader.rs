@@ -25,6 +25,7 @@ use crate::store::fit::{Fit, Ground};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::Schema;
+use crate::store::suspend::uninterrupted;
 use crate::store::{Prober, Protected, StoreError, clock};
 
 /// What a reader is told about its source.
@@ -264,6 +265,7 @@ impl Reader {
         &mut self,
         look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
     ) -> Result<Result<T, PgError>, StoreError> {
+        let _uninterrupted = uninterrupted();
         self.connect()?;
         let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
         let outcome = self.transaction(&mut link, look);
