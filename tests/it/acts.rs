@@ -18,6 +18,7 @@ mod systems_native;
 mod systems_tasks;
 mod undo;
 mod undo_traps;
+mod without_rowid;
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::profile::Library;
@@ -30,11 +31,10 @@ use crate::support::{Database, Noted, dump};
 
 /// A database on which writes do not wait for the disk.
 fn fast(schema: &str) -> Database {
-    let database = Database::new("");
+    let database = Database::new(schema);
     if database.server().is_none() {
         database.connection.pragma_update(None, "synchronous", "OFF").expect("no waiting");
     }
-    database.batch(schema);
     database
 }
 

@@ -139,7 +139,7 @@ impl Actor {
     pub(super) fn expect_the_file(&mut self) -> Result<(), StoreError> {
         let path = self.reader.options.path.clone();
         let checked = self.file.check(&self.reader.connection).and_then(|change| match change {
-            FileChange::Same => Ok(()),
+            FileChange::Same => self.file.note_log(&self.reader.connection),
             FileChange::Written => forget_pages(&self.writer, &path),
             FileChange::Another => Err(StoreError::Replaced { path: path.clone() }),
         });
