@@ -192,6 +192,8 @@ impl Scribe<'_> {
             why: None,
             refers_to: None,
             transaction: None,
+            batch: None,
+            inferred: false,
             tool: tool(),
         }
     }

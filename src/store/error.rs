@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
+use crate::domain::recovery::Refused;
 use crate::profile::format::ProfileError;
 
 #[derive(Debug, Error)]
@@ -68,6 +69,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Why an act was refused. A constraint is about one row; anything else would hit every other act as well.
+    pub fn as_refusal(&self) -> Refused {
+        match self {
+            StoreError::RowRefused { .. } => self.to_string().into(),
+            other => Refused::of_all(other.to_string()),
+        }
+    }
+
     /// The sentence for somebody who has read it before, by these profiles.
     pub fn sentence_after(&self, known: &BTreeSet<&str>) -> String {
         match self {

@@ -30,6 +30,7 @@ mod rows;
 mod rowset;
 mod run;
 mod schema;
+mod selection;
 mod session;
 mod sets;
 mod stream;
@@ -40,4 +41,5 @@ mod watch;
 
 pub use actor::Actor;
 pub use fit::fits;
+pub use open::Identity;
 pub use reader::{Options, Reader};

@@ -6,7 +6,7 @@ use super::actor::Actor;
 use super::audit_table;
 use super::error::PgError;
 use super::link::Backoff;
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Outcome, Refused};
 use crate::store::StoreError;
 use crate::store::image::{Change, Side};
 
@@ -24,14 +24,14 @@ impl Actor {
         changes: &[Change],
     ) -> Outcome {
         if !error.ends_the_link() {
-            return Outcome::Refused(self.sentence(error, "committing").to_string());
+            return Outcome::Refused(self.sentence(error, "committing").as_refusal());
         }
         let (since, mut backoff) = (Instant::now(), Backoff::default());
         loop {
             match self.became(action_id, transaction, changes) {
                 Ok(Some(true)) => return Outcome::Applied,
                 Ok(Some(false)) => {
-                    return Outcome::Refused(format!("{error}; nothing was written"));
+                    return Outcome::Refused(Refused::of_all(format!("{error}; nothing was written")));
                 }
                 Ok(None) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
                 Ok(None) | Err(_) => {

@@ -16,7 +16,7 @@ use crate::domain::recovery::Outcome;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder};
+use crate::store::act::{Acted, ChangeRecorder, unrecorded};
 use crate::store::image::{Change, Image, RowAt, Side};
 use crate::store::schema::Schema;
 
@@ -37,9 +37,7 @@ impl Actor {
                 let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
                 match if dry_run { Ok(()) } else { record(&acted) } {
-                    Err(problem) => Ok(Acted::nothing(Outcome::Refused(format!(
-                        "the record could not be written: {problem}"
-                    )))),
+                    Err(problem) => Ok(Acted::nothing(unrecorded(&problem))),
                     Ok(()) => Ok(acted),
                 }
             }

@@ -19,7 +19,8 @@ use super::watch::Watch;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    unrecorded,
 };
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Schema;
@@ -50,6 +51,7 @@ impl Actor {
         let path = &reader.options.path;
         let writer = open::read_write(path, reader.options.busy_timeout, &reader.keys)?;
         let identity = Identity::at(path)?;
+        reader.options.protected.admit(&path.display().to_string(), &identity.fingerprint())?;
         let file = FileState::new(path, &reader.connection)?;
         let schema = Schema::default();
         let mut actor = Actor { reader, writer, schema, schema_version: -1, identity, file };
@@ -166,7 +168,7 @@ impl Actor {
             return match acted {
                 Ok(acted) if taken_back => Ok(Acted {
                     preview: acted.preview,
-                    ..Acted::nothing(Outcome::Refused(error.to_string()))
+                    ..Acted::nothing(Outcome::Refused(error.as_refusal()))
                 }),
                 Ok(acted) => Ok(Acted { outcome: Outcome::Unknown(error.to_string()), ..acted }),
                 Err(first) => Err(first),
@@ -211,7 +213,7 @@ impl Actor {
         let written = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(written, &self.schema, watch, &fresh, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.board.table.clone();
@@ -233,9 +235,7 @@ impl Actor {
             transaction: None,
         };
         if let Err(problem) = record(&pending) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
         let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
         let note = Note { action, address, word, changes: &acted.changes };
@@ -279,7 +279,7 @@ impl Actor {
             }
         };
         if self.write("asking what forbids it", blocked)? {
-            return Ok(Err(Outcome::Refused("the profile forbids it for this claim (blocked_by)".into())));
+            return Ok(Err(Outcome::Refused(BLOCKED.into())));
         }
         if statements.is_alone() && !self.schema.is_entangled(&table.name) {
             let before = Some(row.clone());

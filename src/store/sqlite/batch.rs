@@ -9,9 +9,10 @@ use super::audit_table;
 use super::open;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered};
+use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, unrecorded};
 use crate::store::image::{Change, Side};
 use crate::store::seen::Seen;
+use crate::store::suspend::uninterrupted;
 
 /// So many are done whatever the time: a transaction for each would keep others longer.
 pub(super) const FEWEST: usize = 16;
@@ -36,6 +37,7 @@ impl Actor {
         let held = started.elapsed();
         let path = self.reader.options.path.clone();
         let log = thread::spawn(move || {
+            let _uninterrupted = uninterrupted();
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
@@ -79,8 +81,8 @@ impl Actor {
         let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
         if any && let Err(problem) = intents.write() {
             self.take_back();
-            let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
-            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
+            let refused = unrecorded(&problem);
+            return tried.into_iter().map(|acted| acted.unless_applied(refused.clone())).collect();
         }
         let ending = if any { "COMMIT" } else { "ROLLBACK" };
         let expected = if any { self.expect_the_file() } else { Ok(()) };
@@ -88,12 +90,11 @@ impl Actor {
             Ok(()) => tried,
             Err(error) => {
                 // A commit that failed has not happened, as long as it can be taken back.
-                let taken_back = self.take_back();
-                let said = error.to_string();
-                let outcome = || {
-                    if taken_back { Outcome::Refused(said.clone()) } else { Outcome::Unknown(said.clone()) }
+                let outcome = match self.take_back() {
+                    true => Outcome::Refused(error.as_refusal()),
+                    false => Outcome::Unknown(error.to_string()),
                 };
-                tried.into_iter().map(|acted| acted.unless_applied(outcome())).collect()
+                tried.into_iter().map(|acted| acted.unless_applied(outcome.clone())).collect()
             }
         }
     }
@@ -107,7 +108,7 @@ impl Actor {
         let acted = match act(self) {
             // Unless the refusal has ended the transaction, the others can still be done.
             Err(StoreError::RowRefused { said, .. }) if !self.writer.is_autocommit() => {
-                Acted::nothing(Outcome::Refused(said))
+                Acted::nothing(Outcome::Refused(said.into()))
             }
             other => other?,
         };

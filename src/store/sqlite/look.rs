@@ -11,6 +11,7 @@ use super::watch::Watch;
 use crate::domain::time::Moment;
 use crate::store::image::Image;
 use crate::store::seen::{Place, Rows, Seen, prefix};
+use crate::store::suspend::uninterrupted;
 use crate::store::{Filter, StoreError};
 
 impl Actor {
@@ -105,6 +106,7 @@ impl Actor {
         place: Place,
         now: Moment,
     ) -> Result<Option<Seen>, StoreError> {
+        let _uninterrupted = uninterrupted();
         let watch = self.watch(place);
         let look = || -> rusqlite::Result<Option<Seen>> {
             let Some(judged) = watch.fetch(connection, place.rowid, now, true)? else { return Ok(None) };

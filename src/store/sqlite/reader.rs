@@ -21,7 +21,8 @@ use crate::profile::rules::Operator;
 use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
-use crate::store::{Prober, StoreError, clock};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Prober, Protected, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
@@ -209,6 +212,7 @@ impl Reader {
         doing: &str,
         look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         let outcome = self.transaction(doing, look);
         // Ends the transaction whatever happened; there is nothing to commit.
@@ -268,7 +272,14 @@ impl Reader {
         doing: &str,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let _uninterrupted = uninterrupted();
         run(&self.connection).map_err(|error| self.sentence(&error, doing))
+    }
+
+    /// Lets statements run as long as they take, until the next transaction.
+    pub(super) fn stop_the_stopwatch(&mut self) -> Result<(), StoreError> {
+        let stopped = self.connection.progress_handler(0, None::<fn() -> bool>);
+        stopped.map_err(|error| self.sentence(&error, "lifting the time limit"))
     }
 
     pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
@@ -282,6 +293,7 @@ impl Reader {
     }
 
     fn fit(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         self.sql("reading the schema", |connection| connection.execute_batch("BEGIN"))?;
         let fitted = self.fit_now();

@@ -18,7 +18,7 @@ use crate::domain::recovery::{Action, Outcome, Word, permit_end};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::{BoundBoard, BoundRegistry};
 use crate::store::image::Image;
 use crate::store::schema::Table;
@@ -189,8 +189,7 @@ impl Actor {
                 return Ok(acted);
             }
             if let Err(problem) = record(&acted) {
-                let why = format!("the record could not be written: {problem}");
-                return Ok(Acted::nothing(Outcome::Refused(why)));
+                return Ok(Acted::nothing(unrecorded(&problem)));
             }
             let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
             self.note(|| action_id.into(), self.now(), &note)?;
@@ -254,7 +253,7 @@ impl Actor {
         }
         let statements = match self.ending(&fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let table = fresh.table.clone();
         let preview = statements.preview();

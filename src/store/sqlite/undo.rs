@@ -13,7 +13,7 @@ use super::run::{bind_known, count, now_value};
 use crate::domain::recovery::Outcome;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder};
+use crate::store::act::{Acted, ChangeRecorder, unrecorded};
 use crate::store::image::{Change, Image, Side};
 use crate::store::schema::{Table, quoted};
 
@@ -45,9 +45,7 @@ impl Actor {
         };
         let acted = Acted { changes: undone, ..Acted::nothing(Outcome::Applied) };
         if !dry_run && let Err(problem) = record(&acted) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
         Ok(acted)
     }
