@@ -30,7 +30,7 @@ pub struct Pending<'a> {
     pub address: String,
     pub changes: &'a [Change],
     pub db_at: Moment,
-    /// The database's own number of the transaction, where it can be asked later what became of it.
+    /// The text of the [`super::TransactionMark`]: by what the database can be asked what became of it.
     pub transaction: Option<&'a str>,
 }
 
@@ -52,6 +52,36 @@ impl Acted {
 
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()
+    }
+}
+
+/// How an act is to be taken back.
+#[derive(Debug, Clone, Copy)]
+pub enum Undo<'a> {
+    /// Everything but the commit.
+    Rehearse,
+    /// For good. The table of records gets a row of it, too.
+    For { action_id: &'a str, address: &'a str, word: &'a Word },
+}
+
+impl Undo<'_> {
+    pub fn is_rehearsal(&self) -> bool {
+        matches!(self, Undo::Rehearse)
+    }
+
+    pub fn action_id(&self) -> &str {
+        match self {
+            Undo::Rehearse => "",
+            Undo::For { action_id, .. } => action_id,
+        }
+    }
+
+    /// What the table of records keeps of it.
+    pub fn note<'a>(&'a self, changes: &'a [Change]) -> Option<Note<'a>> {
+        match self {
+            Undo::Rehearse => None,
+            Undo::For { address, word, .. } => Some(Note { action: "undo", address, word, changes }),
+        }
     }
 }
 

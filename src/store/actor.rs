@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
 use super::{
-    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Seen, Side, StoreError, postgres,
-    sqlite,
+    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Seen, Side, StoreError,
+    Undo, postgres, sqlite,
 };
 use crate::domain::recovery::Word;
 use crate::domain::snapshot::Snapshot;
@@ -142,10 +142,10 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
-        either!(self, actor => actor.undo(changes, dry_run, record))
+        either!(self, actor => actor.undo(changes, undo, record))
     }
 
     /// Whether the rows of an act are as one of its images has them.
@@ -153,16 +153,14 @@ impl Actor {
         either!(self, actor => actor.matches(changes, side))
     }
 
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(
+    /// What became of an act whose answer was lost; `transaction` is the mark in its intent. On a file this
+    /// waits for whoever is writing, so the act itself is over.
+    pub fn resolve(
         &mut self,
         action_id: &str,
         transaction: Option<&str>,
         changes: &[Change],
-    ) -> Result<Option<bool>, StoreError> {
-        match self {
-            Actor::Sqlite(actor) => actor.became(action_id, changes),
-            Actor::Postgres(actor) => actor.became(action_id, transaction, changes),
-        }
+    ) -> Result<Resolution, StoreError> {
+        either!(self, actor => actor.resolve(action_id, transaction, changes))
     }
 }

@@ -28,7 +28,7 @@ use crate::store::act::{
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
-use crate::store::{StoreError, clock};
+use crate::store::{StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -47,6 +47,7 @@ pub struct Actor {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) now: Moment,
+    /// The text of its mark.
     pub(super) transaction: String,
 }
 
@@ -138,7 +139,9 @@ impl Actor {
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
             self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
         }
-        let columns = "clock_timestamp()::text, pg_current_xact_id()::text";
+        let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
+                       extract(epoch FROM pg_postmaster_start_time())::text, \
+                       extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
         let sql = format!("{} SELECT {columns}{}", question.with, question.columns);
         let begun = self.run(|link| link.begin_asking(Begin::Acting, &sql, &question.values()));
         if begun.is_err() {
@@ -154,7 +157,12 @@ impl Actor {
         };
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
-        Ok((Turn { now, transaction: text(1).to_owned() }, texts(rows.first(), 2)))
+        let mark = TransactionMark {
+            number: Some(text(1).to_owned()),
+            running_since: Some(format!("{}/{}", text(2), text(3))),
+            is_audited: self.has_audit_table(),
+        };
+        Ok((Turn { now, transaction: mark.to_string() }, texts(rows.first(), 4)))
     }
 
     /// Asks the question again.
@@ -211,7 +219,7 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => Ok(acted),
             Err(error) => {
-                let outcome = self.became_of(&error, action_id, acted.transaction.as_deref(), &acted.changes);
+                let outcome = self.resolve_commit(&error, action_id, acted.transaction.as_deref(), &acted.changes);
                 Ok(match outcome {
                     Outcome::Refused(_) => Acted { preview: acted.preview, ..Acted::nothing(outcome) },
                     other => Acted { outcome: other, ..acted },

@@ -122,8 +122,7 @@ impl Actor {
         let ending = if commit { "COMMIT" } else { "ROLLBACK" };
         let ended = self.write(ending, |writer| writer.execute_batch(ending));
         if let Err(error) = ended {
-            // A commit that failed has not happened, as long as the transaction can be taken back.
-            let taken_back = self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok();
+            let taken_back = self.take_back_after(&error);
             return match acted {
                 Ok(acted) if taken_back => Ok(Acted {
                     preview: acted.preview,
@@ -180,7 +179,8 @@ impl Actor {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
         };
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction: None };
+        let transaction = self.transaction_mark();
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction };
         if order.dry_run {
             return Ok(acted);
         }
@@ -191,7 +191,7 @@ impl Actor {
             address: self.address(&fresh),
             changes: &acted.changes,
             db_at: now,
-            transaction: None,
+            transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
             return Ok(Acted::nothing(Outcome::Refused(format!(

@@ -111,7 +111,7 @@ impl Actor {
         tried: &mut Vec<Tried>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let watch = self.watch(direct.place);
+        let (watch, mark) = (self.watch(direct.place), self.transaction_mark());
         let profile = &self.reader.watched[direct.place.profile].name;
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
@@ -138,7 +138,7 @@ impl Actor {
                 address: self.address(seen),
                 changes: &changes,
                 db_at: direct.now,
-                transaction: None,
+                transaction: mark.as_deref(),
             };
             let number = tried.len() + 1;
             intents.add(number, &pending);
