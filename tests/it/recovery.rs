@@ -10,6 +10,7 @@ mod refusals;
 mod rehearsal;
 mod sessions;
 mod settling;
+mod steps;
 mod undo;
 
 use serde_json::Value as Json;
