@@ -23,6 +23,7 @@ pub mod resolution;
 mod schema;
 pub mod seen;
 pub mod session;
+pub mod side_effects;
 pub mod source;
 pub mod sqlite;
 
@@ -42,6 +43,7 @@ pub use reader::{Reader, fits};
 pub use resolution::{Basis, Resolution, TransactionMark};
 pub use seen::{Place, Seen, prefix};
 pub use session::{Ends, Holding, Registered};
+pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
 
 use crate::domain::time::Moment;

@@ -188,7 +188,7 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Resu
             let _ = writeln!(std::io::stderr(), "{done} of {}", all.len());
         }
         let report = told.report();
-        let applied = report.outcome == Outcome::Applied;
+        let applied = report.outcome == Outcome::Applied && report.effects.is_empty();
         untold.extend(report.untold().into_iter().map(str::to_owned));
         if setup.json {
             return print(&json(&report));

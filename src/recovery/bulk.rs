@@ -8,7 +8,7 @@ use super::perform::{Desk, RecoveryError, Report, report_of};
 use super::scribe::Scribe;
 use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
-use crate::store::{Batch, Change, Intents, Order, Pending, Seen, Tried, numbered, prefix};
+use crate::store::{Batch, Change, Intents, Order, Pending, Seen, SideEffects, Tried, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -35,6 +35,7 @@ pub struct Told<'a> {
     pub seen: &'a Seen,
     pub outcome: Outcome,
     changes: Vec<Change>,
+    effects: SideEffects,
     action: Action,
     /// The name of the batch, and its number there, unless it was alone.
     id: &'a str,
@@ -55,7 +56,7 @@ impl Told<'_> {
     /// Everything that is to be said of it.
     pub fn report(self) -> Report {
         let (id, address) = (self.action_id(), self.address());
-        let tried = Tried { outcome: self.outcome, changes: self.changes };
+        let tried = Tried { outcome: self.outcome, changes: self.changes, effects: self.effects };
         let mut report = report_of(self.seen, id, address, self.action, tried);
         report.confess(self.unwritten);
         report
@@ -106,10 +107,11 @@ impl Desk {
             let mut go_on = true;
             let others_were_quicker = (0..passed).map(|_| Tried::quicker());
             for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
-                let Tried { outcome, changes } = tried;
+                let Tried { outcome, changes, effects } = tried;
                 let number = (together > 1).then_some(at + 1);
                 let (id, prefix, unwritten) = (&id, &prefix, unwritten.as_ref());
-                go_on &= each(Told { seen, outcome, changes, action, id, number, prefix, unwritten });
+                go_on &=
+                    each(Told { seen, outcome, changes, effects, action, id, number, prefix, unwritten });
             }
             if !go_on {
                 return Ok(Ended::Early(paused));
@@ -215,11 +217,13 @@ fn write_outcomes<'a>(
 ) -> Result<Stretch, TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
     for ((at, seen), tried) in all {
-        if tried.outcome == Outcome::Applied {
+        let said = tried.effects.sentence();
+        if tried.outcome == Outcome::Applied && said.is_none() {
             applied += 1;
         } else {
             let address = seen.address(prefix);
-            others.add(&scribe.exception(at + 1, &address, seen, &tried.outcome))?;
+            let why = tried.outcome.why().or(said.as_deref());
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };

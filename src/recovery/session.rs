@@ -6,7 +6,7 @@ use super::scribe::Scribe;
 use super::trail::{Stage, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::session::END;
-use crate::store::{Acted, Ends, Holding, Registered};
+use crate::store::{Acted, Ends, Holding, Registered, SideEffects};
 
 impl Desk {
     /// Releases everything that was seen to be held, then ends the session where the profile says
@@ -90,6 +90,7 @@ impl Desk {
             changes: acted.changes,
             outcome: acted.outcome,
             preview: acted.preview,
+            effects: acted.effects,
         }
     }
 }
@@ -104,5 +105,6 @@ fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
         changes: Vec::new(),
         outcome,
         preview: Vec::new(),
+        effects: SideEffects::default(),
     }
 }

@@ -100,6 +100,7 @@ impl Desk {
             changes: acted.changes,
             outcome: acted.outcome,
             preview,
+            effects: acted.effects,
         })
     }
 
@@ -122,8 +123,9 @@ impl Desk {
             *standing = standing.after(record);
         }
         let intents = entries.into_iter().filter(|entry| entry.record.stage == Stage::Intent);
-        let done = intents.map(|Entry { record: intent, .. }| {
-            Done { standing: standings.get(&intent.action_id).copied().unwrap_or_default(), intent }
+        let done = intents.map(|Entry { record: intent, .. }| Done {
+            standing: standings.get(&intent.action_id).copied().unwrap_or_default(),
+            intent,
         });
         let done: Vec<Done> = done.filter(|done| done.standing != Standing::NotApplied).collect();
         if done.is_empty() {

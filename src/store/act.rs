@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
+use super::side_effects::SideEffects;
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board};
@@ -43,11 +44,13 @@ pub struct Acted {
     pub preview: Vec<String>,
     /// As in [`Pending`].
     pub transaction: Option<String>,
+    pub effects: SideEffects,
 }
 
 impl Acted {
     pub fn nothing(outcome: Outcome) -> Acted {
-        Acted { outcome, changes: Vec::new(), preview: Vec::new(), transaction: None }
+        let (changes, preview, effects) = (Vec::new(), Vec::new(), SideEffects::default());
+        Acted { outcome, changes, preview, transaction: None, effects }
     }
 
     pub fn images(&self, side: Side) -> Json {
@@ -120,11 +123,12 @@ pub struct Batch {
 pub struct Tried {
     pub outcome: Outcome,
     pub changes: Vec<Change>,
+    pub effects: SideEffects,
 }
 
 impl Tried {
     pub fn of(acted: Acted) -> Tried {
-        Tried { outcome: acted.outcome, changes: acted.changes }
+        Tried { outcome: acted.outcome, changes: acted.changes, effects: acted.effects }
     }
 
     /// Somebody else had been quicker, so that nothing was tried.

@@ -28,6 +28,7 @@ use crate::store::act::{
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
+use crate::store::side_effects::SideEffects;
 use crate::store::{StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
@@ -219,7 +220,8 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => Ok(acted),
             Err(error) => {
-                let outcome = self.resolve_commit(&error, action_id, acted.transaction.as_deref(), &acted.changes);
+                let outcome =
+                    self.resolve_commit(&error, action_id, acted.transaction.as_deref(), &acted.changes);
                 Ok(match outcome {
                     Outcome::Refused(_) => Acted { preview: acted.preview, ..Acted::nothing(outcome) },
                     other => Acted { outcome: other, ..acted },
@@ -277,7 +279,12 @@ impl Actor {
             Err(error) => return Err(self.sentence(&error, "acting")),
         };
         let transaction = Some(turn.transaction.clone());
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction };
+        let mut effects = self.side_effects(&table, &fresh, &changes);
+        if order.action.frees() && self.reader.ties.has_triggers(&table.name) {
+            let now = self.fresh(turn, &fresh)?;
+            effects.still_held = now.is_some_and(|now| now.judged.claim.holder == fresh.judged.claim.holder);
+        }
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction, effects };
         if order.dry_run {
             return Ok(acted);
         }
@@ -362,6 +369,14 @@ impl Actor {
         changes.extend(self.beside(words, &statements.also, true)?);
         changes.extend(followed.into_values().flatten());
         Ok(Ok(changes))
+    }
+
+    /// What an act did to other rows of tables with claims.
+    pub(super) fn side_effects(&self, table: &Table, fresh: &Seen, changes: &[Change]) -> SideEffects {
+        let is_own =
+            |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
     }
 
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {

@@ -27,6 +27,7 @@ use crate::store::act::{Intents, Note, Order, Pending, Tried, act_of, numbered};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::{Column, Names, quoted};
 use crate::store::seen::{Place, Seen};
+use crate::store::side_effects::SideEffects;
 
 /// One statement for all claims of a board.
 #[derive(Debug)]
@@ -146,7 +147,8 @@ impl Actor {
             let (action, word) = (direct.order.action.as_str(), direct.order.word);
             let note = Note { action, address: &pending.address, word, changes: &changes };
             self.note(id, direct.now, &note)?;
-            tried.push(Tried { outcome: Outcome::Applied, changes });
+            let effects = SideEffects::default();
+            tried.push(Tried { outcome: Outcome::Applied, changes, effects });
         }
         Ok(())
     }

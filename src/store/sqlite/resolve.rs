@@ -2,9 +2,9 @@
 
 use super::actor::Actor;
 use super::audit_table;
+use crate::store::StoreError;
 use crate::store::image::Change;
 use crate::store::resolution::{Basis, Resolution, TransactionMark};
-use crate::store::StoreError;
 
 impl Actor {
     /// What became of an act: by its row of the audit table, else by the rows that it changed.

@@ -248,7 +248,7 @@ impl Actor {
         Ok(match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
             Ok(changes) => {
                 let transaction = self.transaction_mark();
-                Acted { outcome: Outcome::Applied, changes, preview, transaction }
+                Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) }
             }
             Err(outcome) => Acted { preview, ..Acted::nothing(outcome) },
         })

@@ -45,7 +45,8 @@ fn of_an_update() {
         assert!(actor.matches(&through_json(&acted), Side::After).unwrap());
         assert!(!actor.matches(&through_json(&acted), Side::Before).unwrap());
 
-        let dry = actor.undo(&acted.changes, Undo::Rehearse, &mut |_| panic!("a record of a dry run")).unwrap();
+        let dry =
+            actor.undo(&acted.changes, Undo::Rehearse, &mut |_| panic!("a record of a dry run")).unwrap();
         assert_eq!(dry.outcome, Outcome::Applied);
         assert_eq!(database.dump(), after);
 

@@ -159,9 +159,12 @@ fn acts(scene: &Scene, known: &BTreeMap<String, Act>) -> BTreeMap<String, Act> {
         }
         let act = acts.entry(id).or_default();
         if record["stage"] == "intent" {
-            for (before, after) in record["before"].as_array().into_iter().flatten().zip(
-                record["after"].as_array().into_iter().flatten(),
-            ) {
+            for (before, after) in record["before"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .zip(record["after"].as_array().into_iter().flatten())
+            {
                 let row = if before["row"].is_null() { &after["row"] } else { &before["row"] };
                 let id = ["task_id", "resource", "id"].into_iter().find_map(|name| row[name].as_str());
                 let table = before["table"].as_str().expect("a table").to_owned();
@@ -254,15 +257,7 @@ fn kill(case: Case, call: u64, tally: &mut Tally) {
 }
 
 /// An undo afterwards is exact, or nothing.
-fn take_back(
-    scene: &Scene,
-    id: &str,
-    was: &Act,
-    now: &Act,
-    before: &Rows,
-    story: &str,
-    tally: &mut Tally,
-) {
+fn take_back(scene: &Scene, id: &str, was: &Act, now: &Act, before: &Rows, story: &str, tally: &mut Tally) {
     let left = rows(scene);
     let undone = scene.run(&["undo", "DB", id, "--json"]);
     let after = rows(scene);
