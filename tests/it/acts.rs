@@ -17,6 +17,7 @@ mod systems_more;
 mod systems_native;
 mod systems_tasks;
 mod undo;
+mod undo_race;
 mod undo_traps;
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
