@@ -2,14 +2,13 @@
 
 use serde_json::Value as Json;
 use std::path::Path;
-use std::time::Duration;
 use thiserror::Error;
 
-use super::bulk::{Ended, Told};
 use super::scribe::{By, Scribe};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
+use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Actor, Change, Images, Options, Order, Seen, Side, SideEffects, Tried};
 
 /// Why nothing could be tried at all.
@@ -109,23 +108,6 @@ impl Desk {
         Ok(self.report(seen, &id, action, acted))
     }
 
-    /// Does `action` to many claims, in short transactions with pauses between them so that other
-    /// writers get their turn; `each` hears of every one as it is done, on a server in an order of its own, and
-    /// may end it with `false`: then nothing more is begun, and it hears the rest of what was done.
-    /// The answer is the time spent in pauses.
-    pub fn perform_all(
-        &mut self,
-        all: Vec<&Seen>,
-        action: Action,
-        word: &Word,
-        each: &mut dyn FnMut(Told<'_>) -> bool,
-    ) -> Result<Duration, RecoveryError> {
-        self.settle_open_actions()?;
-        Ok(match self.perform_each(all, action, word, each)? {
-            Ended::AtTheEnd(paused) | Ended::Early(paused) => paused,
-        })
-    }
-
     fn perform_one(&mut self, seen: &Seen, action: Action, word: &Word) -> Result<Report, RecoveryError> {
         let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
         let mut report = self.report(seen, &id, action, acted);
@@ -141,6 +123,7 @@ impl Desk {
         action: Action,
         word: &Word,
     ) -> Result<(String, Acted, Option<TrailError>), RecoveryError> {
+        let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, by, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
@@ -151,7 +134,7 @@ impl Desk {
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         });
         let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said)),
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said.into())),
             other => other?,
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.

@@ -2,41 +2,70 @@
 
 use std::collections::HashMap;
 
+use super::bulk::Ended;
 use super::perform::{Desk, RecoveryError, Report};
+use super::plan::BulkResult;
 use super::scribe::tool;
 use super::trail::{Entry, Record, Stage, new_action_id};
 use crate::domain::recovery::{Outcome, Word};
+use crate::domain::tally::BulkTally;
+use crate::domain::visible::visible;
+use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Change, Side, Undo, clock};
 
 impl Desk {
     /// Takes back what an act of the trail did, if every row is still as it left them.
     pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
-        let mut done = self.applied(|id| id == action_id, action_id)?;
+        let mut done = self.applied(|record| record.action_id == action_id, action_id)?;
         match done.pop() {
-            Some(done) => self.undo_one(&done, reason),
+            Some(done) => self.undo_one(&done, reason, None),
             None => Err(RecoveryError::NoSuchAction(action_id.into())),
         }
     }
 
-    /// The same for one act, or for all of a batch by the name of that: the last one first, each by
-    /// itself, until `each` says `false`.
+    /// The same for one act, or for all of a bulk by the id of that or of one of its transactions: the last one
+    /// first, each by itself, until `each` says `false`.
     pub fn undo_all(
         &mut self,
         action_id: &str,
         reason: Option<&str>,
         each: &mut dyn FnMut(Report) -> bool,
-    ) -> Result<(), RecoveryError> {
-        let of_batch = format!("{action_id}.");
-        let done = self.applied(|id| id == action_id || id.starts_with(&of_batch), action_id)?;
+    ) -> Result<BulkResult, RecoveryError> {
+        let done = self.applied(|record| record.is_of_batch(action_id), action_id)?;
+        let is_one = done.len() == 1 && done[0].intent.action_id == action_id;
+        let batch = new_action_id();
+        let mut result = BulkResult::new(batch.clone(), BulkTally::of(done.len()));
         for done in done.iter().rev() {
-            if !each(self.undo_one(done, reason)?) {
+            let report = match self.undo_one(done, reason, (!is_one).then_some(batch.as_str())) {
+                Ok(report) => report,
+                // What is wrong with a single act is all there is to say of it.
+                Err(error) if is_one => return Err(error),
+                Err(error) => {
+                    result.goes_on(Err(error));
+                    break;
+                }
+            };
+            result.tally.add(&report.outcome, || visible(&report.id));
+            let stop = report.outcome.stops_a_bulk().map(|why| Ended::Stopped(why.into()));
+            let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
+            if !result.goes_on(Ok(stop.unwrap_or(ended))) {
                 break;
             }
         }
-        Ok(())
+        if result.tally.not_tried() == 0 {
+            result.tally.stopped = None;
+        }
+        result.batch = result.batch.filter(|_| !is_one);
+        Ok(result)
     }
 
-    fn undo_one(&mut self, done: &Done, reason: Option<&str>) -> Result<Report, RecoveryError> {
+    fn undo_one(
+        &mut self,
+        done: &Done,
+        reason: Option<&str>,
+        batch: Option<&str>,
+    ) -> Result<Report, RecoveryError> {
+        let _uninterrupted = uninterrupted();
         let record = &done.intent;
         let action_id = &record.action_id;
         if record.fingerprint != self.fingerprint {
@@ -67,7 +96,7 @@ impl Desk {
             why: None,
             refers_to: Some(action_id.clone()),
             transaction: None,
-            batch: None,
+            batch: batch.map(str::to_owned),
             inferred: false,
             tool: tool(),
             ..record.clone()
@@ -80,7 +109,7 @@ impl Desk {
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
         };
         let acted = match done.standing.refusal(action_id) {
-            Some(why) => Acted::nothing(Outcome::Refused(why)),
+            Some(why) => Acted::nothing(Outcome::Refused(why.into())),
             None => actor.undo(&changes, undo, &mut write)?,
         };
         written.stage = Stage::Outcome;
@@ -105,15 +134,19 @@ impl Desk {
     }
 
     /// The acts of this name that were applied, or may have been, in their order.
-    fn applied(&mut self, is_meant: impl Fn(&str) -> bool, name: &str) -> Result<Vec<Done>, RecoveryError> {
+    fn applied(
+        &mut self,
+        is_meant: impl Fn(&Record) -> bool,
+        name: &str,
+    ) -> Result<Vec<Done>, RecoveryError> {
         // What an edited line says would be written into the database.
-        let verified = self.trail.verify(None)?;
+        let verified = self.trail.verify_since(name)?;
         if let Some(finding) = verified.findings.iter().find(|finding| finding.is_tampering()) {
             return Err(RecoveryError::Tampered(finding.to_string()));
         }
         self.settle_open_actions()?;
-        let mut entries = self.trail.entries()?;
-        entries.retain(|entry| is_meant(&entry.record.action_id));
+        let mut entries = self.trail.batch(name)?;
+        entries.retain(|entry| is_meant(&entry.record));
         if entries.is_empty() {
             return Err(RecoveryError::NoSuchAction(name.into()));
         }

@@ -11,7 +11,7 @@ use crate::store::Side;
 /// The object that a verb with `--json` prints.
 pub fn json(report: &Report) -> String {
     let mut object = json!({
-        "action_id": report.action_id,
+        "action_id": Some(&report.action_id).filter(|id| !id.is_empty()),
         "action": report.action,
         "outcome": report.outcome.as_str(),
         "id": report.id,
@@ -49,13 +49,13 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
             report.action_id,
             report.action_id
         ),
-        Outcome::Moved(why) | Outcome::Refused(why) | Outcome::Unknown(why) => {
+        Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => {
             format!(
                 "{} {}{holder}: {}: {}\n",
                 report.action,
                 safe(&report.address),
                 report.outcome.as_str(),
-                safe(why)
+                safe(report.outcome.why().unwrap_or_default())
             )
         }
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
 use super::side_effects::SideEffects;
-use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::recovery::{Action, Outcome, Refused, Word};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board};
 
@@ -193,11 +193,18 @@ impl Note<'_> {
     }
 }
 
+/// An act whose record could not be written must not be, and the next one's could not be either.
+pub fn unrecorded(problem: &str) -> Outcome {
+    Outcome::Refused(Refused::of_all(format!("the record could not be written: {problem}")))
+}
+
 /// The sentence for rows that were not what was seen when the statement ran.
 pub const AT_THE_LAST_MOMENT: &str = "it changed at the last moment";
 /// The sentence for a claim that is none any more.
 pub const NO_LONGER_CLAIMED: &str = "it is claimed no longer: finished or released";
 /// The sentence for claims that somebody else works through at the same time.
 pub const CHANGED_MEANWHILE: &str = "somebody else was quicker: its row has changed";
+/// The sentence for a claim that its profile keeps from the act.
+pub const BLOCKED: &str = "the profile forbids it for this claim (blocked_by)";
 /// The sentence for a place that is none any more.
 pub const TABLES_CHANGED: &str = "the tables have changed since it was seen";

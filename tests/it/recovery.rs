@@ -224,6 +224,24 @@ impl Run {
         self.out.lines().map(parse).collect()
     }
 
+    /// The results of a bulk, without the object that it ends with.
+    #[track_caller]
+    fn results(&self) -> Vec<Json> {
+        let mut all = self.lines();
+        all.pop();
+        all
+    }
+
+    /// The object that a bulk ends with, with every field that is promised.
+    #[track_caller]
+    fn tally(&self) -> Json {
+        let last = self.lines().pop().unwrap_or_else(|| panic!("no object in {self:#?}"));
+        for field in ["batch", "wanted", "applied", "refused", "moved", "unknown", "undo"] {
+            assert!(last.get(field).is_some(), "no {field} in {self:#?}");
+        }
+        last
+    }
+
     /// The object that a verb prints, with every field that is promised.
     #[track_caller]
     fn object(&self) -> Json {

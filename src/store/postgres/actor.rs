@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
+use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
@@ -23,7 +24,8 @@ use super::words::Words;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    unrecorded,
 };
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
@@ -138,7 +140,9 @@ impl Actor {
         if !self.link.as_ref().is_some_and(Link::is_open) {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
-            self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
+            let mut link = Link::open(&options.target, Purpose::Acts, limits)?;
+            identify::expect(&mut link, options, &self.reader.fingerprint())?;
+            self.link = Some(link);
         }
         let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
                        extract(epoch FROM pg_postmaster_start_time())::text, \
@@ -268,7 +272,7 @@ impl Actor {
         let profile = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(profile, watch, &fresh, order, self.zone()) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.table.clone();
@@ -299,9 +303,7 @@ impl Actor {
             transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
         let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
         let note = Note { action, address, word, changes: &acted.changes };
@@ -354,8 +356,7 @@ impl Actor {
         if let Some(sql) = &statements.blocked_by
             && !self.run(|link| query(link, words, sql))?.is_empty()
         {
-            let why = "the profile forbids it for this claim (blocked_by)";
-            return Ok(Err(Outcome::Refused(why.into())));
+            return Ok(Err(Outcome::Refused(BLOCKED.into())));
         }
         let mut changes = self.beside(words, &statements.before, false)?;
         let wake = self.wake_of(table, statements.lot.clone(), &[row])?;

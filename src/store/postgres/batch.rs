@@ -24,7 +24,7 @@ use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, 
 use super::schema::quoted;
 use super::ties::{Lot, Ties};
 use super::words::Put;
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Outcome, Refused, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
@@ -79,7 +79,7 @@ impl Actor {
         let profile = &self.reader.watched[first.place.profile].profile;
         let act = match written(profile, watch, order.action) {
             Ok(act) => act.clone(),
-            Err(refusal) => return Ok(all.iter().map(|_| refused(&refusal)).collect()),
+            Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
@@ -330,7 +330,7 @@ impl<'a> Look<'a> {
         let judged = &fresh.judged;
         match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
             Ok(()) => Look::Eligible(fresh),
-            Err(refusal) => Look::Over(refused(&refusal)),
+            Err(refusal) => Look::Over(refused(refusal)),
         }
     }
 }
@@ -339,7 +339,7 @@ fn moved(what: &str) -> Tried {
     Tried::of(Acted::nothing(Outcome::Moved(what.into())))
 }
 
-fn refused(why: &str) -> Tried {
+fn refused(why: impl Into<Refused>) -> Tried {
     Tried::of(Acted::nothing(Outcome::Refused(why.into())))
 }
 

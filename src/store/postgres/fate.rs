@@ -6,7 +6,7 @@ use super::actor::Actor;
 use super::audit_table;
 use super::error::PgError;
 use super::link::{Backoff, Link};
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Outcome, Refused};
 use crate::store::StoreError;
 use crate::store::image::Change;
 use crate::store::resolution::{Basis, Resolution, TransactionMark};
@@ -30,14 +30,14 @@ impl Actor {
         changes: &[Change],
     ) -> Outcome {
         if !error.ends_the_link() {
-            return Outcome::Refused(self.sentence(error, "committing").to_string());
+            return Outcome::Refused(self.sentence(error, "committing").as_refusal());
         }
         let (since, mut backoff) = (Instant::now(), Backoff::default());
         loop {
             match self.resolve(action_id, transaction, changes) {
                 Ok(Resolution::Applied(Basis::Proven)) => return Outcome::Applied,
                 Ok(Resolution::NotApplied(Basis::Proven)) => {
-                    return Outcome::Refused(format!("{error}; nothing was written"));
+                    return Outcome::Refused(Refused::of_all(format!("{error}; nothing was written")));
                 }
                 Ok(Resolution::Applied(Basis::Inferred)) => {
                     return Outcome::Unknown(format!("{error}; the rows suggest that it was applied"));

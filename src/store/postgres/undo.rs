@@ -16,7 +16,7 @@ use crate::domain::recovery::Outcome;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Undo};
+use crate::store::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use crate::store::image::{Change, Image, RowAt, Side};
 use crate::store::schema::Schema;
 
@@ -37,9 +37,7 @@ impl Actor {
                 let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
                 match undo.note(&acted.changes).map(|note| (note, record(&acted))) {
-                    Some((_, Err(problem))) => Ok(Acted::nothing(Outcome::Refused(format!(
-                        "the record could not be written: {problem}"
-                    )))),
+                    Some((_, Err(problem))) => Ok(Acted::nothing(unrecorded(&problem))),
                     Some((note, Ok(()))) => {
                         let noted = self.note(undo.action_id(), turn.now, &note);
                         noted.map(|()| acted)

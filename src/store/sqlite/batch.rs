@@ -8,8 +8,9 @@ use super::actor::Actor;
 use super::open;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered};
+use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, unrecorded};
 use crate::store::seen::Seen;
+use crate::store::suspend::uninterrupted;
 
 /// So many are done whatever the time: a transaction for each would keep others longer.
 pub(super) const FEWEST: usize = 16;
@@ -34,6 +35,7 @@ impl Actor {
         let held = started.elapsed();
         let path = self.reader.options.path.clone();
         let log = thread::spawn(move || {
+            let _uninterrupted = uninterrupted();
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
@@ -77,19 +79,19 @@ impl Actor {
         let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
         if any && let Err(problem) = intents.write() {
             self.take_back();
-            let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
-            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
+            let refused = unrecorded(&problem);
+            return tried.into_iter().map(|acted| acted.unless_applied(refused.clone())).collect();
         }
         let ending = if any { "COMMIT" } else { "ROLLBACK" };
-        match self.write(ending, |writer| writer.execute_batch(ending)) {
+        let expected = if any { self.expect_the_file() } else { Ok(()) };
+        match expected.and_then(|()| self.write(ending, |writer| writer.execute_batch(ending))) {
             Ok(()) => tried,
             Err(error) => {
-                let taken_back = self.take_back_after(&error);
-                let said = error.to_string();
-                let outcome = || {
-                    if taken_back { Outcome::Refused(said.clone()) } else { Outcome::Unknown(said.clone()) }
+                let outcome = match self.take_back_after(&error) {
+                    true => Outcome::Refused(error.as_refusal()),
+                    false => Outcome::Unknown(error.to_string()),
                 };
-                tried.into_iter().map(|acted| acted.unless_applied(outcome())).collect()
+                tried.into_iter().map(|acted| acted.unless_applied(outcome.clone())).collect()
             }
         }
     }
@@ -103,7 +105,7 @@ impl Actor {
         let acted = match act(self) {
             // Unless the refusal has ended the transaction, the others can still be done.
             Err(StoreError::RowRefused { said, .. }) if !self.writer.is_autocommit() => {
-                Acted::nothing(Outcome::Refused(said))
+                Acted::nothing(Outcome::Refused(said.into()))
             }
             other => other?,
         };

@@ -10,7 +10,7 @@ use rusqlite::types::Value as SqlValue;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::act::{guarded, words};
+use super::act::{guarded, renames, words};
 use super::actor::Actor;
 use super::batch::FEWEST;
 use super::cell::cell;
@@ -24,7 +24,7 @@ use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::StoreError;
 use crate::store::act::{Intents, Note, Order, Pending, Tried, act_of, numbered};
-use crate::store::image::{Change, Image, RowAt};
+use crate::store::image::{Change, Image};
 use crate::store::schema::{Column, Names, quoted};
 use crate::store::seen::{Place, Seen};
 use crate::store::side_effects::SideEffects;
@@ -83,6 +83,9 @@ impl Actor {
             return None;
         }
         let table = self.schema.table(&watch.board.table)?;
+        if renames(act, table) {
+            return None;
+        }
         let columns: Vec<Compared> = table.written().map(Compared::new).collect();
         let now = self.now();
         let mut shared = vec![(":now".to_owned(), now_value(&watch.board, now))];
@@ -92,7 +95,7 @@ impl Actor {
             .enumerate()
             .map(|(at, column)| format!("c.{} COLLATE BINARY IS :seen{at}", quoted(&column.name)));
         let same = same.collect::<Vec<_>>().join(" AND ");
-        let conditions = format!("c.rowid = :rowid AND {same} AND {over}");
+        let conditions = format!("{} AND {same} AND {over}", watch.rows.is(":rowid"));
         let mut sql = guarded(act, table, "c", &conditions, order.action.as_str()).ok()?;
         let change = if act.delete { Kind::Delete } else { Kind::Update };
         if change == Kind::Update {
@@ -121,14 +124,16 @@ impl Actor {
             if tried.len() >= FEWEST && Instant::now() >= until {
                 break;
             }
-            let after = match self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen)) {
+            let rowid = self.place_of(seen).rowid;
+            let mut run = || direct.run(&mut statement, &slots, watch, seen, rowid);
+            let after = match self.write("acting", |_| run()) {
                 Ok(Some(after)) => after,
                 Ok(None) | Err(StoreError::RowRefused { .. }) => break,
                 Err(error) => return Err(error),
             };
             let changes = vec![Change {
                 table: direct.table.clone(),
-                at: RowAt::Rowid(seen.place.rowid),
+                at: self.row_at(&direct.table, rowid),
                 before: Some(seen.row.clone()),
                 after,
             }];
@@ -176,7 +181,7 @@ fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Opt
     Some(if !needs_session && board.from == bare {
         format!("({condition})")
     } else {
-        format!("EXISTS (SELECT 1 FROM {} WHERE c.rowid = :rowid AND {condition})", board.joined())
+        format!("EXISTS (SELECT 1 FROM {} WHERE {} AND {condition})", board.joined(), watch.rows.is(":rowid"))
     })
 }
 
@@ -217,9 +222,10 @@ impl Direct<'_> {
         slots: &Slots,
         watch: &Watch,
         seen: &Seen,
+        rowid: i64,
     ) -> rusqlite::Result<Option<Option<Image>>> {
         if let Some(at) = slots.rowid {
-            statement.raw_bind_parameter(at, seen.place.rowid)?;
+            statement.raw_bind_parameter(at, rowid)?;
         }
         for ((_, value), at) in seen.row.iter().zip(&slots.columns) {
             if let Some(at) = *at {

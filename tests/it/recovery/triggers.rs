@@ -72,6 +72,24 @@ fn other_claims_that_a_trigger_deletes_are_reported() {
 }
 
 #[test]
+fn a_table_that_a_trigger_empties_is_reported() {
+    on_both(|| {
+        let scene = scene();
+        scene.lock("lock-1", "worker-1", -60 * MINUTE);
+        scene.database.either(
+            "CREATE TRIGGER all_of_them AFTER DELETE ON locks BEGIN DELETE FROM task_claims; END",
+            "CREATE FUNCTION all_of_them() RETURNS trigger LANGUAGE plpgsql AS
+               'BEGIN DELETE FROM task_claims; RETURN NULL; END';
+             CREATE TRIGGER all_of_them AFTER DELETE ON locks FOR EACH ROW EXECUTE FUNCTION all_of_them()",
+        );
+        let done = scene.run(&["reclaim", "DB", "lock-1", "--json"]).came_to(0, "applied");
+        let rows = done["other_rows"].as_array().expect("other rows");
+        let told = if engine() == Engine::Sqlite { 4 } else { 1 };
+        assert_eq!((rows.len(), scene.held().len()), (told, 0), "{done:#}");
+    });
+}
+
+#[test]
 fn a_claim_that_a_trigger_puts_back_is_reported_as_still_held() {
     on_both(|| {
         let scene = scene();
