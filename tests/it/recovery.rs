@@ -10,6 +10,8 @@ mod refusals;
 mod rehearsal;
 mod sessions;
 mod settling;
+mod stopping;
+mod tallies;
 mod undo;
 
 use serde_json::Value as Json;
