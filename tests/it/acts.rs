@@ -16,6 +16,7 @@ mod systems_finalization;
 mod systems_more;
 mod systems_native;
 mod systems_tasks;
+mod tallies;
 mod undo;
 mod undo_race;
 mod undo_traps;

@@ -6,6 +6,7 @@ mod crowd;
 mod faults;
 mod keys;
 mod lanes;
+mod lost;
 mod on_record;
 mod privilege;
 mod proxy;

@@ -13,6 +13,8 @@ mod sessions;
 mod settling;
 mod steps;
 mod triggers;
+mod stopping;
+mod tallies;
 mod undo;
 
 use serde_json::Value as Json;
