@@ -56,9 +56,9 @@ pub fn on_both(body: impl Fn()) {
 
 /// One body for one engine, for tests that take long.
 pub fn on(engine: Engine, body: impl Fn()) {
+    let _spares = spares::DropAll;
     ENGINE.set(engine);
     body();
-    spares::drop_all();
     ENGINE.set(Engine::Sqlite);
 }
 
