@@ -17,6 +17,7 @@
 //! store     databases: a source and its profiles become snapshots, an act becomes changed rows
 //!               reader, actor  whichever engine it is     seen, image    a claim and its rows before an act
 //!               bind, bound    a profile laid onto tables fit            which profiles do, and why not
+//!               resolution     a lost outcome: proven, inferred, unknown  side_effects  what triggers did to claims
 //!   sqlite    files; a thread owns each connection
 //!               open      read-only, and why not       functions what SQLite is taught
 //!               probe     a reason as a predicate      plan     from which side, by which index
