@@ -114,6 +114,10 @@ pub struct SourceConfig {
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
+    /// Of a server: functions, operators and types that profiles may use although they are not built in, or do
+    /// more than read.
+    #[serde(default)]
+    pub allow_functions: Vec<String>,
     /// Whether this source may never be written.
     #[serde(default)]
     pub read_only: bool,

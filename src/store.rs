@@ -24,6 +24,7 @@ pub mod seen;
 pub mod session;
 pub mod source;
 pub mod sqlite;
+pub mod warn;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, numbered};
 pub use actor::Actor;
@@ -41,6 +42,7 @@ pub use reader::{Reader, fits};
 pub use seen::{Place, Seen, prefix};
 pub use session::{Ends, Holding, Registered};
 pub use source::Source;
+pub use warn::Warn;
 
 use crate::domain::time::Moment;
 

@@ -13,7 +13,7 @@ use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::postgres::Target;
-use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, postgres, sqlite};
+use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, Warn, postgres, sqlite};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -31,6 +31,16 @@ pub struct Setup {
     rows: Rows,
     /// The words whose warnings were given: once is enough, and later the screen is taken.
     warned: Arc<Mutex<BTreeSet<String>>>,
+    warnings: Warnings,
+}
+
+/// Where a source's warnings go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Warnings {
+    /// Once.
+    OnStandardError,
+    /// Along with what is read.
+    WithPolls,
 }
 
 /// Which rows of the systems are looked at.
@@ -59,6 +69,24 @@ impl Setup {
             named,
             rows: Rows::Claims,
             warned: Arc::default(),
+            warnings: Warnings::OnStandardError,
+        })
+    }
+
+    /// The same where nothing may be written to standard error, for the screen is taken, or the warnings are
+    /// shown in another way.
+    pub fn silent(&self) -> Setup {
+        Setup { warnings: Warnings::WithPolls, ..self.clone() }
+    }
+
+    /// Says each sentence once.
+    fn warn(&self, word: &str) -> Warn {
+        let (label, warned) = (self.label(word), Arc::clone(&self.warned));
+        Warn::new(move |sentence| {
+            let said = format!("{label}: {sentence}");
+            if warned.lock().is_ok_and(|mut warned| warned.insert(said.clone())) {
+                complain(&said);
+            }
         })
     }
 
@@ -126,7 +154,9 @@ impl Setup {
                 prober,
             }),
             Source::Postgres(_) => {
-                let zone = name.and_then(|name| self.config.source.get(name)?.time_zone.clone());
+                let configured = name.and_then(|name| self.config.source.get(name));
+                let zone = configured.and_then(|source| source.time_zone.clone());
+                let allow_functions = configured.map(|source| source.allow_functions.clone());
                 Options::Postgres(Box::new(postgres::Options {
                     target: self.target(word)?,
                     profiles,
@@ -137,6 +167,8 @@ impl Setup {
                     frozen_at,
                     prober,
                     zone: zone.unwrap_or_else(|| "UTC".into()),
+                    allow_functions: allow_functions.unwrap_or_default(),
+                    warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn(word)),
                 }))
             }
         })

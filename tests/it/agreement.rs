@@ -61,6 +61,8 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             frozen_at,
             prober,
             zone: "UTC".into(),
+            allow_functions: Vec::new(),
+            warn: None,
         }),
     };
     reader.expect("a reader")

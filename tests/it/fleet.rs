@@ -6,6 +6,7 @@ mod faults;
 mod keys;
 mod lanes;
 mod on_record;
+mod operators;
 mod privilege;
 mod proxy;
 mod races;

@@ -16,6 +16,7 @@ mod events;
 mod failures;
 mod fleet;
 mod hostile;
+mod hostile_roles;
 mod init;
 mod init_postgres;
 mod invented;

@@ -17,7 +17,7 @@ pub(super) fn lay(target: &Target, systems: &[System], patience: Duration) -> Re
     // Others who do the same are waited for, each of them for a moment.
     let lock = patience.max(Duration::from_secs(10));
     let limits = Limits { statement: STATEMENT, lock, answer: STATEMENT + Duration::from_secs(5) };
-    let mut link = Link::open(target, Purpose::Acts, limits)?;
+    let mut link = Link::open(target, Purpose::Acts, limits)?.by_search_path();
     let laid = install(&mut link, systems).map_err(|error| explain(target, error))?;
     let call = "SELECT quote_literal(format('SELECT %I.reclaim_stale_jobs()', current_schema()))";
     let call = link.query(call, &[]).map_err(|error| explain(target, error.into()))?;

@@ -50,9 +50,11 @@ impl Actor {
         transaction: Option<&str>,
         changes: &[Change],
     ) -> Result<Option<bool>, StoreError> {
-        let has_table = self.has_audit_table();
+        let table = self.reader.audit_table.clone();
         let fate = self.reader.aside("looking up the act", |link| {
-            if has_table && audit_table::contains(link, action_id)? {
+            if let Some(table) = &table
+                && audit_table::contains(link, table, action_id)?
+            {
                 return Ok(Fate::Recorded);
             }
             let Some(transaction) = transaction else { return Ok(Fate::Unknown) };

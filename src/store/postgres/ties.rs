@@ -30,7 +30,8 @@ const TRIGGERS: &str = r#"
         || '(new\."?\w+"?\s*:?=\s*((now|clock_timestamp|statement_timestamp)\s*\(\s*\)|current_timestamp)'
         || '(\s+at\s+time\s+zone\s+''utc'')?\s*;\s*)+RETURN\s+new\s*;\s*END\s*;?\s*$')
       THEN (SELECT string_agg(CASE m[1] WHEN '"' THEN m[2] ELSE lower(m[2]) END, E'\n')
-        FROM regexp_matches(p.prosrc, 'new\.("?)(\w+)"?\s*:?=', 'gi') AS m) END
+        FROM regexp_matches(p.prosrc, 'new\.("?)(\w+)"?\s*:?=', 'gi') AS m) END,
+      (coalesce(p.proconfig::text LIKE '%search\_path=%', false) OR p.proname = 'claimtop_audit_stays')::text
     FROM above AS a JOIN pg_trigger AS t ON t.tgrelid = a.part
     JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
     WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'"#;
@@ -41,6 +42,8 @@ pub struct Ties {
     keys: Vec<ForeignKey>,
     /// Tables with triggers that may do anything, and whether those may change a row again once it is written.
     triggered: BTreeMap<String, bool>,
+    /// Whether a trigger may find tables by the search path.
+    need_path: bool,
     /// The columns into which triggers put the time, by the table.
     stamped: BTreeMap<String, BTreeSet<String>>,
 }
@@ -96,6 +99,7 @@ impl Ties {
             });
         }
         for row in link.query(TRIGGERS, &[])? {
+            ties.need_path |= row.get(2).is_none() && !is_true(&row, 3);
             let Some(name) = row.get(0).and_then(|oid| names.get(oid)) else { continue };
             match row.get(2) {
                 Some(columns) => {
@@ -116,6 +120,11 @@ impl Ties {
     ) -> impl Iterator<Item = (&'a ForeignKey, Lot)> + 'a {
         let keys = self.keys.iter().filter(move |key| key.to == table);
         keys.filter_map(move |key| Some((key, key.passes_on(lot)?)))
+    }
+
+    /// Whether some trigger may look for tables in the search path of whoever writes.
+    pub fn need_path(&self) -> bool {
+        self.need_path
     }
 
     pub fn has_triggers(&self, table: &str) -> bool {

@@ -114,7 +114,7 @@ impl Actor {
     ) -> Result<Option<BTreeMap<String, u64>>, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
         let has_triggers = changes.iter().any(|change| reader.ties.has_triggers(&change.table));
-        if has_triggers { written(link).map(Some) } else { Ok(None) }
+        if has_triggers { written(link, &reader.schema).map(Some) } else { Ok(None) }
     }
 
     /// The tables that nobody can tell, and those that only triggers have written to since.
@@ -125,7 +125,8 @@ impl Actor {
         mut untold: BTreeSet<String>,
     ) -> Result<BTreeSet<String>, PgError> {
         let Some(before) = before else { return Ok(untold) };
-        for (table, count) in self.run(written)? {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(untold) };
+        for (table, count) in written(link, &reader.schema)? {
             let is_ours = changes.iter().any(|change| change.table == table);
             if !is_ours && count > before.get(&table).copied().unwrap_or(0) {
                 untold.insert(table);
