@@ -1,6 +1,7 @@
 //! What all verbs share: the config, the profiles, and how to open a source.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -69,7 +70,12 @@ impl Setup {
             named,
             rows: Rows::Claims,
             warned: Arc::default(),
-            warnings: Warnings::OnStandardError,
+            // A job that runs every minute should not send a mail every minute.
+            warnings: if std::io::stderr().is_terminal() {
+                Warnings::OnStandardError
+            } else {
+                Warnings::WithPolls
+            },
         })
     }
 
@@ -80,12 +86,11 @@ impl Setup {
     }
 
     /// Says each sentence once.
-    fn warn(&self, word: &str) -> Warn {
-        let (label, warned) = (self.label(word), Arc::clone(&self.warned));
+    fn warn(&self) -> Warn {
+        let warned = Arc::clone(&self.warned);
         Warn::new(move |sentence| {
-            let said = format!("{label}: {sentence}");
-            if warned.lock().is_ok_and(|mut warned| warned.insert(said.clone())) {
-                complain(&said);
+            if warned.lock().is_ok_and(|mut warned| warned.insert(sentence.to_owned())) {
+                complain(sentence);
             }
         })
     }
@@ -168,7 +173,7 @@ impl Setup {
                     prober,
                     zone: zone.unwrap_or_else(|| "UTC".into()),
                     allow_functions: allow_functions.unwrap_or_default(),
-                    warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn(word)),
+                    warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn()),
                 }))
             }
         })

@@ -9,8 +9,8 @@ pub struct Schema {
     tables: BTreeMap<String, Table>,
     /// Tables whose rows have triggers, or other rows that refer to them.
     entangled: BTreeSet<String>,
-    /// Tables that are there and may not be read, by name, as SQL.
-    unreadable: BTreeMap<String, String>,
+    /// Tables that are there and may not be read; as SQL those that the name means for certain.
+    unreadable: BTreeMap<String, Option<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Schema {
     }
 
     /// The same where more tables are, which may not be read.
-    pub fn beside(self, unreadable: BTreeMap<String, String>) -> Schema {
+    pub fn beside(self, unreadable: BTreeMap<String, Option<String>>) -> Schema {
         Schema { unreadable, ..self }
     }
 
@@ -106,7 +106,7 @@ impl Schema {
 
     /// As SQL, a table of exactly this name that may not be read; something may still be added to it.
     pub fn unreadable_as(&self, name: &str) -> Option<&str> {
-        self.unreadable.get(name).map(String::as_str)
+        self.unreadable.get(name).and_then(Option::as_deref)
     }
 
     /// Whether a change of one of its rows may change others.
@@ -127,6 +127,16 @@ impl Schema {
     pub fn table_in(&self, schema: &str, table: &str) -> Option<&Table> {
         let sql = format!("{}.{}", quoted(schema), quoted(table));
         self.tables.values().find(|table| table.sql == sql)
+    }
+
+    /// What people call the table of exactly this schema and name, whether it may be read or not.
+    pub fn name_in(&self, schema: &str, table: &str) -> String {
+        let is_it = |sql: &&str| **sql == format!("{}.{}", quoted(schema), quoted(table));
+        match self.table_in(schema, table) {
+            Some(known) => known.name.clone(),
+            None if self.unreadable_as(table).filter(is_it).is_some() => table.to_owned(),
+            None => format!("{schema}.{table}"),
+        }
     }
 
     /// The table of exactly this name, which needs no schema.

@@ -36,7 +36,8 @@ pub fn find(link: &mut Link, claims: &[String]) -> Result<(Option<String>, Optio
     let catalog = schema::read(link)?;
     let of_claims = catalog.schema.tables().filter(|table| claims.contains(&table.sql));
     let (table, distrust) = trusted(&catalog.schema, of_claims);
-    Ok((table.map(|table| table.sql), distrust))
+    let unreadable = || catalog.schema.unreadable_as(NAME).map(str::to_owned);
+    Ok((table.map(|table| table.sql).or_else(unreadable), distrust))
 }
 
 pub fn insert(

@@ -250,7 +250,8 @@ impl Reader {
         let mut warnings: Vec<String> = distrust.into_iter().collect();
         warnings.extend(is_superuser.then(|| SUPERUSER.to_owned()));
         if let Some(warn) = &self.options.warn {
-            warnings.drain(..).for_each(|warning| warn.say(&warning));
+            let label = self.options.target.label();
+            warnings.drain(..).for_each(|warning| warn.say(&format!("{label}: {warning}")));
         }
         self.sky.warnings = warnings;
         self.audit_table = audit_table;

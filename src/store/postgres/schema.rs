@@ -190,16 +190,16 @@ pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
     let keys = link.query(KEYS, &[])?;
     let keys: HashMap<&str, &str> = keys.iter().filter_map(|key| Some((key.get(0)?, key.get(1)?))).collect();
     let code = link.query(CODE, &[])?;
-    let (mut tables, mut unreadable, mut names) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut unreadable: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let (mut tables, mut names) = (Vec::new(), BTreeMap::new());
     for row in link.query(TABLES, &[Some(&path)])? {
         let text = |at: usize| row.get(at).unwrap_or_default();
         let (oid, schema, name) = (text(0), text(1), text(2));
         let sql = format!("{}.{}", quoted(schema), quoted(name));
         if !is_true(&row, 5) {
-            let known = unreadable.entry(name.to_owned()).or_insert_with(|| sql.clone());
-            if is_true(&row, 4) {
-                *known = sql;
-            }
+            let known = unreadable.entry(name.to_owned()).or_default();
+            let is_it = is_true(&row, 4) && matches!(text(3), "r" | "p") && row.get(8).is_none();
+            *known = known.take().or_else(|| is_it.then_some(sql));
             continue;
         }
         let columns: Vec<Column> = of_table
@@ -229,8 +229,8 @@ pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
         tables.push(table);
     }
     let types = link.query(TYPES, &[Some(&path)])?.iter().map(user_type).collect();
-    let ties = Ties::read(link, &names)?;
     let schema = Schema::new(tables, Default::default()).beside(unreadable);
+    let ties = Ties::read(link, &schema, &names)?;
     Ok(Catalog { schema, ties, types: Types(types) })
 }
 

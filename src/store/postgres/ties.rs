@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cell::is_true;
 use super::error::PgError;
 use super::link::Link;
+use crate::store::schema::Schema;
 
 /// Foreign keys that do more than forbid. A partition's own are its parent's.
 const KEYS: &str = "
-    SELECT k.conrelid::text, k.conrelid::regclass::text, k.confrelid::text,
+    SELECT n.nspname::text, r.relname::text, k.confrelid::text,
       (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.conkey) WITH ORDINALITY AS c(attnum, n)
        JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = c.attnum),
       (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.confkey) WITH ORDINALITY AS c(attnum, n)
        JOIN pg_attribute AS a ON a.attrelid = k.confrelid AND a.attnum = c.attnum),
       k.confdeltype::text, k.confupdtype::text, has_any_column_privilege(k.conrelid, 'UPDATE')::text
-    FROM pg_constraint AS k
+    FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = r.relnamespace
     WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
     ORDER BY k.oid";
 
@@ -81,7 +82,7 @@ pub enum Lot {
 
 impl Ties {
     /// Reads them; `names` are the tables that can be read, by their number in the catalog.
-    pub fn read(link: &mut Link, names: &BTreeMap<String, String>) -> Result<Ties, PgError> {
+    pub fn read(link: &mut Link, schema: &Schema, names: &BTreeMap<String, String>) -> Result<Ties, PgError> {
         let mut ties = Ties::default();
         for row in link.query(KEYS, &[])? {
             let text = |at: usize| row.get(at).unwrap_or_default();
@@ -89,7 +90,7 @@ impl Ties {
             let Some(to) = names.get(text(2)) else { continue };
             ties.keys.push(ForeignKey {
                 // One that cannot be read still has a name.
-                from: names.get(text(0)).cloned().unwrap_or_else(|| text(1).replace('"', "")),
+                from: schema.name_in(text(0), text(1)),
                 columns: list(3),
                 to: to.clone(),
                 referenced: list(4),

@@ -272,9 +272,7 @@ fn carried(column: &str, value: &Value, by: &ForeignKey, referred: &Image) -> Va
 pub fn written(link: &mut Link, schema: &Schema) -> Result<BTreeMap<String, u64>, PgError> {
     let rows = link.query(WRITTEN, &[])?;
     let read = |row: &Row| {
-        let (home, name) = (row.get(0)?, row.get(1)?);
-        let known = schema.table_in(home, name).map(|table| table.name.clone());
-        Some((known.unwrap_or_else(|| format!("{home}.{name}")), row.get(2)?.parse().ok()?))
+        Some((schema.name_in(row.get(0)?, row.get(1)?), row.get(2)?.parse().ok()?))
     };
     Ok(rows.iter().filter_map(read).collect())
 }

@@ -175,7 +175,9 @@ fn citext_holders_are_compared_as_the_type_does() {
     let profile = profile.to_str().expect("UTF-8");
     let output = database.claimtop(&["check", "--json", "--profile", profile]);
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
-    let output = command(&["release", &database.url(), "1", "--profile", profile, "--holder", "Worker-A", "--json"])
+    let mut release = command(&["release", &database.url(), "1", "--profile", profile, "--json"]);
+    let output = release
+        .args(["--force", "--holder", "Worker-A", "--reason", "a test"])
         .env("XDG_STATE_HOME", folder.path())
         .output()
         .expect("claimtop runs");

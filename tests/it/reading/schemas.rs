@@ -81,7 +81,8 @@ fn more_than_twenty_thousand_holders_are_all_listed_with_all_their_claims() {
     const MANY: usize = 20_050;
     on_both(|| {
         let database = Database::new(
-            "CREATE TABLE jobs (id int PRIMARY KEY, who text, at bigint); CREATE TABLE workers (who text PRIMARY KEY, at bigint);
+            "CREATE TABLE jobs (id int PRIMARY KEY, who text, at bigint); CREATE INDEX jobs_who ON jobs (who);
+             CREATE TABLE workers (who text PRIMARY KEY, at bigint);
              CREATE TABLE own (id int PRIMARY KEY, who text, pid int, at bigint);",
         );
         for (table, columns) in [("jobs", "n, 'w' || n, 1794740400000"), ("own", "n, 'o' || n, n, 1794740400000")] {
