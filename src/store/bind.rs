@@ -317,6 +317,7 @@ impl Binder<'_> {
             table: table.name.clone(),
             unit: board.time,
             has_rowid: table.has_rowid,
+            key: table.key_instead_of_rowid(),
             width: table.columns.len(),
             from: alone.trim_end().into(),
             always: self.dialect.always(),
@@ -385,6 +386,7 @@ impl Binder<'_> {
         let id = id?;
         Some(BoundRegistry {
             table: table.name.clone(),
+            key: table.key_instead_of_rowid(),
             from,
             equality: self.dialect.equality(&id.declared),
             id,

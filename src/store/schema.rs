@@ -123,6 +123,11 @@ impl Schema {
         self.tables.get(name).or_else(alike).or_else(in_full)
     }
 
+    /// The same, unless another table of this name has come in front of it on the search path.
+    pub fn certain(&self, name: &str) -> Option<&Table> {
+        self.table(name).filter(|table| name.contains('.') || table.standing.ambiguous.is_none())
+    }
+
     /// The table of exactly this schema and name.
     pub fn table_in(&self, schema: &str, table: &str) -> Option<&Table> {
         let sql = format!("{}.{}", quoted(schema), quoted(table));
@@ -166,6 +171,11 @@ impl Schema {
 }
 
 impl Table {
+    /// The columns that tell its rows apart, where no rowid does.
+    pub fn key_instead_of_rowid(&self) -> Arc<Names> {
+        if self.has_rowid { Arc::default() } else { Arc::clone(&self.key) }
+    }
+
     /// The columns that can be written.
     pub fn written(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.generated)

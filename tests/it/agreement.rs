@@ -50,6 +50,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             poll_timeout,
             frozen_at,
             prober,
+            protected: Default::default(),
         }),
         Place::Postgres(database) => Reader::open(postgres::Options {
             target: Target::parse(&database.url(), None).expect("a target"),
@@ -63,6 +64,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             zone: "UTC".into(),
             allow_functions: Vec::new(),
             warn: None,
+            protected: Default::default(),
         }),
     };
     reader.expect("a reader")

@@ -27,7 +27,8 @@ use crate::store::fit::{Fit, Ground};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::{Schema, Table};
-use crate::store::{Prober, StoreError, Warn, clock};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Prober, Protected, StoreError, Warn, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -45,6 +46,8 @@ pub struct Options {
     pub prober: Option<Prober>,
     /// The zone of times that have none.
     pub zone: String,
+    /// What may not be acted on.
+    pub protected: Protected,
     /// Functions, operators and types that profiles may use although they are not built in, or do more than
     /// read.
     pub allow_functions: Vec<String>,
@@ -243,7 +246,9 @@ impl Reader {
             all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
         }
         let veiled = veiled(link, &all).map_err(said)?;
-        let (fingerprint, is_superuser) = fingerprint(link).map_err(said)?;
+        let fingerprint = fingerprint(link).map_err(said)?;
+        let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
+        let is_superuser = is_superuser.first().is_some_and(|row| is_true(row, 0));
         link.rollback().map_err(said)?;
         let claims = all.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.table);
         let (audit_table, distrust) = audit_table::trusted(&schema, claims);
@@ -289,6 +294,7 @@ impl Reader {
         &mut self,
         look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
     ) -> Result<Result<T, PgError>, StoreError> {
+        let _uninterrupted = uninterrupted();
         self.connect()?;
         let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
         let outcome = self.transaction(&mut link, look);
@@ -357,23 +363,23 @@ impl Sky {
     }
 }
 
+const IS_SUPERUSER: &str = "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user";
+
 /// What a superuser is told.
 const SUPERUSER: &str = "connected as a superuser: triggers and policies of any table owner run with all rights; log in \
                          as a role of assets/schema/postgres/roles.sql instead";
 
-/// Tells this database from every other, whatever it is called; and whether we may do everything there.
-fn fingerprint(link: &mut Link) -> Result<(String, bool), PgError> {
+/// Tells this database from every other, whatever it is called.
+pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
-               current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text,
-               (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)::text";
+               current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
     let rows = link.query(sql, &[])?;
     let may_ask = rows.first().is_some_and(|row| is_true(row, 2));
     let system = "SELECT system_identifier::text FROM pg_control_system()";
     let system = if may_ask { link.query(system, &[])? } else { Vec::new() };
     let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
     let system = system.first().and_then(|row| row.get(0)).unwrap_or("server");
-    let is_superuser = rows.first().is_some_and(|row| is_true(row, 3));
-    Ok((format!("postgres:{system}:{}:{}", text(0), text(1)), is_superuser))
+    Ok(format!("postgres:{system}:{}:{}", text(0), text(1)))
 }
 
 /// A sentence for every table whose rows are hidden from us by its policies.

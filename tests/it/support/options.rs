@@ -36,6 +36,7 @@ fn usual(profiles: Profiles) -> sqlite::Options {
         poll_timeout: Duration::from_secs(60),
         frozen_at: Moment::from_micros(NOW * 1_000),
         prober: None,
+        protected: Default::default(),
     }
 }
 
@@ -52,5 +53,6 @@ fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
         zone: "UTC".into(),
         allow_functions: Vec::new(),
         warn: None,
+        protected: options.protected,
     }
 }
