@@ -30,6 +30,7 @@ pub mod side_effects;
 pub mod source;
 pub mod sqlite;
 pub mod suspend;
+pub mod warn;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
@@ -51,6 +52,7 @@ pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
 pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
+pub use warn::Warn;
 
 use crate::domain::time::Moment;
 
