@@ -3,6 +3,7 @@
 //! Unknown keys are errors that name their line; values are never printed, for one of them may
 //! be a secret.
 
+mod bounds;
 mod file;
 mod sweep;
 
@@ -118,6 +119,10 @@ pub struct SourceConfig {
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
+    /// Of a server: functions, operators and types that profiles may use although they are not built in, or do
+    /// more than read.
+    #[serde(default)]
+    pub allow_functions: Vec<String>,
     /// Whether this source may never be written; unset, it may unless it is the same database as one that may not.
     pub read_only: Option<bool>,
     /// Where the holders' processes run; unset, no process is ever called dead.
@@ -177,7 +182,10 @@ impl Config {
 
     /// The config in `text`, or the line and nature of its first error.
     pub fn parse(text: &str) -> Result<Config, (usize, String)> {
-        toml::from_str(text).map_err(|error| (line_of(text, &error), without_values(error.message())))
+        let config: Config =
+            toml::from_str(text).map_err(|error| (line_of(text, &error), without_values(error.message())))?;
+        config.expect_sense(text)?;
+        Ok(config)
     }
 
     /// The thresholds for the source `name`.
@@ -292,6 +300,33 @@ mod tests {
     fn the_example_file_equals_the_defaults() {
         let example = include_str!("../config.example.toml");
         assert_eq!(Config::parse(example).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn a_value_that_would_switch_something_off_is_named_with_its_line_and_the_least() {
+        for (line, said, text) in [
+            (1, "census_slice = 0 is too little; the least is 1", "census_slice = 0"),
+            (2, "row_limit = 0 is too little; the least is 1", "interval = '1s'\nrow_limit = 0"),
+            (1, "poll_timeout = 0ms is too little; the least is 1ms", "poll_timeout = '0s'"),
+            (1, "interval = 0ms is too little; the least is 1ms", "interval = '0ms'"),
+            (1, "clock_noise = 2h is too long; the most is 1h", "clock_noise = '2h'"),
+            (3, "lease = 0ms is too little; the least is 1ms", "[defaults]\nttl = '1s'\nlease = '0s'"),
+            (
+                4,
+                "ttl = 0ms is too little; the least is 1ms",
+                "[source.a]\nat = 'x'\n[source.a.board.job.kind.run]\nttl = '0s'",
+            ),
+            (
+                4,
+                "orphan_after = 0ms is too little; the least is 1ms",
+                "[source.a]\nat = 'x'\n[source.a.board.\"job\"]\norphan_after = '0s'",
+            ),
+        ] {
+            assert_eq!(Config::parse(text), Err((line, said.into())), "{text}");
+        }
+        assert!(
+            Config::parse("[defaults]\nwarn_before = '0s'\n[sweep]\nmax = 0\nsighted_for = '0s'").is_ok()
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod acts;
 mod figures;
 mod http;
 mod openmetrics;
+mod replaced;
 mod rules;
 mod servers;
 mod sources;

@@ -183,6 +183,18 @@ impl FileState {
         }
     }
 
+    /// Takes note of a log that has begun: only then can it be told from the next one.
+    pub fn note_log(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        let is_new = self.progress.is_some_and(|progress| progress.frames == 0);
+        if is_new && self.overwritten.is_none() {
+            let progress = Progress::read(connection, &self.log);
+            if Stamp::at(&self.path)? == self.stamp {
+                self.progress = progress;
+            }
+        }
+        Ok(())
+    }
+
     fn has_lost_a_companion(&self) -> bool {
         let files = [&self.log, &self.index].into_iter().zip(&self.companions);
         files.into_iter().any(|(file, was)| was.is_some() && Identity::at(file).ok() != *was)
@@ -246,6 +258,17 @@ impl FileState {
 
 fn overwritten() -> MutexGuard<'static, BTreeMap<Identity, Overwritten>> {
     OVERWRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What keeps a file from being opened: that it was overwritten, if that is known of it.
+pub fn why_it_does_not_open(path: &Path, error: StoreError) -> StoreError {
+    let is_known = |stamp: &Stamp| {
+        overwritten().get(&stamp.identity).is_some_and(|known| stamp.has_content_of(&known.after))
+    };
+    match Stamp::at(path) {
+        Ok(stamp) if stamp.size > 0 && is_known(&stamp) => StoreError::Overwritten { path: path.into() },
+        _ => error,
+    }
 }
 
 /// Forgets the pages in a connection's cache.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::file_state::{FileChange, FileState, forget_pages};
+use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::Sqlite;
 use super::keys::Keys;
 use super::open::{self, Denied, Identity, Opened, explain};
@@ -81,7 +81,8 @@ impl Reader {
     }
 
     fn open_with(options: Options, keys: Keys, state: i64) -> Result<Reader, StoreError> {
-        let opened = open::read_only(&options.path, options.busy_timeout, &keys)?;
+        let opened = open::read_only(&options.path, options.busy_timeout, &keys)
+            .map_err(|error| why_it_does_not_open(&options.path, error))?;
         let Opened { connection, identity, denied } = opened;
         let file = FileState::new(&options.path, &connection)?;
         let mut reader = Reader {
@@ -108,17 +109,19 @@ impl Reader {
         let started = Instant::now();
         self.follow_the_path()?;
         self.forget_old_keys();
-        self.in_one_transaction("polling", |reader, now, since| {
+        let before = self.state;
+        let now = self.in_one_transaction("polling", |reader, now, since| {
             for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
                 watch.refresh(&reader.connection, now, since, reader.options.effort)?;
             }
             reader.state += i64::from(since == Since::Written);
             Ok(now)
-        })
-        .map(|now| {
-            self.last = self.looked;
-            self.snapshots(now, started)
-        })
+        })?;
+        self.last = self.looked;
+        if self.state != before {
+            self.file.note_log(&self.connection)?;
+        }
+        Ok(self.snapshots(now, started))
     }
 
     /// The same counts by reading every claim one by one: slow, and obviously right.

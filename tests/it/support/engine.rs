@@ -48,9 +48,17 @@ pub fn on_both_layouts(body: impl Fn()) {
 pub fn on_both(body: impl Fn()) {
     on_both_layouts(&body);
     eprintln!("on {:?}:", Engine::Postgres);
+    let _spares = spares::DropAll;
     ENGINE.set(Engine::Postgres);
     body();
-    spares::drop_all();
+    ENGINE.set(Engine::Sqlite);
+}
+
+/// One body for one engine, for tests that take long.
+pub fn on(engine: Engine, body: impl Fn()) {
+    let _spares = spares::DropAll;
+    ENGINE.set(engine);
+    body();
     ENGINE.set(Engine::Sqlite);
 }
 
