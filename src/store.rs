@@ -21,6 +21,7 @@ pub mod prober;
 mod reader;
 mod schema;
 pub mod seen;
+pub mod selection;
 pub mod session;
 pub mod source;
 pub mod sqlite;
@@ -39,6 +40,7 @@ pub use pace::Pace;
 pub use prober::Prober;
 pub use reader::{Reader, fits};
 pub use seen::{Place, Seen, prefix};
+pub use selection::{OfBoard, Overdue, Selection};
 pub use session::{Ends, Holding, Registered};
 pub use source::Source;
 

@@ -7,9 +7,11 @@
 //! ```text
 //! ground      may this claim be taken, and for what        pure
 //! brakes      the cap and the share                        pure
+//! boards      how many claims of each are up: what the share and the cap are decided by
 //! sightings   has its row stood still while we watched     pure
-//! passage     did the clocks run evenly between two looks  pure
-//! poison      what was taken too often, by the trail
+//! passage     did our clocks run evenly between two looks  pure
+//! database_clock  and the database's                       pure
+//! poison      what was taken too often, by the trail and by claimtop_audit
 //! shelf       sightings kept for the next run
 //! orders      what a sweep is told
 //! pass        one look at one source, and its acts
@@ -18,7 +20,9 @@
 //! ```
 
 mod brakes;
+mod boards;
 mod calls;
+mod database_clock;
 mod event;
 mod ground;
 mod orders;
@@ -32,9 +36,10 @@ mod summary;
 pub use brakes::{Brake, Brakes, Held};
 pub use calls::{Call, Calls};
 pub use ground::{Ground, Spared, Wanted, ground, patience};
+pub use database_clock::DatabaseClock;
 pub use orders::{Manner, Orders, SweepError};
-pub use pass::Pass;
+pub use pass::{Memory, Pass};
 pub use passage::{Clocks, Passage};
 pub use shelf::{Kept, Shelf};
-pub use sightings::{Shown, Sightings};
+pub use sightings::{Look, Needs, Shown, Sightings};
 pub use summary::Summary;

@@ -31,7 +31,14 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
         (Some(limit), _) => Some(limit),
         (None, Format::Table) => Some(TABLE_ROWS),
     };
-    let filter = Filter { sets: only.set, board: only.board, holder: only.holder, kind: only.kind, limit };
+    let filter = Filter {
+        sets: only.set,
+        board: only.board,
+        holder: only.holder,
+        kind: only.kind,
+        limit,
+        ..Filter::default()
+    };
     let mut printer = Printer::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
     for word in sources {

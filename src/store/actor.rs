@@ -1,8 +1,10 @@
 //! One source, acted on, whatever engine it is of.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
+use super::selection::{Found, Overdue, Selection};
 use super::{
     Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Seen, Side, StoreError, postgres,
     sqlite,
@@ -17,6 +19,9 @@ pub enum Actor {
     Sqlite(Box<sqlite::Actor>),
     Postgres(Box<postgres::Actor>),
 }
+
+/// Rows that are looked at together.
+const PORTION: usize = 2_000;
 
 /// Asks whichever it is.
 macro_rules! either {
@@ -66,9 +71,67 @@ impl Actor {
         either!(self, actor => actor.find(wanted, board))
     }
 
-    /// The claims in the sets of a filter, worst first.
+    /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
+    /// are not read yet.
+    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
+        let found = match self {
+            Actor::Sqlite(actor) => Found::Sqlite(actor.found(filter)?),
+            Actor::Postgres(actor) => Found::Postgres(actor.found(filter)?),
+        };
+        Ok(Selection { filter: filter.clone(), found })
+    }
+
+    /// A part of a selection: those of its claims that are still there and that its filter still takes.
+    pub fn look_at(&mut self, selection: &Selection, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
+        let mut all = match (self, &selection.found) {
+            (Actor::Sqlite(actor), Found::Sqlite(found)) => actor.look_at(&found[part])?,
+            (Actor::Postgres(actor), Found::Postgres(found)) => actor.look_at(&found[part])?,
+            // A selection of another engine's has nothing here.
+            (Actor::Sqlite(_), Found::Postgres(_)) | (Actor::Postgres(_), Found::Sqlite(_)) => Vec::new(),
+        };
+        all.retain(|seen| selection.filter.takes(&seen.judged));
+        Ok(all)
+    }
+
+    /// The same claims at once, with their rows: for few of them.
     pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
-        either!(self, actor => actor.select(filter))
+        let selection = self.selection(filter)?;
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let mut all = Vec::new();
+        for part in selection.parts(most.clamp(1, PORTION)) {
+            if all.len() < most {
+                all.extend(self.look_at(&selection, part)?);
+            }
+        }
+        all.truncate(most);
+        Ok(all)
+    }
+
+    /// Whether the database has a clock of its own. A file has none: whoever writes to it brings one.
+    pub fn has_clock(&self) -> bool {
+        match self {
+            Actor::Sqlite(_) => false,
+            Actor::Postgres(_) => true,
+        }
+    }
+
+    /// How many claims of a board there are and how many of them are past their deadline, counted by the
+    /// database; nothing, if a poll counts them in full anyway.
+    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
+        match self {
+            Actor::Sqlite(_) => Ok(None),
+            Actor::Postgres(actor) => actor.count_overdue(profile, board),
+        }
+    }
+
+    /// Hands on every act that a sweep has done since an instant, by the table `claimtop_audit`: its id and the
+    /// claim's address. Nothing, where there is no such table.
+    pub fn each_swept_since(
+        &mut self,
+        since: Moment,
+        each: &mut dyn FnMut(&str, &str),
+    ) -> Result<(), StoreError> {
+        either!(self, actor => actor.each_swept_since(since, each))
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.

@@ -1,26 +1,33 @@
 //! One look at one source, and the acts that follow from it.
+//!
+//! Counts come first: they decide whether a brake holds. Rows are read in parts, so that a sweep needs no more
+//! memory for a million claims than for ten thousand.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use super::boards::{Board, CROWD, Kind, State, counted, hold_by_share, hold_crowds, is_open};
 use super::brakes::{Brake, Brakes};
+use super::database_clock::DatabaseClock;
 use super::event::taken;
-use super::ground::{Ground, Spared, ground, patience, shows_life};
+use super::ground::{Ground, ground, patience, shows_life};
 use super::orders::{Manner, Orders, SweepError};
-use super::poison;
-use super::sightings::{Shown, Sightings};
+use super::passage::Clocks;
+use super::poison::Taken;
+use super::sightings::{Look, Needs, Shown, Sightings};
 use super::summary::Summary;
+use crate::domain::claim::{Role, StampedBy};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::roll::Roll;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::Span;
-use crate::domain::verdict::{Reason, Set};
+use crate::domain::time::{Moment, Span};
+use crate::domain::verdict::{Reason, Reasons};
 use crate::events::{About, By, Event, millis};
 use crate::recovery::Desk;
 use crate::recovery::perform::RecoveryError;
-use crate::store::Filter;
-use crate::store::Seen;
+use crate::store::{Filter, Seen, Selection};
 
 /// A claim that may be taken.
 struct Candidate {
@@ -48,29 +55,58 @@ impl Candidate {
     }
 }
 
+/// What earlier looks have left: without it the workers' clocks are trusted.
+#[derive(Debug)]
+pub struct Memory<'a> {
+    pub sightings: &'a mut Sightings,
+    pub clock: &'a mut DatabaseClock,
+    /// The time since the machine's start.
+    pub at: Span,
+}
+
+/// This look, while it is under way.
+struct Watching<'a> {
+    look: Look<'a>,
+    clock: &'a mut DatabaseClock,
+    /// The look before, if it has seen every claim that was late then.
+    last: Option<Moment>,
+}
+
 /// One run on one source.
 #[derive(Debug)]
 pub struct Pass<'a> {
     desk: &'a mut Desk,
     orders: &'a Orders,
     summary: Summary,
+    /// Sessions that are silent in the registry while one of their claims lives.
+    living: HashSet<(usize, Option<String>)>,
+    /// What was taken within a day, once somebody has asked.
+    taken: Option<Taken>,
+    /// How many more may be tried, and how many could be taken beyond that.
+    room: usize,
+    beyond: u64,
 }
 
 type Out<'a> = dyn FnMut(&Event) + 'a;
+
+/// Claims that are looked at together: few if few are wanted, and never more than fit into a batch.
+const FEWEST: usize = 500;
+const PART: usize = 10_000;
+/// Claims that are remembered from one look to the next.
+const REMEMBERED: usize = 20_000;
 
 impl<'a> Pass<'a> {
     pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
         let dry_run = orders.manner == Manner::Rehearse;
         let summary = Summary { source: desk.source().into(), dry_run, ..Summary::default() };
-        Pass { desk, orders, summary }
+        let room = orders.brakes.max;
+        Pass { desk, orders, summary, living: HashSet::new(), taken: None, room, beyond: 0 }
     }
 
-    /// Looks, brakes, and acts. `sightings` are those of earlier looks, with the time since the
-    /// machine's start; without them the workers' clocks are trusted. `roll` knows the boards of earlier
-    /// looks. `go_on` is asked after each batch.
+    /// Looks, brakes, and acts. `roll` knows the boards of earlier looks. `go_on` is asked after each batch.
     pub fn run(
         mut self,
-        sightings: Option<(&mut Sightings, Span)>,
+        memory: Option<Memory<'_>>,
         roll: &mut Roll,
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
@@ -81,23 +117,25 @@ impl<'a> Pass<'a> {
             self.summary.hold(Brake::Replica, sentence);
             return Ok(self.summary);
         }
-        let candidates = self.candidates(&snapshots)?;
-        let candidates = self.without_poison(candidates, out)?;
-        let up = candidates.len();
-        let ripe = self.ripe(candidates, sightings, &snapshots);
-        let all = self.total(&snapshots);
-        let chosen = match self.orders.brakes.share(up, all) {
-            Some(sentence) => {
-                self.summary.hold(Brake::Share, sentence);
-                Vec::new()
+        let mut watching = memory.map(|memory| self.begin(memory, &snapshots));
+        let mut boards = counted(self.desk.actor(), &snapshots, self.orders).map_err(RecoveryError::from)?;
+        hold_crowds(&mut boards, &self.orders.brakes, &mut self.summary);
+        if boards.iter().any(|board| matches!(board.state, State::Free | State::Unvouched)) {
+            self.find_living_sessions(&snapshots)?;
+            self.refuse_unvouched(&mut boards, &snapshots)?;
+            if is_open(&boards, &self.orders.brakes) {
+                self.count_one_by_one(&mut boards, &snapshots)?;
+                hold_by_share(&mut boards, &self.orders.brakes, &mut self.summary);
             }
-            None => self.capped(ripe),
-        };
+        }
         // What was done before a failure is told with it.
-        let failure = self.act(chosen, out, go_on).err();
+        let failure = self.act(&mut boards, &snapshots, watching.as_mut(), out, go_on).err();
         self.summary.error = failure.map(|error| error.to_string());
-        self.summary.left = up - self.summary.tried + self.summary.poison;
-        Ok(self.summary)
+        if let Some(watching) = watching {
+            let crowded = boards.iter().any(|board| board.state == State::Crowded);
+            watching.clock.set_complete(!crowded && !watching.look.is_full() && go_on());
+        }
+        self.finish(&boards)
     }
 
     fn look(&mut self) -> Result<Vec<Snapshot>, SweepError> {
@@ -107,101 +145,272 @@ impl<'a> Pass<'a> {
         Ok(snapshots.map_err(RecoveryError::from)?)
     }
 
-    /// All claims that the share is measured by.
-    fn total(&self, snapshots: &[Snapshot]) -> u64 {
-        let board = self.orders.board.as_deref();
-        let boards = snapshots.iter().flat_map(|snapshot| &snapshot.boards);
-        let counted = boards.filter(|one| board.is_none_or(|board| board == one.board));
-        counted.map(|one| one.counts.total).sum()
+    /// Begins to watch, and says so if the database's clock was set since the last look.
+    fn begin<'m>(&mut self, memory: Memory<'m>, snapshots: &[Snapshot]) -> Watching<'m> {
+        let Memory { sightings, clock, at } = memory;
+        let mut last = clock.last_complete_look();
+        if let (Some(snapshot), Some(clocks)) = (snapshots.first(), Clocks::read())
+            && let Some(jump) = clock.look(snapshot.now, snapshot.clock_offset, &clocks)
+            && self.desk.actor().has_clock()
+        {
+            last = None;
+            sightings.restart();
+            self.summary.paused = true;
+            self.summary.notices.push(format!(
+                "the database's clock jumped by {jump}: what was stamped before is watched for its time to live"
+            ));
+        }
+        Watching { look: sightings.look(at, REMEMBERED), clock, last }
     }
 
-    /// The claims that may be taken: expired first, then orphaned, the worst of each board first.
-    fn candidates(&mut self, snapshots: &[Snapshot]) -> Result<Vec<Candidate>, SweepError> {
-        let filter = Filter { sets: vec![Set::Stale, Set::Orphaned], ..Filter::default() };
-        let all = self.desk.actor().select(&filter).map_err(RecoveryError::from)?;
-        let judged: Vec<(Seen, Result<Ground, Spared>)> =
-            all.into_iter().map(|seen| self.judged(seen, snapshots)).collect();
-        let living = living_sessions(&judged, snapshots);
-        let (mut found, mut unvouched) = (Vec::new(), HashMap::<String, usize>::new());
-        for (seen, ground) in judged {
-            let Ok(ground) = ground else { continue };
-            let (profile, board) = self.desk.actor().names(&seen);
-            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
-            if self.orders.board.as_ref().is_some_and(|wanted| *wanted != board)
-                || rests_on_silence && living.contains(&holder(&seen))
-            {
-                continue;
-            }
-            if self.desk.actor().profile_of(&seen).1 && !self.orders.vouched.contains(&profile) {
-                *unvouched.entry(profile).or_default() += 1;
-                continue;
-            }
-            let address = self.desk.actor().address(&seen);
-            found.push(Candidate { seen, profile, board, address, ground });
+    fn finish(mut self, boards: &[Board]) -> Result<Summary, SweepError> {
+        if let Some(sentence) = self.orders.brakes.poison(self.summary.poison) {
+            self.summary.hold(Brake::Poison, sentence);
         }
-        for (profile, count) in unvouched {
+        if let Some(sentence) = self.orders.brakes.cap(self.beyond) {
+            self.summary.hold(Brake::Cap, sentence);
+        }
+        let up: u64 = boards.iter().map(|board| board.up).sum();
+        let left = usize::try_from(up).unwrap_or(usize::MAX);
+        self.summary.left = left.saturating_sub(self.summary.tried);
+        Ok(self.summary)
+    }
+
+    fn selection(&mut self, reasons: Reasons, board: Option<&str>) -> Result<Selection, SweepError> {
+        let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
+        Ok(self.desk.actor().selection(&filter).map_err(RecoveryError::from)?)
+    }
+
+    fn look_at(&mut self, selection: &Selection, part: Range<usize>) -> Result<Vec<Seen>, SweepError> {
+        Ok(self.desk.actor().look_at(selection, part).map_err(RecoveryError::from)?)
+    }
+
+    /// Whatever else a session holds that is silent in the registry while one of its claims lives, its silence
+    /// proves nothing.
+    fn find_living_sessions(&mut self, snapshots: &[Snapshot]) -> Result<(), SweepError> {
+        let silent = Reason::SessionStale;
+        let is_silent = |snapshot: &Snapshot| snapshot.reasons().contains_key(&silent);
+        if !Kind::wanted(self.orders.wanted).contains(&Kind::Orphaned) || !snapshots.iter().any(is_silent) {
+            return Ok(());
+        }
+        let selection = self.selection(Reasons::from_iter([silent]), None)?;
+        for part in selection.parts(PART) {
+            for seen in self.look_at(&selection, part)? {
+                let Some(rules) = rules_of(&seen, snapshots) else { continue };
+                if shows_life(&seen.judged.claim, rules, seen.now) {
+                    self.living.insert(holder(&seen));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what cannot be taken because nobody has said whose the tables are.
+    fn refuse_unvouched(&mut self, boards: &mut [Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
+        let mut refused = HashMap::<usize, usize>::new();
+        for at in 0..boards.len() {
+            if boards[at].state == State::Unvouched {
+                let count = self.count_board(&boards[at], snapshots)?;
+                *refused.entry(boards[at].profile).or_default() += usize::try_from(count).unwrap_or(usize::MAX);
+            }
+        }
+        for (profile, count) in refused.into_iter().filter(|(_, count)| *count > 0) {
             self.summary.refused += count;
+            let profile = &snapshots[profile].profile;
             let sentence = format!(
                 "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
             );
             self.summary.hold(Brake::Profile, sentence);
         }
-        found.sort_by_key(|one| matches!(one.ground, Ground::Orphaned(_)));
+        Ok(())
+    }
+
+    fn count_one_by_one(&mut self, boards: &mut [Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
+        for board in boards.iter_mut().filter(|board| board.state == State::Free) {
+            board.up = self.count_board(board, snapshots)?;
+        }
+        Ok(())
+    }
+
+    /// How many claims of a board are up. A crowd is counted, not looked at.
+    fn count_board(&mut self, board: &Board, snapshots: &[Snapshot]) -> Result<u64, SweepError> {
+        let mut count = 0;
+        for kind in Kind::wanted(self.orders.wanted) {
+            let selection = self.selection(kind.reasons(), Some(&board.name))?;
+            let own = |of: &crate::store::OfBoard| (of.profile, of.board) == (board.profile, board.number);
+            for of in selection.boards().into_iter().filter(own) {
+                if of.rows.len() as u64 > CROWD {
+                    count += of.rows.len() as u64;
+                    continue;
+                }
+                let candidates = self.candidates(&selection, of.rows, *kind, snapshots)?;
+                let counts = |one: &Candidate| !self.is_poison(one, board.role);
+                count += candidates.iter().filter(|one| counts(one)).count() as u64;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Those of a part of a selection that may be taken on grounds of this kind.
+    fn candidates(
+        &mut self,
+        selection: &Selection,
+        part: Range<usize>,
+        kind: Kind,
+        snapshots: &[Snapshot],
+    ) -> Result<Vec<Candidate>, SweepError> {
+        let mut found = Vec::new();
+        for seen in self.look_at(selection, part)? {
+            let Some(rules) = rules_of(&seen, snapshots) else { continue };
+            let judged = &seen.judged;
+            let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted) {
+                Ok(ground @ Ground::Expired(_)) if kind == Kind::Expired => ground,
+                Ok(ground @ Ground::Orphaned(_)) if kind == Kind::Orphaned => ground,
+                _ => continue,
+            };
+            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
+            if rests_on_silence && self.living.contains(&holder(&seen)) {
+                continue;
+            }
+            let (profile, board) = self.desk.actor().names(&seen);
+            let address = self.desk.actor().address(&seen);
+            found.push(Candidate { seen, profile, board, address, ground });
+        }
+        if let (None, Some(first)) = (&self.taken, found.first()) {
+            let now = first.seen.now;
+            self.taken = Some(Taken::read(&self.orders.trail, self.desk.actor(), now)?);
+        }
         Ok(found)
     }
 
-    fn judged(&self, seen: Seen, snapshots: &[Snapshot]) -> (Seen, Result<Ground, Spared>) {
-        let rules = rules_of(&seen, snapshots);
-        let judged = &seen.judged;
-        let ground = ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted);
-        (seen, ground)
+    /// How often a claim was taken within a day, if that is too often. Whoever comes may take a lock over once it
+    /// has expired, so that it comes back as a matter of course.
+    fn poisonous(&self, one: &Candidate, role: Role) -> Option<usize> {
+        let times = self.taken.as_ref().map_or(0, |taken| taken.times(&one.address));
+        (role != Role::Lock && times >= self.orders.brakes.per_day).then_some(times)
+    }
+
+    fn is_poison(&self, one: &Candidate, role: Role) -> bool {
+        self.poisonous(one, role).is_some()
+    }
+
+    /// Acts on the expired ones, then on the orphaned ones, board by board.
+    fn act(
+        &mut self,
+        boards: &mut [Board],
+        snapshots: &[Snapshot],
+        mut watching: Option<&mut Watching<'_>>,
+        out: &mut Out<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), SweepError> {
+        for board in boards.iter_mut().filter(|board| board.state == State::Free) {
+            board.up = 0;
+        }
+        for kind in Kind::wanted(self.orders.wanted) {
+            let before = self.summary.applied();
+            let mut acted = Ok(());
+            for board in boards.iter_mut() {
+                let is_watched = board.state == State::Held && watching.is_some();
+                if acted.is_ok() && (board.state == State::Free || is_watched) {
+                    acted = self.act_on_board(board, *kind, snapshots, watching.as_deref_mut(), out, go_on);
+                }
+            }
+            let count = self.summary.applied() - before;
+            if let (true, Some(snapshot)) = (count > 0, snapshots.first()) {
+                let (source, dry_run) = (self.summary.source.clone(), self.summary.dry_run);
+                let (kind, timestamp) = (kind.as_str(), millis(snapshot.now));
+                out(&Event::Cleanup { kind, count, timestamp, source, dry_run });
+            }
+            acted?;
+        }
+        Ok(())
+    }
+
+    /// Works through the claims of a board in parts.
+    fn act_on_board(
+        &mut self,
+        board: &mut Board,
+        kind: Kind,
+        snapshots: &[Snapshot],
+        mut watching: Option<&mut Watching<'_>>,
+        out: &mut Out<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), SweepError> {
+        let is_free = board.state == State::Free;
+        let selection = self.selection(kind.reasons(), Some(&board.name))?;
+        let own = |of: &crate::store::OfBoard| (of.profile, of.board) == (board.profile, board.number);
+        let Some(mut rows) = selection.boards().into_iter().find(own).map(|of| of.rows) else {
+            return Ok(());
+        };
+        while !rows.is_empty() {
+            let full = watching.as_ref().is_none_or(|watching| watching.look.is_full());
+            if !go_on() || self.room == 0 && full {
+                // Nothing more is taken or watched in this run: the rest is counted.
+                if is_free {
+                    board.up += rows.len() as u64;
+                    self.beyond += if go_on() { rows.len() as u64 } else { 0 };
+                }
+                break;
+            }
+            let size = self.room.clamp(FEWEST, PART);
+            let part = rows.start..rows.end.min(rows.start + size);
+            rows.start = part.end;
+            let found = self.candidates(&selection, part, kind, snapshots)?;
+            let found = self.without_poison(found, board, out);
+            let mut ripe = self.ripe(found, board, snapshots, watching.as_deref_mut());
+            if is_free {
+                let most = self.room.min(ripe.len());
+                self.beyond += (ripe.len() - most) as u64;
+                self.room -= most;
+                ripe.truncate(most);
+                self.act_on(&ripe, out, go_on)?;
+            }
+        }
+        Ok(())
     }
 
     /// Leaves out what was taken too often, and says so.
-    fn without_poison(
-        &mut self,
-        all: Vec<Candidate>,
-        out: &mut Out<'_>,
-    ) -> Result<Vec<Candidate>, SweepError> {
-        let Some(now) = all.first().map(|one| one.seen.now) else { return Ok(all) };
-        let fingerprint = self.desk.actor().fingerprint();
-        let before = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
-        let times = |one: &Candidate| before.get(&one.address).copied().unwrap_or(0);
-        let (poison, rest): (Vec<Candidate>, Vec<Candidate>) =
-            all.into_iter().partition(|one| times(one) >= self.orders.brakes.per_day);
-        for one in &poison {
+    fn without_poison(&mut self, all: Vec<Candidate>, board: &mut Board, out: &mut Out<'_>) -> Vec<Candidate> {
+        let is_free = board.state == State::Free;
+        let mut rest = Vec::with_capacity(all.len());
+        for one in all {
+            board.up += u64::from(is_free);
+            let Some(times) = self.poisonous(&one, board.role) else {
+                rest.push(one);
+                continue;
+            };
             let claim = &one.seen.judged.claim;
-            out(&Event::Poison {
-                task_id: claim.key.text(),
-                session_id: claim.holder.clone(),
-                times: times(one),
-                about: one.about(&self.summary),
-            });
+            let (task_id, session_id) = (claim.key.text(), claim.holder.clone());
+            out(&Event::Poison { task_id, session_id, times, about: one.about(&self.summary) });
+            self.summary.poison += 1;
+            board.up += u64::from(!is_free);
         }
-        self.summary.poison = poison.len();
-        if let Some(sentence) = self.orders.brakes.poison(poison.len()) {
-            self.summary.hold(Brake::Poison, sentence);
-        }
-        Ok(rest)
+        rest
     }
 
-    /// Those that have stood still long enough under our own eyes.
+    /// Those that have been seen often enough under our own eyes.
     fn ripe(
         &mut self,
         all: Vec<Candidate>,
-        sightings: Option<(&mut Sightings, Span)>,
+        board: &Board,
         snapshots: &[Snapshot],
+        watching: Option<&mut Watching<'_>>,
     ) -> Vec<Candidate> {
-        let Some((sightings, at)) = sightings else { return all };
-        let shown: Vec<Shown> = all.iter().map(|one| self.shown(one, snapshots)).collect();
-        let ripe = sightings.observe(at, &shown);
-        self.summary.watching = ripe.iter().filter(|ripe| !**ripe).count();
-        all.into_iter().zip(ripe).filter_map(|(one, ripe)| ripe.then_some(one)).collect()
+        let Some(watching) = watching else { return all };
+        let mut ripe = Vec::new();
+        for one in all {
+            let needs = self.needs(&one, board, watching);
+            match self.shown(&one, snapshots, needs) {
+                Some(shown) if watching.look.sees(&shown) => ripe.push(one),
+                _ => self.summary.watching += 1,
+            }
+        }
+        ripe
     }
 
-    fn shown(&self, one: &Candidate, snapshots: &[Snapshot]) -> Shown {
+    fn shown(&self, one: &Candidate, snapshots: &[Snapshot], needs: Needs) -> Option<Shown> {
         let Candidate { seen, address, ground, .. } = one;
-        let rules = rules_of(seen, snapshots);
+        let rules = rules_of(seen, snapshots)?;
         let token = seen.judged.seen.as_deref().unwrap_or_default();
         // An expired claim is the same whether or not its session has gone silent as well.
         let mark = match ground {
@@ -209,39 +418,26 @@ impl<'a> Pass<'a> {
             Ground::Orphaned(_) => format!("orphaned {token}"),
         };
         let own = || patience(&seen.judged.claim, rules, *ground);
-        Shown { address: address.clone(), mark, patience: self.orders.sighted_for.unwrap_or_else(own) }
+        let patience = self.orders.sighted_for.unwrap_or_else(own);
+        Some(Shown { address: address.clone(), mark, patience, needs })
     }
 
-    fn capped(&mut self, mut ripe: Vec<Candidate>) -> Vec<Candidate> {
-        let (most, said) = self.orders.brakes.cap(ripe.len());
-        if let Some(sentence) = said {
-            self.summary.hold(Brake::Cap, sentence);
+    /// How often the claim must be seen. One look is enough where the database itself has stamped its times, and
+    /// what is stored agrees with the database's clock.
+    fn needs(&mut self, one: &Candidate, board: &Board, watching: &Watching<'_>) -> Needs {
+        let claim = &one.seen.judged.claim;
+        let stamped = board.stamped_by == StampedBy::Database && self.desk.actor().has_clock();
+        let by_its_own_times = matches!(one.ground, Ground::Expired(_));
+        let agrees = !board.is_skewed && watching.clock.believes(claim.sign_of_life());
+        if !stamped || !by_its_own_times || !agrees || self.orders.sighted_for.is_some() {
+            return Needs::TwoLooks;
         }
-        ripe.truncate(most);
-        ripe
-    }
-
-    /// Acts on the expired ones, then on the orphaned ones.
-    fn act(
-        &mut self,
-        all: Vec<Candidate>,
-        out: &mut Out<'_>,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<(), SweepError> {
-        let (expired, orphaned): (Vec<Candidate>, Vec<Candidate>) =
-            all.into_iter().partition(|one| matches!(one.ground, Ground::Expired(_)));
-        for (kind, all) in [("expired", expired), ("orphaned", orphaned)] {
-            let Some(timestamp) = all.first().map(|first| millis(first.seen.now)) else { continue };
-            let before = self.summary.applied();
-            let acted = self.act_on(&all, out, go_on);
-            let count = self.summary.applied() - before;
-            if count > 0 {
-                let (source, dry_run) = (self.summary.source.clone(), self.summary.dry_run);
-                out(&Event::Cleanup { kind, count, timestamp, source, dry_run });
-            }
-            acted?;
+        let was_late = |before| one.seen.judged.verdict.deadline.is_some_and(|deadline| deadline < before);
+        match watching.last {
+            // A claim that was late already then, and was not there, has not been stamped since.
+            Some(before) if was_late(before) => Needs::AnEarlierLook,
+            _ => Needs::OneLook,
         }
-        Ok(())
     }
 
     fn act_on(
@@ -250,13 +446,13 @@ impl<'a> Pass<'a> {
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), SweepError> {
-        if !go_on() {
+        if all.is_empty() || !go_on() {
             return Ok(());
         }
         // On a server they are not done in their order.
         let by_address: HashMap<&str, &Candidate> =
             all.iter().map(|one| (one.address.as_str(), one)).collect();
-        let Pass { desk, orders, summary } = self;
+        let Pass { desk, orders, summary, .. } = self;
         let started = Instant::now();
         let mut paused = Duration::ZERO;
         let mut each = |outcome: &Outcome, applied: Option<&Candidate>, action_id: Option<String>| {
@@ -268,7 +464,7 @@ impl<'a> Pass<'a> {
             }
             go_on()
         };
-        let word = Word::default();
+        let word = Word { unattended: true, ..Word::default() };
         match orders.manner {
             Manner::Act => {
                 let seen = all.iter().map(|one| &one.seen).collect();
@@ -299,19 +495,7 @@ fn holder(seen: &Seen) -> (usize, Option<String>) {
     (seen.place.profile, seen.judged.claim.holder.clone())
 }
 
-/// Sessions that are silent in the registry while one of their claims lives: whatever else they hold,
-/// their silence proves nothing.
-fn living_sessions(
-    all: &[(Seen, Result<Ground, Spared>)],
-    snapshots: &[Snapshot],
-) -> HashSet<(usize, Option<String>)> {
-    let lives = |seen: &Seen| {
-        seen.judged.verdict.reasons.contains(Reason::SessionStale)
-            && shows_life(&seen.judged.claim, rules_of(seen, snapshots), seen.now)
-    };
-    all.iter().filter(|(seen, _)| lives(seen)).map(|(seen, _)| holder(seen)).collect()
-}
-
-fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> &'a Rules {
-    &snapshots[seen.place.profile].boards[seen.place.board].nature.rules
+/// The rules of a claim's board, unless the tables have changed since the look.
+fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> Option<&'a Rules> {
+    Some(&snapshots.get(seen.place.profile)?.boards.get(seen.place.board)?.nature.rules)
 }

@@ -16,7 +16,7 @@ pub struct SweepArgs {
     #[arg(long, conflicts_with = "every")]
     pub(super) once: bool,
     /// Sweep again and again, this far apart; takes only what stood still between two looks
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     pub(super) every: Option<Span>,
     /// Print exactly what would be done, and write nothing at all
     #[arg(long)]

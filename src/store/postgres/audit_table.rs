@@ -2,7 +2,8 @@
 
 use super::error::PgError;
 use super::link::Link;
-use crate::store::act::Note;
+use crate::domain::time::Moment;
+use crate::store::act::{Note, SWEEPER, first_id_at, swept_address};
 
 pub const NAME: &str = "claimtop_audit";
 
@@ -38,4 +39,22 @@ pub fn text(note: &Note<'_>) -> Result<String, PgError> {
 pub fn contains(link: &mut Link, action_id: &str) -> Result<bool, PgError> {
     let rows = link.query("SELECT 'x' FROM claimtop_audit WHERE action_id = $1", &[Some(action_id)])?;
     Ok(!rows.is_empty())
+}
+
+/// Hands on the id and the claim of every reclaim that a sweep has recorded since an instant.
+pub fn each_swept_since(
+    link: &mut Link,
+    since: Moment,
+    each: &mut dyn FnMut(&str, &str),
+) -> Result<(), PgError> {
+    let sql = "SELECT action_id, record FROM claimtop_audit
+               WHERE action_id >= $1 AND at >= $2 AND strpos(record, $3) > 0";
+    let by = format!("\"by\":\"{SWEEPER}\"");
+    let values = [Some(first_id_at(since)), Some(since.rfc3339()), Some(by)];
+    let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
+    link.each_after("", sql, &values, |row| {
+        if let (Some(id), Some(address)) = (row.get(0), row.get(1).and_then(swept_address)) {
+            each(id, &address);
+        }
+    })
 }

@@ -103,6 +103,21 @@ impl RowReader {
         format!("SELECT {columns}{state} FROM {from} WHERE ({held})")
     }
 
+    /// The same without their states, each with the rank that its priority gives it.
+    pub fn select_ranked(&self, priority: Option<&str>) -> String {
+        let RowReader { columns, from, held, .. } = self;
+        let rank = priority.map_or_else(
+            || "NULL".into(),
+            |sql| format!("(dense_rank() OVER (ORDER BY ({sql}) NULLS LAST))::text"),
+        );
+        format!("SELECT {columns}, {rank} FROM {from} WHERE ({held})")
+    }
+
+    /// The rank of a row that was selected with it.
+    pub fn rank(&self, row: &Row) -> u32 {
+        number(row, 1 + self.keys + FIELDS).int().and_then(|rank| u32::try_from(rank).ok()).unwrap_or(0)
+    }
+
     /// The same with further columns of the rows after the state.
     pub fn select_with(&self, more: &[String]) -> String {
         let RowReader { columns, state, from, held, .. } = self;

@@ -88,6 +88,19 @@ impl Actor {
         made.map_err(|error| self.reader.sentence(&error, "making claimtop_audit"))
     }
 
+    /// Every act of a sweep in `claimtop_audit` since an instant.
+    pub fn each_swept_since(
+        &mut self,
+        since: Moment,
+        each: &mut dyn FnMut(&str, &str),
+    ) -> Result<(), StoreError> {
+        self.read_schema()?;
+        if self.schema.table(audit_table::NAME).is_none() {
+            return Ok(());
+        }
+        self.write("reading claimtop_audit", |writer| audit_table::each_swept_since(writer, since, each))
+    }
+
     /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
     pub fn act(
         &mut self,

@@ -179,13 +179,13 @@ fn what_the_config_says_about_the_distance_counts() {
 }
 
 /// A sweep that goes on until it is told to stop.
-struct Going {
+pub(super) struct Going {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Going {
-    fn start(scene: &Scene, every: &str) -> Going {
+    pub(super) fn start(scene: &Scene, every: &str) -> Going {
         let mut command = scene.command(&["sweep", "--every", every, "--json", "DB"]);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("claimtop starts");
@@ -194,7 +194,7 @@ impl Going {
     }
 
     /// Waits for the next summary.
-    fn summary(&mut self) -> Json {
+    pub(super) fn summary(&mut self) -> Json {
         loop {
             let line = self.lines.next().expect("a line").expect("UTF-8");
             let line: Json = serde_json::from_str(&line).expect("JSON");
@@ -209,7 +209,7 @@ impl Going {
         assert!(sent.expect("kill runs").success());
     }
 
-    fn end(mut self) -> i32 {
+    pub(super) fn end(mut self) -> i32 {
         self.signal("TERM");
         self.child.wait().expect("its end").code().expect("a code")
     }
