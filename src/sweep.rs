@@ -14,6 +14,8 @@
 //! poison      what was taken too often, by the trail and by claimtop_audit
 //! shelf       sightings kept for the next run
 //! orders      what a sweep is told
+//! candidates  the claims that may be taken, part by part
+//! watching    how often each must have been seen
 //! pass        one look at one source, and its acts
 //! event       what is said of a claim that was taken
 //! calls       signals
@@ -22,6 +24,7 @@
 mod brakes;
 mod boards;
 mod calls;
+mod candidates;
 mod database_clock;
 mod event;
 mod ground;
@@ -32,14 +35,16 @@ mod poison;
 mod shelf;
 mod sightings;
 mod summary;
+mod watching;
 
 pub use brakes::{Brake, Brakes, Held};
 pub use calls::{Call, Calls};
 pub use ground::{Ground, Spared, Wanted, ground, patience};
 pub use database_clock::DatabaseClock;
 pub use orders::{Manner, Orders, SweepError};
-pub use pass::{Memory, Pass};
+pub use pass::Pass;
 pub use passage::{Clocks, Passage};
 pub use shelf::{Kept, Shelf};
 pub use sightings::{Look, Needs, Shown, Sightings};
 pub use summary::Summary;
+pub use watching::Memory;

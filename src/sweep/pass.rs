@@ -4,96 +4,44 @@
 //! memory for a million claims than for ten thousand.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::boards::{Board, CROWD, Kind, State, counted, hold_by_share, hold_crowds, is_open};
 use super::brakes::{Brake, Brakes};
-use super::database_clock::DatabaseClock;
+use super::candidates::Candidate;
 use super::event::taken;
-use super::ground::{Ground, ground, patience, shows_life};
 use super::orders::{Manner, Orders, SweepError};
-use super::passage::Clocks;
 use super::poison::Taken;
-use super::sightings::{Look, Needs, Shown, Sightings};
 use super::summary::Summary;
-use crate::domain::claim::{Role, StampedBy};
+use super::watching::{Memory, Watching};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::roll::Roll;
-use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Span};
-use crate::domain::verdict::{Reason, Reasons};
-use crate::events::{About, By, Event, millis};
+use crate::events::{About, Event, millis};
 use crate::recovery::Desk;
 use crate::recovery::perform::RecoveryError;
-use crate::store::{Filter, Seen, Selection};
-
-/// A claim that may be taken.
-struct Candidate {
-    seen: Seen,
-    profile: String,
-    board: String,
-    address: String,
-    ground: Ground,
-}
-
-impl Candidate {
-    fn about(&self, summary: &Summary) -> About {
-        About {
-            source: summary.source.clone(),
-            profile: self.profile.clone(),
-            board: self.board.clone(),
-            address: self.address.clone(),
-            why: self.seen.why.clone(),
-            by: By::Sweep,
-            action_id: None,
-            timestamp: millis(self.seen.now),
-            dry_run: summary.dry_run,
-            shown: self.seen.judged.claim.key.visible(),
-        }
-    }
-}
-
-/// What earlier looks have left: without it the workers' clocks are trusted.
-#[derive(Debug)]
-pub struct Memory<'a> {
-    pub sightings: &'a mut Sightings,
-    pub clock: &'a mut DatabaseClock,
-    /// The time since the machine's start.
-    pub at: Span,
-}
-
-/// This look, while it is under way.
-struct Watching<'a> {
-    look: Look<'a>,
-    clock: &'a mut DatabaseClock,
-    /// The look before, if it has seen every claim that was late then.
-    last: Option<Moment>,
-}
+use crate::store::OfBoard;
 
 /// One run on one source.
 #[derive(Debug)]
 pub struct Pass<'a> {
-    desk: &'a mut Desk,
-    orders: &'a Orders,
-    summary: Summary,
+    pub(super) desk: &'a mut Desk,
+    pub(super) orders: &'a Orders,
+    pub(super) summary: Summary,
     /// Sessions that are silent in the registry while one of their claims lives.
-    living: HashSet<(usize, Option<String>)>,
+    pub(super) living: HashSet<(usize, Option<String>)>,
     /// What was taken within a day, once somebody has asked.
-    taken: Option<Taken>,
+    pub(super) taken: Option<Taken>,
     /// How many more may be tried, and how many could be taken beyond that.
     room: usize,
     beyond: u64,
 }
 
-type Out<'a> = dyn FnMut(&Event) + 'a;
+pub(super) type Out<'a> = dyn FnMut(&Event) + 'a;
 
 /// Claims that are looked at together: few if few are wanted, and never more than fit into a batch.
 const FEWEST: usize = 500;
-const PART: usize = 10_000;
-/// Claims that are remembered from one look to the next.
-const REMEMBERED: usize = 20_000;
+pub(super) const PART: usize = 10_000;
 
 impl<'a> Pass<'a> {
     pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
@@ -145,24 +93,6 @@ impl<'a> Pass<'a> {
         Ok(snapshots.map_err(RecoveryError::from)?)
     }
 
-    /// Begins to watch, and says so if the database's clock was set since the last look.
-    fn begin<'m>(&mut self, memory: Memory<'m>, snapshots: &[Snapshot]) -> Watching<'m> {
-        let Memory { sightings, clock, at } = memory;
-        let mut last = clock.last_complete_look();
-        if let (Some(snapshot), Some(clocks)) = (snapshots.first(), Clocks::read())
-            && let Some(jump) = clock.look(snapshot.now, snapshot.clock_offset, &clocks)
-            && self.desk.actor().has_clock()
-        {
-            last = None;
-            sightings.restart();
-            self.summary.paused = true;
-            self.summary.notices.push(format!(
-                "the database's clock jumped by {jump}: what was stamped before is watched for its time to live"
-            ));
-        }
-        Watching { look: sightings.look(at, REMEMBERED), clock, last }
-    }
-
     fn finish(mut self, boards: &[Board]) -> Result<Summary, SweepError> {
         if let Some(sentence) = self.orders.brakes.poison(self.summary.poison) {
             self.summary.hold(Brake::Poison, sentence);
@@ -174,35 +104,6 @@ impl<'a> Pass<'a> {
         let left = usize::try_from(up).unwrap_or(usize::MAX);
         self.summary.left = left.saturating_sub(self.summary.tried);
         Ok(self.summary)
-    }
-
-    fn selection(&mut self, reasons: Reasons, board: Option<&str>) -> Result<Selection, SweepError> {
-        let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
-        Ok(self.desk.actor().selection(&filter).map_err(RecoveryError::from)?)
-    }
-
-    fn look_at(&mut self, selection: &Selection, part: Range<usize>) -> Result<Vec<Seen>, SweepError> {
-        Ok(self.desk.actor().look_at(selection, part).map_err(RecoveryError::from)?)
-    }
-
-    /// Whatever else a session holds that is silent in the registry while one of its claims lives, its silence
-    /// proves nothing.
-    fn find_living_sessions(&mut self, snapshots: &[Snapshot]) -> Result<(), SweepError> {
-        let silent = Reason::SessionStale;
-        let is_silent = |snapshot: &Snapshot| snapshot.reasons().contains_key(&silent);
-        if !Kind::wanted(self.orders.wanted).contains(&Kind::Orphaned) || !snapshots.iter().any(is_silent) {
-            return Ok(());
-        }
-        let selection = self.selection(Reasons::from_iter([silent]), None)?;
-        for part in selection.parts(PART) {
-            for seen in self.look_at(&selection, part)? {
-                let Some(rules) = rules_of(&seen, snapshots) else { continue };
-                if shows_life(&seen.judged.claim, rules, seen.now) {
-                    self.living.insert(holder(&seen));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Counts what cannot be taken because nobody has said whose the tables are.
@@ -237,7 +138,7 @@ impl<'a> Pass<'a> {
         let mut count = 0;
         for kind in Kind::wanted(self.orders.wanted) {
             let selection = self.selection(kind.reasons(), Some(&board.name))?;
-            let own = |of: &crate::store::OfBoard| (of.profile, of.board) == (board.profile, board.number);
+            let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
             for of in selection.boards().into_iter().filter(own) {
                 if of.rows.len() as u64 > CROWD {
                     count += of.rows.len() as u64;
@@ -249,49 +150,6 @@ impl<'a> Pass<'a> {
             }
         }
         Ok(count)
-    }
-
-    /// Those of a part of a selection that may be taken on grounds of this kind.
-    fn candidates(
-        &mut self,
-        selection: &Selection,
-        part: Range<usize>,
-        kind: Kind,
-        snapshots: &[Snapshot],
-    ) -> Result<Vec<Candidate>, SweepError> {
-        let mut found = Vec::new();
-        for seen in self.look_at(selection, part)? {
-            let Some(rules) = rules_of(&seen, snapshots) else { continue };
-            let judged = &seen.judged;
-            let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted) {
-                Ok(ground @ Ground::Expired(_)) if kind == Kind::Expired => ground,
-                Ok(ground @ Ground::Orphaned(_)) if kind == Kind::Orphaned => ground,
-                _ => continue,
-            };
-            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
-            if rests_on_silence && self.living.contains(&holder(&seen)) {
-                continue;
-            }
-            let (profile, board) = self.desk.actor().names(&seen);
-            let address = self.desk.actor().address(&seen);
-            found.push(Candidate { seen, profile, board, address, ground });
-        }
-        if let (None, Some(first)) = (&self.taken, found.first()) {
-            let now = first.seen.now;
-            self.taken = Some(Taken::read(&self.orders.trail, self.desk.actor(), now)?);
-        }
-        Ok(found)
-    }
-
-    /// How often a claim was taken within a day, if that is too often. Whoever comes may take a lock over once it
-    /// has expired, so that it comes back as a matter of course.
-    fn poisonous(&self, one: &Candidate, role: Role) -> Option<usize> {
-        let times = self.taken.as_ref().map_or(0, |taken| taken.times(&one.address));
-        (role != Role::Lock && times >= self.orders.brakes.per_day).then_some(times)
-    }
-
-    fn is_poison(&self, one: &Candidate, role: Role) -> bool {
-        self.poisonous(one, role).is_some()
     }
 
     /// Acts on the expired ones, then on the orphaned ones, board by board.
@@ -338,7 +196,7 @@ impl<'a> Pass<'a> {
     ) -> Result<(), SweepError> {
         let is_free = board.state == State::Free;
         let selection = self.selection(kind.reasons(), Some(&board.name))?;
-        let own = |of: &crate::store::OfBoard| (of.profile, of.board) == (board.profile, board.number);
+        let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
         let Some(mut rows) = selection.boards().into_iter().find(own).map(|of| of.rows) else {
             return Ok(());
         };
@@ -367,77 +225,6 @@ impl<'a> Pass<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Leaves out what was taken too often, and says so.
-    fn without_poison(&mut self, all: Vec<Candidate>, board: &mut Board, out: &mut Out<'_>) -> Vec<Candidate> {
-        let is_free = board.state == State::Free;
-        let mut rest = Vec::with_capacity(all.len());
-        for one in all {
-            board.up += u64::from(is_free);
-            let Some(times) = self.poisonous(&one, board.role) else {
-                rest.push(one);
-                continue;
-            };
-            let claim = &one.seen.judged.claim;
-            let (task_id, session_id) = (claim.key.text(), claim.holder.clone());
-            out(&Event::Poison { task_id, session_id, times, about: one.about(&self.summary) });
-            self.summary.poison += 1;
-            board.up += u64::from(!is_free);
-        }
-        rest
-    }
-
-    /// Those that have been seen often enough under our own eyes.
-    fn ripe(
-        &mut self,
-        all: Vec<Candidate>,
-        board: &Board,
-        snapshots: &[Snapshot],
-        watching: Option<&mut Watching<'_>>,
-    ) -> Vec<Candidate> {
-        let Some(watching) = watching else { return all };
-        let mut ripe = Vec::new();
-        for one in all {
-            let needs = self.needs(&one, board, watching);
-            match self.shown(&one, snapshots, needs) {
-                Some(shown) if watching.look.sees(&shown) => ripe.push(one),
-                _ => self.summary.watching += 1,
-            }
-        }
-        ripe
-    }
-
-    fn shown(&self, one: &Candidate, snapshots: &[Snapshot], needs: Needs) -> Option<Shown> {
-        let Candidate { seen, address, ground, .. } = one;
-        let rules = rules_of(seen, snapshots)?;
-        let token = seen.judged.seen.as_deref().unwrap_or_default();
-        // An expired claim is the same whether or not its session has gone silent as well.
-        let mark = match ground {
-            Ground::Expired(_) => format!("expired {}", token.split("-s").next().unwrap_or_default()),
-            Ground::Orphaned(_) => format!("orphaned {token}"),
-        };
-        let own = || patience(&seen.judged.claim, rules, *ground);
-        let patience = self.orders.sighted_for.unwrap_or_else(own);
-        Some(Shown { address: address.clone(), mark, patience, needs })
-    }
-
-    /// How often the claim must be seen. One look is enough where the database itself has stamped its times, and
-    /// what is stored agrees with the database's clock.
-    fn needs(&mut self, one: &Candidate, board: &Board, watching: &Watching<'_>) -> Needs {
-        let claim = &one.seen.judged.claim;
-        let stamped = board.stamped_by == StampedBy::Database && self.desk.actor().has_clock();
-        let by_its_own_times = matches!(one.ground, Ground::Expired(_));
-        let agrees = !board.is_skewed && watching.clock.believes(claim.sign_of_life());
-        if !stamped || !by_its_own_times || !agrees || self.orders.sighted_for.is_some() {
-            return Needs::TwoLooks;
-        }
-        let was_late = |before| one.seen.judged.verdict.deadline.is_some_and(|deadline| deadline < before);
-        match watching.last {
-            // A claim that was late already then, and was not there, has not been stamped since.
-            Some(before) if was_late(before) => Needs::AnEarlierLook,
-            _ => Needs::OneLook,
-        }
     }
 
     fn act_on(
@@ -489,13 +276,4 @@ impl<'a> Pass<'a> {
         summary.acting += started.elapsed().saturating_sub(paused);
         Ok(())
     }
-}
-
-fn holder(seen: &Seen) -> (usize, Option<String>) {
-    (seen.place.profile, seen.judged.claim.holder.clone())
-}
-
-/// The rules of a claim's board, unless the tables have changed since the look.
-fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> Option<&'a Rules> {
-    Some(&snapshots.get(seen.place.profile)?.boards.get(seen.place.board)?.nature.rules)
 }

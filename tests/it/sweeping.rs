@@ -1,10 +1,12 @@
 //! Automatic cleanup with the program itself: what it takes, what holds it, and what it leaves behind.
 
 mod brakes;
+mod clock_jumps;
 mod company;
 mod documents;
 mod grounds;
 mod intervals;
+mod large;
 mod profiles;
 mod repeated;
 mod shares;

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Child;
 
 use super::*;
+use crate::support::faketime::FakeClock;
 
 /// No patience but that of two sightings.
 const AT_ONCE: &str = "[sweep]\nsighted_for = \"0s\"\n";
@@ -16,7 +17,7 @@ fn shelf(scene: &Scene) -> PathBuf {
 }
 
 /// Changes what the last run left for the next.
-fn edit(scene: &Scene, change: impl FnOnce(&mut Json)) {
+pub(super) fn edit(scene: &Scene, change: impl FnOnce(&mut Json)) {
     let path = shelf(scene);
     let mut kept = serde_json::from_slice(&std::fs::read(&path).expect("sightings")).expect("JSON");
     change(&mut kept);
@@ -186,7 +187,15 @@ pub(super) struct Going {
 
 impl Going {
     pub(super) fn start(scene: &Scene, every: &str) -> Going {
+        Going::start_under(scene, every, None)
+    }
+
+    /// The same by a clock of its own.
+    pub(super) fn start_under(scene: &Scene, every: &str, clock: Option<&FakeClock>) -> Going {
         let mut command = scene.command(&["sweep", "--every", every, "--json", "DB"]);
+        if let Some(clock) = clock {
+            clock.rules(&mut command);
+        }
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("claimtop starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
