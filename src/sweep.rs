@@ -21,8 +21,8 @@
 //! calls       signals
 //! ```
 
-mod brakes;
 mod boards;
+mod brakes;
 mod calls;
 mod candidates;
 mod database_clock;
@@ -39,8 +39,8 @@ mod watching;
 
 pub use brakes::{Brake, Brakes, Held};
 pub use calls::{Call, Calls};
-pub use ground::{Ground, Spared, Wanted, ground, patience};
 pub use database_clock::DatabaseClock;
+pub use ground::{Ground, Spared, Wanted, ground, patience};
 pub use orders::{Manner, Orders, SweepError};
 pub use pass::Pass;
 pub use passage::{Clocks, Passage};

@@ -18,8 +18,8 @@ use crate::exit::Exit;
 use crate::recovery::Desk;
 use crate::recovery::trail::Trail;
 use crate::sweep::{
-    Brakes, Call, Calls, Clocks, DatabaseClock, Kept, Manner, Memory, Orders, Pass, Passage, Shelf, Sightings,
-    Summary, SweepError, Wanted,
+    Brakes, Call, Calls, Clocks, DatabaseClock, Kept, Manner, Memory, Orders, Pass, Passage, Shelf,
+    Sightings, Summary, SweepError, Wanted,
 };
 pub use arguments::{SweepArgs, SweepTerms};
 use voice::Voice;

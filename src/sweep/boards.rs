@@ -107,11 +107,8 @@ fn count(
     let reasons: Reasons = Kind::wanted(wanted).iter().flat_map(|kind| kind.reasons().iter()).collect();
     let of = |reason: Reason| one.reasons.get(&reason).copied().unwrap_or(0);
     let (mut total, mut most) = (one.counts.total, reasons.iter().map(of).sum::<u64>());
-    let mut least = if wanted == Wanted::Orphaned {
-        0
-    } else {
-        of(Reason::LeaseExpired).max(of(Reason::TtlExceeded))
-    };
+    let mut least =
+        if wanted == Wanted::Orphaned { 0 } else { of(Reason::LeaseExpired).max(of(Reason::TtlExceeded)) };
     // A poll of a large table on a server stops counting at some point.
     if one.gaps.more {
         most = u64::MAX;

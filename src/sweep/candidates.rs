@@ -43,12 +43,20 @@ impl Candidate {
 }
 
 impl Pass<'_> {
-    pub(super) fn selection(&mut self, reasons: Reasons, board: Option<&str>) -> Result<Selection, SweepError> {
+    pub(super) fn selection(
+        &mut self,
+        reasons: Reasons,
+        board: Option<&str>,
+    ) -> Result<Selection, SweepError> {
         let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
         Ok(self.desk.actor().selection(&filter).map_err(RecoveryError::from)?)
     }
 
-    pub(super) fn look_at(&mut self, selection: &Selection, part: Range<usize>) -> Result<Vec<Seen>, SweepError> {
+    pub(super) fn look_at(
+        &mut self,
+        selection: &Selection,
+        part: Range<usize>,
+    ) -> Result<Vec<Seen>, SweepError> {
         Ok(self.desk.actor().look_at(selection, part).map_err(RecoveryError::from)?)
     }
 
@@ -116,7 +124,12 @@ impl Pass<'_> {
     }
 
     /// Leaves out what was taken too often, and says so.
-    pub(super) fn without_poison(&mut self, all: Vec<Candidate>, board: &mut Board, out: &mut Out<'_>) -> Vec<Candidate> {
+    pub(super) fn without_poison(
+        &mut self,
+        all: Vec<Candidate>,
+        board: &mut Board,
+        out: &mut Out<'_>,
+    ) -> Vec<Candidate> {
         let is_free = board.state == State::Free;
         let mut rest = Vec::with_capacity(all.len());
         for one in all {

@@ -112,7 +112,8 @@ impl<'a> Pass<'a> {
         for at in 0..boards.len() {
             if boards[at].state == State::Unvouched {
                 let count = self.count_board(&boards[at], snapshots)?;
-                *refused.entry(boards[at].profile).or_default() += usize::try_from(count).unwrap_or(usize::MAX);
+                *refused.entry(boards[at].profile).or_default() +=
+                    usize::try_from(count).unwrap_or(usize::MAX);
             }
         }
         for (profile, count) in refused.into_iter().filter(|(_, count)| *count > 0) {
@@ -200,14 +201,12 @@ impl<'a> Pass<'a> {
         let Some(mut rows) = selection.boards().into_iter().find(own).map(|of| of.rows) else {
             return Ok(());
         };
+        let mut found_ripe = true;
         while !rows.is_empty() {
             let full = watching.as_ref().is_none_or(|watching| watching.look.is_full());
-            if !go_on() || self.room == 0 && full {
-                // Nothing more is taken or watched in this run: the rest is counted.
-                if is_free {
-                    board.up += rows.len() as u64;
-                    self.beyond += if go_on() { rows.len() as u64 } else { 0 };
-                }
+            // What is remembered comes first: once nothing of a part is ripe, nothing of the rest is.
+            if !go_on() || full && (self.room == 0 || !found_ripe) {
+                self.leave(board, rows.len(), go_on());
                 break;
             }
             let size = self.room.clamp(FEWEST, PART);
@@ -216,6 +215,7 @@ impl<'a> Pass<'a> {
             let found = self.candidates(&selection, part, kind, snapshots)?;
             let found = self.without_poison(found, board, out);
             let mut ripe = self.ripe(found, board, snapshots, watching.as_deref_mut());
+            found_ripe = watching.is_none() || !ripe.is_empty();
             if is_free {
                 let most = self.room.min(ripe.len());
                 self.beyond += (ripe.len() - most) as u64;
@@ -225,6 +225,19 @@ impl<'a> Pass<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Counts what is neither taken nor watched in this run.
+    fn leave(&mut self, board: &mut Board, count: usize, goes_on: bool) {
+        if board.state != State::Free {
+            return;
+        }
+        board.up += count as u64;
+        match (goes_on, self.room) {
+            (false, _) => {}
+            (true, 0) => self.beyond += count as u64,
+            (true, _) => self.summary.watching += count,
+        }
     }
 
     fn act_on(

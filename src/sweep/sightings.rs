@@ -132,7 +132,11 @@ mod tests {
         let one = |needs| vec![Shown { needs, ..shown("a").remove(0) }];
         let mut sightings = Sightings::default();
         assert_eq!(sightings.observe(Span::seconds(0), &one(Needs::OneLook)), [true]);
-        assert_eq!(sightings.observe(Span::seconds(1), &one(Needs::AnEarlierLook)), [true], "left by a brake");
+        assert_eq!(
+            sightings.observe(Span::seconds(1), &one(Needs::AnEarlierLook)),
+            [true],
+            "left by a brake"
+        );
         sightings.restart();
         for (second, taken) in [(0, false), (1, false), (29, false), (30, true)] {
             let seen = sightings.observe(Span::seconds(second), &one(Needs::AnEarlierLook));

@@ -14,9 +14,9 @@ use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
+use crate::store::StoreError;
 use crate::store::image::Image;
 use crate::store::seen::{Place, Rows, Seen, prefix};
-use crate::store::StoreError;
 
 impl Actor {
     /// The claims that an address, or a bare id, means.

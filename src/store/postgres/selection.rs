@@ -36,7 +36,12 @@ impl Spotted {
     fn parse((profile, board): (usize, usize), place: &str) -> Option<Spotted> {
         let at = place.find('(')?;
         let (table, spot) = (place[..at].parse().ok()?, Spot::parse(&place[at..])?);
-        Some(Spotted { profile: u32::try_from(profile).ok()?, board: u32::try_from(board).ok()?, table, spot })
+        Some(Spotted {
+            profile: u32::try_from(profile).ok()?,
+            board: u32::try_from(board).ok()?,
+            table,
+            spot,
+        })
     }
 
     pub fn board(&self) -> (usize, usize) {
@@ -169,9 +174,7 @@ impl Actor {
                 let Some(watch) = at(watched, (profile, board)) else { continue };
                 let place = Place { profile, board, rowid: 0 };
                 let select = watch.reader.select_with(&rows_of(watch));
-                all.extend(
-                    watch.at_spots(link, now, some, &select, |row| seen(watch, place, row, now))?,
-                );
+                all.extend(watch.at_spots(link, now, some, &select, |row| seen(watch, place, row, now))?);
             }
             Ok(all)
         })

@@ -63,8 +63,7 @@ impl Reader {
                     let sets = watch.sets();
                     let mut shown = RowSet::default();
                     for reasons in filter.wanted() {
-                        let mut rows =
-                            watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
+                        let mut rows = watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
                         watch.urgent_first(&reader.connection, &mut rows, now)?;
                         for rowid in rows {
                             if !shown.contains(rowid) {

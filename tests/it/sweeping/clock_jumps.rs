@@ -118,7 +118,10 @@ fn where_the_database_stamps_the_times_the_sweepers_own_clock_does_not_matter() 
         let looks = until_taken(&mut going, 1);
         assert!(looks.iter().all(|look| look["watching"] == 0), "{looks:#?}");
         assert_eq!(going.end(), 0);
-        assert_eq!(scene.text("SELECT dedupe_key FROM executor_jobs WHERE status = 'running'"), uuid_of("alive"));
+        assert_eq!(
+            scene.text("SELECT dedupe_key FROM executor_jobs WHERE status = 'running'"),
+            uuid_of("alive")
+        );
     });
 }
 

@@ -27,8 +27,9 @@ fn measured(scene: &Scene, arguments: &[&str]) -> (Run, u64) {
     (Run { code, out: text(out), err: text(err) }, peak)
 }
 
-/// Forty thousand rows of this kind took more than a hundred megabytes when all of them were loaded.
-const MORE: u64 = 45;
+/// Forty thousand rows of this kind take more than a hundred megabytes when all of them are loaded; a poll of a
+/// server reads half as many.
+const MORE: u64 = 70;
 
 #[test]
 fn lists_and_sweeps_of_very_many_claims_need_no_more_memory_than_of_few() {
@@ -40,7 +41,6 @@ fn lists_and_sweeps_of_very_many_claims_need_no_more_memory_than_of_few() {
         many.crowd("well", 10_000, 20 * MINUTE);
         for (arguments, code, lines) in [
             (["list", "DB", "--json"].as_slice(), 0, 50_000),
-            (&["list", "DB", "--csv"], 0, 50_001),
             (&["list", "DB", "--limit", "0"], 0, 50_001),
             (&["list", "DB", "--json", "--set", "stale"], 0, 40_000),
             (&["sweep", "--once", "DB"], 5, 1),
@@ -76,7 +76,8 @@ fn a_list_shows_each_claim_once_and_the_worst_first() {
         scene.crowd("older", 2_500, -90 * MINUTE);
         scene.crowd("well", 2_500, 20 * MINUTE);
         let run = scene.run(&["list", "DB", "--json"]);
-        let ids: Vec<String> = run.lines().iter().map(|line| line["id"].as_str().expect("an id").into()).collect();
+        let ids: Vec<String> =
+            run.lines().iter().map(|line| line["id"].as_str().expect("an id").into()).collect();
         let kinds: Vec<&str> = ids.iter().map(|id| id.split('-').next().expect("a name")).collect();
         assert!(kinds.iter().take(2_500).all(|kind| *kind == "older"));
         assert!(kinds.iter().skip(2_500).take(2_500).all(|kind| *kind == "old"));

@@ -17,7 +17,9 @@ fn under_the_cap_the_most_urgent_entries_of_the_merge_queue_are_swept_first() {
             );
         }
         let left = |scene: &Scene| {
-            scene.database.texts("SELECT workspace FROM merge_queue WHERE status = 'claimed' ORDER BY priority")
+            scene
+                .database
+                .texts("SELECT workspace FROM merge_queue WHERE status = 'claimed' ORDER BY priority")
         };
         assert_eq!(scene.sweep(&["--max", "1"]).summary(5)["applied"], 1);
         assert_eq!(left(&scene), ["soon", "later"]);
