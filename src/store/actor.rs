@@ -4,12 +4,14 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
-use super::selection::{Found, Overdue, Selection};
+use super::found::{Found, Overdue, Places};
+use super::selection::{Again, Noted, Selection};
+use super::suspend::uninterrupted;
 use super::{
-    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Seen, Side, StoreError, postgres,
-    sqlite,
+    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Seen, Side, StoreError,
+    Undo, postgres, sqlite,
 };
-use crate::domain::recovery::Word;
+use crate::domain::recovery::{Outcome, Refused, Word};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 
@@ -48,6 +50,7 @@ impl Actor {
 
     /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.create_audit_table())
     }
 
@@ -68,39 +71,40 @@ impl Actor {
 
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.find(wanted, board))
     }
 
     /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
     /// are not read yet.
-    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        let found = match self {
-            Actor::Sqlite(actor) => Found::Sqlite(actor.found(filter)?),
-            Actor::Postgres(actor) => Found::Postgres(actor.found(filter)?),
+    pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
+        let places = match self {
+            Actor::Sqlite(actor) => Places::Sqlite(actor.places_of(filter)?),
+            Actor::Postgres(actor) => Places::Postgres(actor.places_of(filter)?),
         };
-        Ok(Selection { filter: filter.clone(), found })
+        Ok(Found { filter: filter.clone(), places })
     }
 
-    /// A part of a selection: those of its claims that are still there and that its filter still takes.
-    pub fn look_at(&mut self, selection: &Selection, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        let mut all = match (self, &selection.found) {
-            (Actor::Sqlite(actor), Found::Sqlite(found)) => actor.look_at(&found[part])?,
-            (Actor::Postgres(actor), Found::Postgres(found)) => actor.look_at(&found[part])?,
-            // A selection of another engine's has nothing here.
-            (Actor::Sqlite(_), Found::Postgres(_)) | (Actor::Postgres(_), Found::Sqlite(_)) => Vec::new(),
+    /// A part of what was found: those of the claims that are still there and that the filter still takes.
+    pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
+        let mut all = match (self, &found.places) {
+            (Actor::Sqlite(actor), Places::Sqlite(places)) => actor.look_at(&places[part])?,
+            (Actor::Postgres(actor), Places::Postgres(places)) => actor.look_at(&places[part])?,
+            // What was found on another engine is not here.
+            (Actor::Sqlite(_), Places::Postgres(_)) | (Actor::Postgres(_), Places::Sqlite(_)) => Vec::new(),
         };
-        all.retain(|seen| selection.filter.takes(&seen.judged));
+        all.retain(|seen| found.filter.takes(&seen.judged));
         Ok(all)
     }
 
     /// The same claims at once, with their rows: for few of them.
     pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
-        let selection = self.selection(filter)?;
+        let found = self.find_all(filter)?;
         let most = filter.limit.unwrap_or(usize::MAX);
         let mut all = Vec::new();
-        for part in selection.parts(most.clamp(1, PORTION)) {
+        for part in found.parts(most.clamp(1, PORTION)) {
             if all.len() < most {
-                all.extend(self.look_at(&selection, part)?);
+                all.extend(self.look_at(&found, part)?);
             }
         }
         all.truncate(most);
@@ -134,6 +138,22 @@ impl Actor {
         either!(self, actor => actor.each_swept_since(since, each))
     }
 
+    /// The claims of a bulk act, noted as they are now.
+    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
+        either!(self, actor => actor.selection(filter))
+    }
+
+    /// Claims that are not kept with their rows, as they are now; an error is why one is not what it was.
+    pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
+        either!(self, actor => actor.look_again(all))
+    }
+
+    /// What the rules and the profile say to the order, claim by claim: what the act will ask as well. Nothing
+    /// is written, and no lock is taken.
+    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
+        either!(self, actor => actor.foresee(all, order))
+    }
+
     /// The profile of a claim, and whether its tables could be anybody's.
     pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
         either!(self, actor => actor.profile_of(seen))
@@ -155,6 +175,7 @@ impl Actor {
         order: &Order<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.act(seen, order, record))
     }
 
@@ -168,16 +189,18 @@ impl Actor {
         budget: Duration,
         intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.act_batch(all, order, budget, intents))
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), String> {
+    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), Refused> {
         holding.permit(word, |seen| self.address(seen))
     }
 
     /// A session and all it holds, on every board of every profile.
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.held_by(session))
     }
 
@@ -189,6 +212,7 @@ impl Actor {
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.end_session(seen, word, action_id, record))
     }
 
@@ -198,6 +222,7 @@ impl Actor {
         holding: &Holding,
         word: &Word,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.rehearse_session(holding, word))
     }
 
@@ -205,27 +230,28 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
-        either!(self, actor => actor.undo(changes, dry_run, record))
+        let _uninterrupted = uninterrupted();
+        either!(self, actor => actor.undo(changes, undo, record))
     }
 
     /// Whether the rows of an act are as one of its images has them.
     pub fn matches(&mut self, changes: &[Change], side: Side) -> Result<bool, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.matches(changes, side))
     }
 
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(
+    /// What became of an act whose answer was lost; `transaction` is the mark in its intent. On a file this
+    /// waits for whoever is writing, so the act itself is over.
+    pub fn resolve(
         &mut self,
         action_id: &str,
         transaction: Option<&str>,
         changes: &[Change],
-    ) -> Result<Option<bool>, StoreError> {
-        match self {
-            Actor::Sqlite(actor) => actor.became(action_id, changes),
-            Actor::Postgres(actor) => actor.became(action_id, transaction, changes),
-        }
+    ) -> Result<Resolution, StoreError> {
+        let _uninterrupted = uninterrupted();
+        either!(self, actor => actor.resolve(action_id, transaction, changes))
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::snapshot::Snapshot;
 use crate::domain::verdict::{Reason, Reasons};
 use crate::events::{About, By, Event, millis};
 use crate::recovery::perform::RecoveryError;
-use crate::store::{Filter, Seen, Selection};
+use crate::store::{Filter, Found, Seen};
 
 /// A claim that may be taken.
 pub(super) struct Candidate {
@@ -43,21 +43,21 @@ impl Candidate {
 }
 
 impl Pass<'_> {
-    pub(super) fn selection(
+    pub(super) fn find_all(
         &mut self,
         reasons: Reasons,
         board: Option<&str>,
-    ) -> Result<Selection, SweepError> {
+    ) -> Result<Found, SweepError> {
         let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
-        Ok(self.desk.actor().selection(&filter).map_err(RecoveryError::from)?)
+        Ok(self.desk.actor().find_all(&filter).map_err(RecoveryError::from)?)
     }
 
     pub(super) fn look_at(
         &mut self,
-        selection: &Selection,
+        found: &Found,
         part: Range<usize>,
     ) -> Result<Vec<Seen>, SweepError> {
-        Ok(self.desk.actor().look_at(selection, part).map_err(RecoveryError::from)?)
+        Ok(self.desk.actor().look_at(found, part).map_err(RecoveryError::from)?)
     }
 
     /// Whatever else a session holds that is silent in the registry while one of its claims lives, its silence
@@ -68,9 +68,9 @@ impl Pass<'_> {
         if !Kind::wanted(self.orders.wanted).contains(&Kind::Orphaned) || !snapshots.iter().any(is_silent) {
             return Ok(());
         }
-        let selection = self.selection(Reasons::from_iter([silent]), None)?;
-        for part in selection.parts(PART) {
-            for seen in self.look_at(&selection, part)? {
+        let found = self.find_all(Reasons::from_iter([silent]), None)?;
+        for part in found.parts(PART) {
+            for seen in self.look_at(&found, part)? {
                 let Some(rules) = rules_of(&seen, snapshots) else { continue };
                 if shows_life(&seen.judged.claim, rules, seen.now) {
                     self.living.insert(holder(&seen));
@@ -80,16 +80,16 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Those of a part of a selection that may be taken on grounds of this kind.
+    /// Those of a part of what was found that may be taken on grounds of this kind.
     pub(super) fn candidates(
         &mut self,
-        selection: &Selection,
+        all: &Found,
         part: Range<usize>,
         kind: Kind,
         snapshots: &[Snapshot],
     ) -> Result<Vec<Candidate>, SweepError> {
         let mut found = Vec::new();
-        for seen in self.look_at(selection, part)? {
+        for seen in self.look_at(all, part)? {
             let Some(rules) = rules_of(&seen, snapshots) else { continue };
             let judged = &seen.judged;
             let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted) {

@@ -138,14 +138,14 @@ impl<'a> Pass<'a> {
     fn count_board(&mut self, board: &Board, snapshots: &[Snapshot]) -> Result<u64, SweepError> {
         let mut count = 0;
         for kind in Kind::wanted(self.orders.wanted) {
-            let selection = self.selection(kind.reasons(), Some(&board.name))?;
+            let all = self.find_all(kind.reasons(), Some(&board.name))?;
             let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
-            for of in selection.boards().into_iter().filter(own) {
+            for of in all.boards().into_iter().filter(own) {
                 if of.rows.len() as u64 > CROWD {
                     count += of.rows.len() as u64;
                     continue;
                 }
-                let candidates = self.candidates(&selection, of.rows, *kind, snapshots)?;
+                let candidates = self.candidates(&all, of.rows, *kind, snapshots)?;
                 let counts = |one: &Candidate| !self.is_poison(one, board.role);
                 count += candidates.iter().filter(|one| counts(one)).count() as u64;
             }
@@ -196,9 +196,9 @@ impl<'a> Pass<'a> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), SweepError> {
         let is_free = board.state == State::Free;
-        let selection = self.selection(kind.reasons(), Some(&board.name))?;
+        let all = self.find_all(kind.reasons(), Some(&board.name))?;
         let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
-        let Some(mut rows) = selection.boards().into_iter().find(own).map(|of| of.rows) else {
+        let Some(mut rows) = all.boards().into_iter().find(own).map(|of| of.rows) else {
             return Ok(());
         };
         let mut found_ripe = true;
@@ -212,7 +212,7 @@ impl<'a> Pass<'a> {
             let size = self.room.clamp(FEWEST, PART);
             let part = rows.start..rows.end.min(rows.start + size);
             rows.start = part.end;
-            let found = self.candidates(&selection, part, kind, snapshots)?;
+            let found = self.candidates(&all, part, kind, snapshots)?;
             let found = self.without_poison(found, board, out);
             let mut ripe = self.ripe(found, board, snapshots, watching.as_deref_mut());
             found_ripe = watching.is_none() || !ripe.is_empty();

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::domain::time::{Moment, Span};
@@ -35,10 +36,16 @@ impl Taken {
                 && record.fingerprint == fingerprint
                 && Moment::parse(&record.at).is_some_and(|at| at >= since)
         };
-        Trail::read_only(trail)?.each_entry(|entry| {
+        // A day more, because clocks are set back; the years before that need not be read.
+        let over = since.minus(DAY);
+        Trail::read_only(trail)?.each_entry_back(|entry| {
+            if Moment::parse(&entry.record.at).is_some_and(|at| at < over) {
+                return ControlFlow::Break(());
+            }
             if counts(&entry.record) {
                 taken.add(&entry.record.address, &entry.record.action_id);
             }
+            ControlFlow::Continue(())
         })?;
         actor.each_swept_since(since, &mut |id, address| taken.add(address, id))?;
         Ok(taken)

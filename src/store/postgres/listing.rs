@@ -7,7 +7,7 @@ use super::cell::sent;
 use super::error::PgError;
 use super::link::{Link, Row};
 use super::reader::{Reader, Watched};
-use super::selection::Order;
+use super::found::Order;
 use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::close_up::Cursor;

@@ -106,11 +106,7 @@ impl RowReader {
     /// The same without their states, each with the rank that its priority gives it.
     pub fn select_ranked(&self, priority: Option<&str>) -> String {
         let RowReader { columns, from, held, .. } = self;
-        let rank = priority.map_or_else(
-            || "NULL".into(),
-            |sql| format!("(dense_rank() OVER (ORDER BY ({sql}) NULLS LAST))::text"),
-        );
-        format!("SELECT {columns}, {rank} FROM {from} WHERE ({held})")
+        format!("SELECT {columns}, {} FROM {from} WHERE ({held})", rank(priority))
     }
 
     /// The rank of a row that was selected with it.
@@ -253,6 +249,14 @@ impl RowReader {
             _ => format!("c{}", digest(first)),
         }
     }
+}
+
+/// The rank of a claim by its priority, as a column.
+pub fn rank(priority: Option<&str>) -> String {
+    priority.map_or_else(
+        || "NULL".into(),
+        |sql| format!("(dense_rank() OVER (ORDER BY ({sql}) NULLS LAST))::text"),
+    )
 }
 
 /// Whether an expression selects nothing, and every word before an opening bracket is one that reads only what

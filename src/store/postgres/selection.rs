@@ -1,217 +1,144 @@
-//! Claims found and kept by where they are, to be read in parts: a few bytes each, however many there are.
+//! The claims of a bulk act: found, looked at again, and judged by the rules before anything is written.
 
+use std::collections::HashMap;
+
+use super::act::{guarded, statements, written};
 use super::actor::Actor;
-use super::arms;
-use super::audit_table;
 use super::cell::number;
 use super::error::PgError;
-use super::link::{Link, Row};
-use super::look::{self, rows_of, seen};
-use super::reader::Watched;
+use super::link::Link;
+use super::look::{rows_of, seen};
+use super::rows::rank;
 use super::watch::{Watch, query};
+use super::words::Words;
 use super::words::array;
-use crate::domain::snapshot::Judged;
+use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reasons, Set};
-use crate::store::seen::{Place, Seen, Spot};
-use crate::store::selection::Overdue;
+use crate::store::act::{BLOCKED, Order, TABLES_CHANGED};
+use crate::store::seen::{Place, Seen};
+use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
-/// Rows that come with one answer of the cursor.
-const FETCHED: usize = 5_000;
-/// Places that one statement goes to: with more of them reading the whole table would seem cheaper.
-const AT_ONCE: usize = 250;
-
-/// Where a claim was: its board, its table (of a partitioned one the part) and its place there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Spotted {
-    profile: u32,
-    board: u32,
-    table: u32,
-    spot: Spot,
-}
-
-impl Spotted {
-    /// The place `16403(0,1)` of a row of this board.
-    fn parse((profile, board): (usize, usize), place: &str) -> Option<Spotted> {
-        let at = place.find('(')?;
-        let (table, spot) = (place[..at].parse().ok()?, Spot::parse(&place[at..])?);
-        Some(Spotted {
-            profile: u32::try_from(profile).ok()?,
-            board: u32::try_from(board).ok()?,
-            table,
-            spot,
-        })
-    }
-
-    pub fn board(&self) -> (usize, usize) {
-        (self.profile as usize, self.board as usize)
-    }
-}
-
-/// In which order claims are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// As they are acted on: what was looked for first, the most urgent, the worst.
-    UrgentFirst,
-    /// As they are shown.
-    WorstFirst,
-}
-
-/// What decides which of two claims comes first.
-type Rank = (usize, u32, Set, i64);
-
-impl Watch {
-    /// The claims of a filter that may be in trouble, each as it comes: what was read is not kept.
-    fn each_troubled(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        filter: &Filter,
-        order: Order,
-        each: &mut dyn FnMut(&Row, &Judged),
-    ) -> Result<(), PgError> {
-        let (narrowed, mut words) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
-        let (trouble, more) = self.trouble(now);
-        words.extend(more);
-        words.extend(self.clock(now));
-        let priority = self.board.priority.as_deref().filter(|_| order == Order::UrgentFirst);
-        let select = self.reader.select_ranked(priority);
-        let declare = format!("DECLARE claimtop_found NO SCROLL CURSOR FOR {select}{narrowed}{trouble}");
-        query(link, &words, &declare)?;
-        let fetch = format!("FETCH FORWARD {FETCHED} FROM claimtop_found");
-        loop {
-            let rows = link.query(&fetch, &[])?;
-            for row in &rows {
-                each(row, &self.reader.read(row, &self.board, now));
-            }
-            if rows.len() < FETCHED {
-                break;
-            }
-        }
-        link.batch("CLOSE claimtop_found")
-    }
-
-    /// Where the claims of a filter are.
-    pub fn spotted(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        place: (usize, usize),
-        filter: &Filter,
-        order: Order,
-    ) -> Result<Vec<Spotted>, PgError> {
-        let wanted = filter.wanted();
-        let mut found: Vec<(Rank, Spotted)> = Vec::new();
-        self.each_troubled(link, now, filter, order, &mut |row, judged| {
-            let reasons: Reasons = judged.verdict.reasons;
-            let first = wanted.iter().position(|wanted| wanted.meet(reasons));
-            let spotted = self.reader.place(row).and_then(|text| Spotted::parse(place, text));
-            if let (Some(first), Some(spotted)) = (first, spotted) {
-                let (first, urgency) = match order {
-                    Order::UrgentFirst => (first, self.reader.rank(row)),
-                    Order::WorstFirst => (0, 0),
-                };
-                let deadline = judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
-                found.push(((first, urgency, judged.verdict.headline(), deadline), spotted));
-            }
-        })?;
-        found.sort_by_key(|(rank, _)| *rank);
-        Ok(found.into_iter().map(|(_, spotted)| spotted).collect())
-    }
-
-    /// The claims at these places that are still there, in their order.
-    pub fn at_spots<T>(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        found: &[Spotted],
-        select: &str,
-        read: impl Fn(&Row) -> T,
-    ) -> Result<Vec<T>, PgError> {
-        let sql = format!("{select} AND c.ctid = ANY (:tids)");
-        let mut all = Vec::with_capacity(found.len());
-        for some in found.chunks(AT_ONCE) {
-            let mut words = self.clock(now);
-            words.add("tids", "tid[]", Some(array(some.iter().map(|one| Some(one.spot.to_string())))));
-            let rows = query(link, &words, &sql)?;
-            let place = |row: &Row| Spotted::parse(some[0].board(), self.reader.place(row)?);
-            let mut here: Vec<(Spotted, &Row)> =
-                rows.iter().filter_map(|row| Some((place(row)?, row))).collect();
-            for wanted in some {
-                // Of a partitioned table several rows are at one place, each in a part of its own.
-                if let Some(at) = here.iter().position(|(spotted, _)| spotted == wanted) {
-                    all.push(read(here.swap_remove(at).1));
-                }
-            }
-        }
-        Ok(all)
-    }
-}
+/// Rows that are fetched at once.
+const PAGE: usize = 2_000;
 
 impl Actor {
-    /// Where the claims are that a filter looks for.
-    pub fn found(&mut self, filter: &Filter) -> Result<Vec<Spotted>, StoreError> {
+    /// The claims in the sets of a filter, worst first.
+    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
         let places = self.reader.places(filter.board.as_deref());
-        self.reader.reading("looking for claims", |link, watched, now| {
-            let mut found = Vec::new();
+        let selection = self.reader.reading("looking for claims", |link, watched, now| {
+            let mut selection = Selection::default();
             for &(profile, board) in &places {
-                let Some(watch) = at(watched, (profile, board)).filter(|watch| watch.board.has_rowid) else {
+                let watch = &watched[profile].boards[board];
+                if watch.board.has_rowid {
+                    let place = Place { profile, board, rowid: 0 };
+                    select(link, watch, place, filter, now, &mut selection)?;
+                }
+            }
+            Ok(selection)
+        });
+        let mut selection = selection?;
+        selection.sort(filter);
+        selection.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(selection)
+    }
+
+    /// Claims that were noted, as they are now.
+    pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
+        self.reader.reading("looking at the claims again", |link, watched, now| {
+            let mut again = Vec::with_capacity(all.len());
+            for noted in all.chunk_by(|one, other| one.place == other.place) {
+                let place = noted[0].place;
+                let Some(watch) = super::look::at(watched, place) else {
+                    again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
                     continue;
                 };
-                found.extend(watch.spotted(link, now, (profile, board), filter, Order::UrgentFirst)?);
-            }
-            Ok(found)
-        })
-    }
-
-    /// Those of the claims that are still there, as they are now.
-    pub fn look_at(&mut self, found: &[Spotted]) -> Result<Vec<Seen>, StoreError> {
-        self.reader.reading("looking at claims", |link, watched, now| {
-            let mut all = Vec::with_capacity(found.len());
-            for some in found.chunk_by(|one, other| one.board() == other.board()) {
-                let (profile, board) = some[0].board();
-                let Some(watch) = at(watched, (profile, board)) else { continue };
-                let place = Place { profile, board, rowid: 0 };
+                let mut words = watch.clock(now);
+                let spots = noted.iter().map(|one| one.spot.map(|spot| spot.to_string()));
+                words.add("spots", "tid[]", Some(array(spots)));
                 let select = watch.reader.select_with(&rows_of(watch));
-                all.extend(watch.at_spots(link, now, some, &select, |row| seen(watch, place, row, now))?);
+                let rows = query(link, &words, &format!("{select} AND c.ctid = ANY (:spots)"))?;
+                let found = rows.iter().map(|row| seen(watch, place, row, now));
+                let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
             }
-            Ok(all)
+            Ok(again)
         })
     }
 
-    /// How many claims a board has, and how many are past their deadline, counted by the server.
-    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
-        self.reader.reading("counting", |link, watched, now| {
-            let Some(watch) = at(watched, (profile, board)) else { return Ok(None) };
-            let Some(overdue) = arms::overdue(&watch.board) else { return Ok(None) };
-            let mut words = arms::words(std::slice::from_ref(&overdue), watch.zone(), now);
-            words.extend(watch.clock(now));
-            let sql = format!(
-                "SELECT count(*)::text, count(*) FILTER (WHERE {})::text FROM {} WHERE ({})",
-                overdue.sql,
-                watch.board.joined_if(overdue.needs_session),
-                watch.board.is_held()
-            );
-            let rows = query(link, &words, &sql)?;
-            let count = |at| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0);
-            Ok(Some(Overdue { claims: count(1).unsigned_abs(), of: count(0).unsigned_abs() }))
+    /// What the rules and the profile say to the order, claim by claim; nothing is written.
+    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
+        let zone = self.zone().to_owned();
+        self.reader.reading("asking what forbids it", |link, watched, _| {
+            let mut outcomes = Vec::with_capacity(all.len());
+            for part in all.chunk_by(|one, other| one.place == other.place) {
+                let Some(watch) = super::look::at(watched, part[0].place) else {
+                    outcomes.extend(part.iter().map(|_| Outcome::Moved(TABLES_CHANGED.into())));
+                    continue;
+                };
+                let profile = &watched[part[0].place.profile].profile;
+                let act = written(profile, watch, order.action).and_then(|act| {
+                    guarded(act, &watch.table, "c", "", "true", order.action.as_str()).map(|_| act)
+                });
+                for seen in part {
+                    let judged = &seen.judged;
+                    let permitted =
+                        permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word);
+                    outcomes.push(match (permitted, &act) {
+                        (Err(refused), _) => Outcome::Refused(refused),
+                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.as_str().into()),
+                        (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
+                        (Ok(()), Ok(_)) => match statements(profile, watch, seen, order, &zone) {
+                            Ok(written) => is_blocked(link, &written)?,
+                            Err(refusal) => Outcome::Refused(refusal.into()),
+                        },
+                    });
+                }
+            }
+            Ok(outcomes)
         })
-    }
-
-    /// Every act of a sweep in `claimtop_audit` since an instant.
-    pub fn each_swept_since(
-        &mut self,
-        since: Moment,
-        each: &mut dyn FnMut(&str, &str),
-    ) -> Result<(), StoreError> {
-        if !self.has_audit_table() {
-            return Ok(());
-        }
-        self.reader.aside("reading claimtop_audit", |link| audit_table::each_swept_since(link, since, each))
     }
 }
 
-fn at(watched: &[Watched], (profile, board): (usize, usize)) -> Option<&Watch> {
-    look::at(watched, Place { profile, board, rowid: 0 })
+fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
+    let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
+    let rows = query(link, &written.words, sql)?;
+    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(BLOCKED.into()) })
+}
+
+/// Adds the claims of one board, fetched page by page: all of them with their rows may be more than memory.
+fn select(
+    link: &mut Link,
+    watch: &Watch,
+    place: Place,
+    filter: &Filter,
+    now: Moment,
+    selection: &mut Selection,
+) -> Result<(), PgError> {
+    let (mut condition, mut words) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+    let (trouble, more) = watch.trouble(now);
+    condition += &trouble;
+    words.extend(more);
+    words.extend(watch.clock(now));
+    let mut columns = rows_of(watch);
+    columns.push(rank(watch.board.priority.as_deref()));
+    let select = watch.reader.select_with(&columns);
+    let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
+    query(link, &words, &declare)?;
+    let fetch = format!("FETCH {PAGE} FROM claimtop_claims");
+    loop {
+        let rows = query(link, &Words::default(), &fetch)?;
+        for row in &rows {
+            let urgency = number(row, row.len().saturating_sub(1)).int().unwrap_or(0);
+            let urgency = u32::try_from(urgency).unwrap_or(0);
+            let seen = Seen { urgency, ..seen(watch, place, row, now) };
+            let is_meant = filter.sets.iter().any(|set| seen.judged.verdict.is_in(*set));
+            if is_meant && filter.takes(&seen.judged) {
+                selection.push(seen, &filter.sets);
+            }
+        }
+        if rows.len() < PAGE {
+            return link.batch("CLOSE claimtop_claims");
+        }
+    }
 }
