@@ -41,7 +41,7 @@ fn worlds() -> impl Strategy<Value = World> {
     let reason = proptest::option::of(Just("a reason".to_owned()));
     let word =
         (any::<bool>(), holder, reason).prop_map(|(force, holder, reason)| Word { force, reason, holder, by: None });
-    let limit = proptest::option::of(0..20_usize);
+    let limit = proptest::option::of(1..20_usize);
     (sessions, tasks, locks, sets, actions, word, limit).prop_map(
         |(sessions, tasks, locks, sets, action, word, limit)| World {
             sessions,
