@@ -9,6 +9,7 @@ use crate::domain::snapshot::Nature;
 use crate::domain::time::{Moment, TimeUnit};
 use crate::domain::verdict::gives_up;
 use crate::profile::format::Profile;
+use crate::store::schema::Names;
 
 /// A profile that fits a database.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct BoundBoard {
     /// The unit in which `:now` is given to the profile's expressions.
     pub unit: TimeUnit,
     pub has_rowid: bool,
+    /// The columns that tell rows apart which have no rowid.
+    pub key: Arc<Names>,
     /// How many columns the claim's row has.
     pub width: usize,
     /// `FROM` without the registry.
@@ -64,6 +67,11 @@ impl BoundBoard {
         self.held.as_deref().unwrap_or(self.always)
     }
 
+    /// Whether one row can be told from all others, and so be acted on; those of a view cannot.
+    pub fn is_addressable(&self) -> bool {
+        self.has_rowid || !self.key.is_empty()
+    }
+
     /// Whether time alone can end or begin a claim.
     pub fn moves(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.contains(":now")) || self.from.contains(":now")
@@ -84,7 +92,8 @@ impl BoundBoard {
     pub fn joined(&self) -> String {
         match (&self.registry, &self.holder) {
             (Some(registry), Some(holder)) => {
-                format!("{} LEFT JOIN {} ON {} = {}", self.from, registry.from, registry.id.text, holder.text)
+                let BoundRegistry { from, id, equality, .. } = registry;
+                format!("{} LEFT JOIN {from} ON {} {equality} {}", self.from, id.text, holder.text)
             }
             _ => self.from.clone(),
         }
@@ -125,9 +134,13 @@ impl TimeSql {
 #[derive(Debug)]
 pub struct BoundRegistry {
     pub table: String,
+    /// The columns that tell rows apart which have no rowid.
+    pub key: Arc<Names>,
     /// `FROM` of the registry alone.
     pub from: String,
     pub id: Sql,
+    /// The operator that compares it with a claim's holder.
+    pub equality: String,
     pub beat_at: TimeSql,
     pub stale_at: Option<TimeSql>,
     pub started_at: Option<TimeSql>,
