@@ -418,7 +418,7 @@ impl Actor {
         let is_own =
             |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
-        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+        SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {
