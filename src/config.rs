@@ -119,6 +119,10 @@ pub struct SourceConfig {
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
+    /// Of a server: functions, operators and types that profiles may use although they are not built in, or do
+    /// more than read.
+    #[serde(default)]
+    pub allow_functions: Vec<String>,
     /// Whether this source may never be written; unset, it may unless it is the same database as one that may not.
     pub read_only: Option<bool>,
     /// Where the holders' processes run; unset, no process is ever called dead.

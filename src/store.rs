@@ -21,15 +21,18 @@ pub mod postgres;
 pub mod prober;
 pub mod protected;
 mod reader;
+pub mod resolution;
 mod schema;
 pub mod seen;
 mod selection;
 pub mod session;
+pub mod side_effects;
 pub mod source;
 pub mod sqlite;
 pub mod suspend;
+pub mod warn;
 
-pub use act::{Acted, Batch, Intents, Order, Pending, Tried, numbered};
+pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
 pub use attempts::{Attempt, Attempts};
 pub use error::StoreError;
@@ -43,10 +46,13 @@ pub use pace::Pace;
 pub use prober::Prober;
 pub use protected::Protected;
 pub use reader::{Reader, fits};
+pub use resolution::{Basis, Resolution, TransactionMark};
 pub use seen::{Place, Seen, prefix};
 pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
+pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
+pub use warn::Warn;
 
 use crate::domain::time::Moment;
 

@@ -92,7 +92,8 @@ impl BoundBoard {
     pub fn joined(&self) -> String {
         match (&self.registry, &self.holder) {
             (Some(registry), Some(holder)) => {
-                format!("{} LEFT JOIN {} ON {} = {}", self.from, registry.from, registry.id.text, holder.text)
+                let BoundRegistry { from, id, equality, .. } = registry;
+                format!("{} LEFT JOIN {from} ON {} {equality} {}", self.from, id.text, holder.text)
             }
             _ => self.from.clone(),
         }
@@ -138,6 +139,8 @@ pub struct BoundRegistry {
     /// `FROM` of the registry alone.
     pub from: String,
     pub id: Sql,
+    /// The operator that compares it with a claim's holder.
+    pub equality: String,
     pub beat_at: TimeSql,
     pub stale_at: Option<TimeSql>,
     pub started_at: Option<TimeSql>,

@@ -26,6 +26,7 @@ mod open;
 mod plan;
 mod probe;
 mod reader;
+mod resolve;
 mod rows;
 mod rowset;
 mod run;

@@ -6,10 +6,15 @@ mod contract;
 mod disks;
 mod documents;
 mod kills;
+mod model;
 mod refusals;
 mod rehearsal;
 mod sessions;
 mod settling;
+mod steps;
+mod stopping;
+mod tallies;
+mod triggers;
 mod undo;
 
 use serde_json::Value as Json;

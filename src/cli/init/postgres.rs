@@ -24,7 +24,7 @@ pub(super) fn lay(
     // Others who do the same are waited for, each of them for a moment.
     let lock = patience.max(Duration::from_secs(10));
     let limits = Limits { statement: STATEMENT, lock, answer: STATEMENT + Duration::from_secs(5) };
-    let mut link = Link::open(target, Purpose::Acts, limits)?;
+    let mut link = Link::open(target, Purpose::Acts, limits)?.by_search_path();
     let found = fingerprint_of(&mut link).map_err(|error| explain(target, error.into()))?;
     setup.protected(word).admit(target.label(), &found)?;
     let laid = install(&mut link, systems).map_err(|error| explain(target, error))?;

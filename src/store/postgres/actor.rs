@@ -15,7 +15,9 @@ use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
+use super::path;
 use super::reader::{Options, Reader};
+use super::schema;
 use super::stride::Stride;
 use super::ties::Lot;
 use super::touched;
@@ -30,7 +32,8 @@ use crate::store::act::{
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
-use crate::store::{StoreError, clock};
+use crate::store::side_effects::SideEffects;
+use crate::store::{StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -43,12 +46,15 @@ pub struct Actor {
     pub(super) first_lane: usize,
     /// Whether the role may not ask for lanes.
     pub(super) stays_out_of_lanes: bool,
+    /// Schemas of the search path that triggers do not see in this transaction.
+    kept_out: Option<String>,
 }
 
 /// What is known of a transaction that is under way.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) now: Moment,
+    /// The text of its mark.
     pub(super) transaction: String,
 }
 
@@ -74,7 +80,7 @@ impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
         let (reader, stride) = (Reader::open(options)?, Stride::default());
         let first_lane = RandomState::new().hash_one(std::process::id()) as usize;
-        Ok(Actor { reader, link: None, stride, first_lane, stays_out_of_lanes: false })
+        Ok(Actor { reader, link: None, stride, first_lane, stays_out_of_lanes: false, kept_out: None })
     }
 
     pub fn reader(&mut self) -> &mut Reader {
@@ -97,7 +103,17 @@ impl Actor {
     /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
         self.begin()?;
-        let made = self.run(|link| link.batch(audit_table::CREATE));
+        let made = self.run(|link| {
+            // It comes into the schema in which a table without one would, and only that is searched besides
+            // the system's.
+            let path = schema::search_path(link)?;
+            let sql = "SELECT quote_ident((($1::text)::text[])[1])";
+            let rows = link.query(sql, &[Some(&path)])?;
+            let Some(home) = rows.first().and_then(|row| row.get(0)) else {
+                return Err(PgError::server("3F000", "no schema of the search path is there"));
+            };
+            link.batch(&format!("SET LOCAL search_path = {home}, pg_temp; {}", audit_table::CREATE))
+        });
         let ended = self.run(|link| if made.is_ok() { link.commit() } else { link.rollback() });
         made.and(ended).map_err(|error| self.sentence(&error, "making claimtop_audit"))?;
         self.reader.fit_again();
@@ -142,7 +158,9 @@ impl Actor {
             identify::expect(&mut link, options, &self.reader.fingerprint())?;
             self.link = Some(link);
         }
-        let columns = "clock_timestamp()::text, pg_current_xact_id()::text";
+        let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
+                       extract(epoch FROM pg_postmaster_start_time())::text, \
+                       extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
         let sql = format!("{} SELECT {columns}{}", question.with, question.columns);
         let begun = self.run(|link| link.begin_asking(Begin::Acting, &sql, &question.values()));
         if begun.is_err() {
@@ -156,9 +174,32 @@ impl Actor {
             }
             begun => begun.map_err(|error| self.sentence(&error, "beginning"))?,
         };
+        self.show_path_to_triggers()?;
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
-        Ok((Turn { now, transaction: text(1).to_owned() }, texts(rows.first(), 2)))
+        let mark = TransactionMark {
+            number: Some(text(1).to_owned()),
+            running_since: Some(format!("{}/{}", text(2), text(3))),
+            is_audited: self.has_audit_table(),
+        };
+        Ok((Turn { now, transaction: mark.to_string() }, texts(rows.first(), 4)))
+    }
+
+    /// Lets triggers that need it see the search path, as far as that is safe.
+    fn show_path_to_triggers(&mut self) -> Result<(), StoreError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(()) };
+        if !reader.ties.need_path() {
+            return Ok(());
+        }
+        let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
+        match path::widen(link, watches.map(|watch| watch.table.sql.as_str())) {
+            Ok(kept_out) => self.kept_out = kept_out,
+            Err(error) => {
+                let _ = self.run(Link::rollback);
+                return Err(self.sentence(&error, "beginning"));
+            }
+        }
+        Ok(())
     }
 
     /// Asks the question again.
@@ -194,6 +235,15 @@ impl Actor {
                 path: options.target.label().into(),
                 why: format!("{error}; `assets/schema/postgres/roles.sql` has a role that may"),
             },
+            Some("42P01" | "42883" | "42704") if self.kept_out.is_some() => StoreError::Server {
+                source_name: options.target.label().to_owned(),
+                said: format!(
+                    "{error}; triggers do not see the schemas {}, because other roles may create functions there: \
+                     REVOKE CREATE ON SCHEMA from them, or give the trigger's function a search_path of its own",
+                    self.kept_out.as_deref().unwrap_or_default()
+                ),
+                doing: doing.into(),
+            },
             _ => options.sentence(error, doing),
         }
     }
@@ -215,7 +265,8 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => Ok(acted),
             Err(error) => {
-                let outcome = self.became_of(&error, action_id, acted.transaction.as_deref(), &acted.changes);
+                let outcome =
+                    self.resolve_commit(&error, action_id, acted.transaction.as_deref(), &acted.changes);
                 Ok(match outcome {
                     Outcome::Refused(_) => Acted { preview: acted.preview, ..Acted::nothing(outcome) },
                     other => Acted { outcome: other, ..acted },
@@ -225,7 +276,7 @@ impl Actor {
     }
 
     pub(super) fn has_audit_table(&self) -> bool {
-        self.schema().table(audit_table::NAME).is_some()
+        self.reader.audit_table.is_some()
     }
 
     pub(super) fn act_inside(
@@ -273,7 +324,12 @@ impl Actor {
             Err(error) => return Err(self.sentence(&error, "acting")),
         };
         let transaction = Some(turn.transaction.clone());
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction };
+        let mut effects = self.side_effects(&table, &fresh, &changes);
+        if order.action.frees() && self.reader.ties.has_triggers(&table.name) {
+            let now = self.fresh(turn, &fresh)?;
+            effects.still_held = now.is_some_and(|now| now.judged.claim.holder == fresh.judged.claim.holder);
+        }
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction, effects };
         if order.dry_run {
             return Ok(acted);
         }
@@ -304,8 +360,8 @@ impl Actor {
             let mut words = Words::default();
             words.add("holder", &registry.id.declared, Some(holder.clone()));
             let sql = format!(
-                "SELECT 'x' FROM {} WHERE {} = :holder FOR SHARE NOWAIT",
-                registry.from, registry.id.text
+                "SELECT 'x' FROM {} WHERE {} {} :holder FOR SHARE NOWAIT",
+                registry.from, registry.id.text, registry.equality
             );
             query(link, &words, &sql)?;
         }
@@ -357,6 +413,14 @@ impl Actor {
         Ok(Ok(changes))
     }
 
+    /// What an act did to other rows of tables with claims.
+    pub(super) fn side_effects(&self, table: &Table, fresh: &Seen, changes: &[Change]) -> SideEffects {
+        let is_own =
+            |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+    }
+
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {
         let mut changes = Vec::new();
         if all.is_empty() {
@@ -371,10 +435,8 @@ impl Actor {
 
     /// The record as a row of the same transaction, where the database has the table for it.
     pub(super) fn note(&mut self, action_id: &str, at: Moment, note: &Note<'_>) -> Result<(), StoreError> {
-        if !self.has_audit_table() {
-            return Ok(());
-        }
-        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), note));
+        let Some(table) = self.reader.audit_table.clone() else { return Ok(()) };
+        let written = self.run(|link| audit_table::insert(link, &table, action_id, &at.rfc3339(), note));
         written.map_err(|error| self.sentence(&error, "writing the record"))
     }
 

@@ -16,7 +16,7 @@ use crate::domain::recovery::Outcome;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, unrecorded};
+use crate::store::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use crate::store::image::{Change, Image, RowAt, Side};
 use crate::store::schema::Schema;
 
@@ -25,7 +25,7 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         if changes.is_empty() {
@@ -36,9 +36,13 @@ impl Actor {
             Ok(Ok(undone)) => {
                 let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
-                match if dry_run { Ok(()) } else { record(&acted) } {
-                    Err(problem) => Ok(Acted::nothing(unrecorded(&problem))),
-                    Ok(()) => Ok(acted),
+                match undo.note(&acted.changes).map(|note| (note, record(&acted))) {
+                    Some((_, Err(problem))) => Ok(Acted::nothing(unrecorded(&problem))),
+                    Some((note, Ok(()))) => {
+                        let noted = self.note(undo.action_id(), turn.now, &note);
+                        noted.map(|()| acted)
+                    }
+                    None => Ok(acted),
                 }
             }
             Ok(Err(what)) => Ok(Acted::nothing(Outcome::Moved(what))),
@@ -47,7 +51,7 @@ impl Actor {
             }
             Err(error) => Err(self.sentence(&error, "putting the rows back")),
         };
-        self.end(acted, "", dry_run)
+        self.end(acted, undo.action_id(), undo.is_rehearsal())
     }
 
     /// Puts every row back, or says which is not what the act left behind.
@@ -112,7 +116,7 @@ impl Actor {
     ) -> Result<Option<BTreeMap<String, u64>>, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
         let has_triggers = changes.iter().any(|change| reader.ties.has_triggers(&change.table));
-        if has_triggers { written(link).map(Some) } else { Ok(None) }
+        if has_triggers { written(link, &reader.schema).map(Some) } else { Ok(None) }
     }
 
     /// The tables that nobody can tell, and those that only triggers have written to since.
@@ -123,7 +127,8 @@ impl Actor {
         mut untold: BTreeSet<String>,
     ) -> Result<BTreeSet<String>, PgError> {
         let Some(before) = before else { return Ok(untold) };
-        for (table, count) in self.run(written)? {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(untold) };
+        for (table, count) in written(link, &reader.schema)? {
             let is_ours = changes.iter().any(|change| change.table == table);
             if !is_ours && count > before.get(&table).copied().unwrap_or(0) {
                 untold.insert(table);
@@ -191,7 +196,7 @@ impl Actor {
     /// Puts one row back, if it is what the act left behind.
     fn put_back(&mut self, change: &Change, now: Moment) -> Result<Back, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(Back::Moved) };
-        let (Some(table), RowAt::Key(key)) = (reader.schema.table(&change.table), &change.at) else {
+        let (Some(table), RowAt::Key(key)) = (reader.schema.certain(&change.table), &change.at) else {
             return Ok(Back::Moved);
         };
         link.batch("SAVEPOINT claimtop_undo")?;
@@ -262,7 +267,7 @@ fn current(
     change: &Change,
     known: Option<&Image>,
 ) -> Result<Option<Image>, PgError> {
-    let (Some(table), RowAt::Key(key)) = (schema.table(&change.table), &change.at) else { return Ok(None) };
+    let (Some(table), RowAt::Key(key)) = (schema.certain(&change.table), &change.at) else { return Ok(None) };
     let mut words = Words::default();
     let condition = if key.is_empty() {
         let Some(image) = known else { return Ok(None) };
@@ -277,7 +282,7 @@ fn current(
 
 /// Where a row is if it is as an image has it.
 fn key_of(schema: &Schema, change: &Change, image: &Image) -> RowAt {
-    match schema.table(&change.table) {
+    match schema.certain(&change.table) {
         Some(table) => RowAt::Key(image::key(table, image)),
         None => change.at.clone(),
     }

@@ -6,6 +6,7 @@
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::types::Value as SqlValue;
 
 use super::act::{Statements, statements};
 use super::audit_table;
@@ -13,7 +14,7 @@ use super::file_state::{FileChange, FileState, forget_pages};
 use super::image::{InFile, number_of, row_at};
 use super::open::{self, Identity};
 use super::reader::{Options, Reader};
-use super::run::bind_known;
+use super::run::{bind_known, count, now_value};
 use super::touched;
 use super::watch::Watch;
 use crate::domain::recovery::{Outcome, permit};
@@ -25,6 +26,7 @@ use crate::store::act::{
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Schema;
 use crate::store::seen::{Place, Seen};
+use crate::store::side_effects::SideEffects;
 use crate::store::{StoreError, clock};
 
 /// Reads like a [`Reader`] and can write.
@@ -163,8 +165,7 @@ impl Actor {
         let expected = if commit { self.expect_the_file() } else { Ok(()) };
         let ended = expected.and_then(|()| self.write(ending, |writer| writer.execute_batch(ending)));
         if let Err(error) = ended {
-            // A commit that failed has not happened, as long as the transaction can be taken back.
-            let taken_back = self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok();
+            let taken_back = self.take_back_after(&error);
             return match acted {
                 Ok(acted) if taken_back => Ok(Acted {
                     preview: acted.preview,
@@ -217,11 +218,15 @@ impl Actor {
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.board.table.clone();
+        let may_reach_others = self.schema.is_entangled(&table);
         let changes = match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
         };
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction: None };
+        let transaction = self.transaction_mark();
+        let mut effects = self.side_effects(&fresh, &changes);
+        effects.still_held = may_reach_others && order.action.frees() && self.is_held_still(&fresh)?;
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction, effects };
         if order.dry_run {
             return Ok(acted);
         }
@@ -232,7 +237,7 @@ impl Actor {
             address: self.address(&fresh),
             changes: &acted.changes,
             db_at: now,
-            transaction: None,
+            transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
             return Ok(Acted::nothing(unrecorded(&problem)));
@@ -241,6 +246,32 @@ impl Actor {
         let note = Note { action, address, word, changes: &acted.changes };
         self.note(|| order.action_id.into(), now, &note)?;
         Ok(acted)
+    }
+
+    /// What an act did to other rows of tables with claims.
+    fn side_effects(&self, fresh: &Seen, changes: &[Change]) -> SideEffects {
+        let table = &self.watch(fresh.place).board.table;
+        let own = self.row_at(table, fresh.place.rowid);
+        let is_own = |change: &Change| change.at == own && change.table.eq_ignore_ascii_case(table);
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+    }
+
+    /// Whether its holder has the claim although it was just taken: a trigger may have put it back.
+    fn is_held_still(&self, fresh: &Seen) -> Result<bool, StoreError> {
+        let board = &self.watch(fresh.place).board;
+        let claim = &fresh.judged.claim;
+        let mut values = vec![(":now".to_owned(), now_value(board, fresh.now))];
+        let mut conditions = vec![board.is_held().to_string()];
+        let holder = board.holder.as_ref().map(|holder| &holder.text);
+        let holder_is = holder.map(|sql| (sql, claim.holder.clone().map_or(SqlValue::Null, SqlValue::Text)));
+        let key = board.id.iter().zip(claim.key.0.iter().map(super::cell::to_sql));
+        for (at, (sql, value)) in key.chain(holder_is).enumerate() {
+            conditions.push(format!("{sql} IS :part{at}"));
+            values.push((format!(":part{at}"), value));
+        }
+        let sql = format!("SELECT count(*) FROM {} WHERE {}", board.joined(), conditions.join(" AND "));
+        Ok(self.write("looking at the claim again", |writer| count(writer, &sql, &values))? > 0)
     }
 
     /// The record as a row of the same transaction, where the database has the table for it.

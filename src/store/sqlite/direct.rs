@@ -27,6 +27,7 @@ use crate::store::act::{Intents, Note, Order, Pending, Tried, act_of, numbered};
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Column, Names, quoted};
 use crate::store::seen::{Place, Seen};
+use crate::store::side_effects::SideEffects;
 
 /// One statement for all claims of a board.
 #[derive(Debug)]
@@ -114,7 +115,7 @@ impl Actor {
         tried: &mut Vec<Tried>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let watch = self.watch(direct.place);
+        let (watch, mark) = (self.watch(direct.place), self.transaction_mark());
         let profile = &self.reader.watched[direct.place.profile].name;
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
@@ -143,7 +144,7 @@ impl Actor {
                 address: self.address(seen),
                 changes: &changes,
                 db_at: direct.now,
-                transaction: None,
+                transaction: mark.as_deref(),
             };
             let number = tried.len() + 1;
             intents.add(number, &pending);
@@ -151,7 +152,8 @@ impl Actor {
             let (action, word) = (direct.order.action.as_str(), direct.order.word);
             let note = Note { action, address: &pending.address, word, changes: &changes };
             self.note(id, direct.now, &note)?;
-            tried.push(Tried { outcome: Outcome::Applied, changes });
+            let effects = SideEffects::default();
+            tried.push(Tried { outcome: Outcome::Applied, changes, effects });
         }
         Ok(())
     }

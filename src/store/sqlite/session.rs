@@ -258,7 +258,10 @@ impl Actor {
         let table = fresh.table.clone();
         let preview = statements.preview();
         Ok(match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
-            Ok(changes) => Acted { outcome: Outcome::Applied, changes, preview, transaction: None },
+            Ok(changes) => {
+                let transaction = self.transaction_mark();
+                Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) }
+            }
             Err(outcome) => Acted { preview, ..Acted::nothing(outcome) },
         })
     }

@@ -13,7 +13,7 @@ use super::run::{bind_known, count, now_value};
 use crate::domain::recovery::Outcome;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, unrecorded};
+use crate::store::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use crate::store::image::{Change, Image, Side};
 use crate::store::schema::{Table, quoted};
 
@@ -22,18 +22,18 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         self.begin()?;
-        let acted = self.undo_inside(changes, dry_run, record);
-        self.end(acted, dry_run)
+        let acted = self.undo_inside(changes, undo, record);
+        self.end(acted, undo.is_rehearsal())
     }
 
     fn undo_inside(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         let triggered = changes.iter().any(|change| self.schema.is_entangled(&change.table));
@@ -43,10 +43,13 @@ impl Actor {
             Ok(undone) => undone,
             Err(what) => return Ok(Acted::nothing(Outcome::Moved(what))),
         };
-        let acted = Acted { changes: undone, ..Acted::nothing(Outcome::Applied) };
-        if !dry_run && let Err(problem) = record(&acted) {
+        let transaction = self.transaction_mark();
+        let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
+        let Some(note) = undo.note(&acted.changes) else { return Ok(acted) };
+        if let Err(problem) = record(&acted) {
             return Ok(Acted::nothing(unrecorded(&problem)));
         }
+        self.note(|| undo.action_id().into(), self.now(), &note)?;
         Ok(acted)
     }
 

@@ -6,7 +6,7 @@ use claimtop::profile::format::Profile;
 use claimtop::store::{Change, Filter, Order, Profiles, Reader};
 use std::time::Duration;
 
-use super::{act, actor_by, applied, fast, is_moved, look, reclaim, undo};
+use super::{UNDO, act, actor_by, applied, fast, is_moved, look, reclaim, undo};
 use crate::support::{Database, MINUTE, NOW, Noted};
 
 /// Leases with a key of two columns that are compared without their case, or without blanks at the end.
@@ -116,7 +116,7 @@ fn many_at_once_are_taken_and_put_back() {
     assert!(batch.tried.iter().all(|tried| tried.outcome == Outcome::Applied), "{batch:?}");
     assert_eq!(database.number("SELECT sum(n) FROM leases WHERE holder IS NULL"), 5);
     let changes: Vec<Change> = batch.tried.into_iter().flat_map(|tried| tried.changes).collect();
-    let undone = actor.undo(&changes, false, &mut |_| Ok(())).expect("an undo");
+    let undone = actor.undo(&changes, UNDO, &mut |_| Ok(())).expect("an undo");
     assert_eq!((undone.outcome, database.dump()), (Outcome::Applied, before));
 }
 

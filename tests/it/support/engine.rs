@@ -54,6 +54,14 @@ pub fn on_both(body: impl Fn()) {
     ENGINE.set(Engine::Sqlite);
 }
 
+/// One body for one engine, for tests that take long.
+pub fn on(engine: Engine, body: impl Fn()) {
+    let _spares = spares::DropAll;
+    ENGINE.set(engine);
+    body();
+    ENGINE.set(Engine::Sqlite);
+}
+
 /// Runs each of these functions of an [`Engine`] as one test on SQLite and one on PostgreSQL; on SQLite
 /// with and without rowids.
 macro_rules! on_both_engines {

@@ -44,7 +44,8 @@ impl Actor {
             Err(error) => {
                 // All of them share one fate; the transaction tells it.
                 let id = numbered(order.action_id, passed + first + 1);
-                let outcome = self.became_of(&error, &id, Some(&turn.transaction), &tried[first].changes);
+                let outcome =
+                    self.resolve_commit(&error, &id, Some(&turn.transaction), &tried[first].changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
@@ -61,13 +62,13 @@ impl Actor {
         records: Vec<(String, String)>,
         intents: &mut dyn Intents,
     ) -> Result<(), String> {
-        if records.is_empty() {
+        let Some(table) = self.reader.audit_table.clone().filter(|_| !records.is_empty()) else {
             return intents.write();
-        }
+        };
         let mut written = Ok(());
         let at = turn.now.rfc3339();
         let inserted =
-            self.run(|link| audit_table::insert_all(link, &at, records, || written = intents.write()));
+            self.run(|link| audit_table::insert_all(link, &table, &at, records, || written = intents.write()));
         inserted.map_err(|error| self.sentence(&error, "writing the record").to_string())?;
         written
     }
