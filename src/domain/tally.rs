@@ -161,8 +161,7 @@ mod tests {
         assert_eq!(tally.not_done(), "2 refused, 2 moved, 1 with unknown outcome, 1 not tried");
         let reasons: Vec<(usize, &str)> =
             tally.reasons.iter().map(|one| (one.count, one.why.as_str())).collect();
-        let expected =
-            [(2, "the disk is full"), (2, "changed meanwhile"), (1, "the answer was lost")];
+        let expected = [(2, "the disk is full"), (2, "changed meanwhile"), (1, "the answer was lost")];
         assert_eq!(reasons, expected);
         assert_eq!(
             (tally.reasons[1].example.as_str(), tally.reasons[1].said.as_str()),

@@ -50,4 +50,5 @@ pub use error::PgError;
 pub use identify::{fingerprint_of, identify};
 pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};
+pub use schema::home;
 pub use target::Target;

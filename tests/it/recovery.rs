@@ -12,9 +12,9 @@ mod rehearsal;
 mod sessions;
 mod settling;
 mod steps;
-mod triggers;
 mod stopping;
 mod tallies;
+mod triggers;
 mod undo;
 
 use serde_json::Value as Json;

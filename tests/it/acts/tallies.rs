@@ -39,8 +39,12 @@ fn worlds() -> impl Strategy<Value = World> {
     let actions = proptest::sample::select(vec![Action::Reclaim, Action::Release, Action::Extend]);
     let holder = proptest::option::of((0..4_usize).prop_map(|number| format!("w-{number}")));
     let reason = proptest::option::of(Just("a reason".to_owned()));
-    let word =
-        (any::<bool>(), holder, reason).prop_map(|(force, holder, reason)| Word { force, reason, holder, by: None });
+    let word = (any::<bool>(), holder, reason).prop_map(|(force, holder, reason)| Word {
+        force,
+        reason,
+        holder,
+        by: None,
+    });
     let limit = proptest::option::of(0..20_usize);
     (sessions, tasks, locks, sets, actions, word, limit).prop_map(
         |(sessions, tasks, locks, sets, action, word, limit)| World {

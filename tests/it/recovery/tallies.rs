@@ -83,7 +83,9 @@ fn one_id_undoes_a_bulk_of_many_transactions_and_boards() {
         let transactions: std::collections::BTreeSet<String> = run
             .results()
             .iter()
-            .map(|one| one["action_id"].as_str().and_then(|id| id.split_once('.')).expect("a number").0.into())
+            .map(|one| {
+                one["action_id"].as_str().and_then(|id| id.split_once('.')).expect("a number").0.into()
+            })
             .collect();
         assert!(transactions.len() > 1, "{transactions:?}");
         let batch = tally["batch"].as_str().expect("an id");
