@@ -52,4 +52,5 @@ pub use identify::{fingerprint_of, identify};
 pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};
 pub use found::Spotted;
+pub use schema::home;
 pub use target::Target;
