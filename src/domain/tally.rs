@@ -157,7 +157,10 @@ mod tests {
         let expected =
             [(2, "the disk is full"), (2, "changed since it was seen"), (1, "the answer was lost")];
         assert_eq!(reasons, expected);
-        assert_eq!((tally.reasons[1].example.as_str(), tally.reasons[1].said.as_str()), ("task-2", "renewed 2s ago by w7"));
+        assert_eq!(
+            (tally.reasons[1].example.as_str(), tally.reasons[1].said.as_str()),
+            ("task-2", "renewed 2s ago by w7")
+        );
     }
 
     #[test]

@@ -41,7 +41,17 @@ pub fn width_of(rows: &[Vec<Cell>]) -> usize {
 
 /// The rows below one another, two spaces between columns, the last column unpadded.
 pub fn render(rows: &[Vec<Cell>]) -> String {
-    let widths = widths(rows);
+    render_on(rows, &mut Vec::new())
+}
+
+/// The same for the next rows of a long table: no column becomes narrower than it was.
+pub fn render_on(rows: &[Vec<Cell>], widths: &mut Vec<usize>) -> String {
+    for (at, width) in self::widths(rows).into_iter().enumerate() {
+        match widths.get_mut(at) {
+            Some(known) => *known = width.max(*known),
+            None => widths.push(width),
+        }
+    }
     let mut out = String::new();
     for row in rows {
         let mut line = String::new();

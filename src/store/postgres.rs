@@ -27,6 +27,7 @@ mod many;
 mod reader;
 mod rows;
 mod schema;
+mod scope;
 mod selection;
 mod session;
 mod stride;

@@ -38,9 +38,8 @@ pub struct Idle(());
 pub fn uninterrupted() -> Uninterrupted {
     let depth = DEPTH.get();
     if depth == 0 {
-        let mut state = CHANGED
-            .wait_while(state(), |state| state.stopping)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state =
+            CHANGED.wait_while(state(), |state| state.stopping).unwrap_or_else(PoisonError::into_inner);
         state.working += 1;
     }
     DEPTH.set(depth + 1);
@@ -49,9 +48,8 @@ pub fn uninterrupted() -> Uninterrupted {
 
 /// Waits until nobody works, and keeps it so.
 pub fn idle() -> Idle {
-    let mut waiting = CHANGED
-        .wait_while(state(), |state| state.stopping)
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut waiting =
+        CHANGED.wait_while(state(), |state| state.stopping).unwrap_or_else(PoisonError::into_inner);
     waiting.stopping = true;
     let _quiet = CHANGED.wait_while(waiting, |state| state.working > 0);
     Idle(())

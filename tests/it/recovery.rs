@@ -5,6 +5,7 @@ mod bulk;
 mod contract;
 mod disks;
 mod documents;
+mod forged;
 mod kills;
 mod refusals;
 mod rehearsal;

@@ -49,7 +49,8 @@ impl Actor {
 
     fn foresee_one(&self, seen: &Seen, order: &Order<'_>) -> Result<Outcome, StoreError> {
         let judged = &seen.judged;
-        if let Err(refused) = permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word)
+        if let Err(refused) =
+            permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word)
         {
             return Ok(Outcome::Refused(refused));
         }

@@ -122,7 +122,10 @@ fn what_moved_in_the_meantime_stops_nobody_else() {
         let results = run.results();
         assert_eq!(results.len(), 10);
         let tally = run.tally();
-        assert_eq!((&tally["applied"], &tally["moved"], &tally["wanted"]), (&7.into(), &3.into(), &10.into()));
+        assert_eq!(
+            (&tally["applied"], &tally["moved"], &tally["wanted"]),
+            (&7.into(), &3.into(), &10.into())
+        );
         for result in &results {
             let why = result["why"].as_str();
             match result["id"].as_str().expect("an id") {

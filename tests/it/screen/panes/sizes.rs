@@ -2,8 +2,8 @@
 
 use claimtop::app::Msg;
 use claimtop::app::message::Ready;
-use claimtop::domain::tally::BulkTally;
 use claimtop::domain::claim::Process;
+use claimtop::domain::tally::BulkTally;
 use proptest::prelude::*;
 
 use super::super::stage::{Held, Stage, World, claim, job_board, lock_board, task_board};
