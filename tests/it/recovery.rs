@@ -7,6 +7,7 @@ mod disks;
 mod documents;
 mod forged;
 mod kills;
+mod long_journal;
 mod refusals;
 mod rehearsal;
 mod sessions;
