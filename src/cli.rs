@@ -190,7 +190,7 @@ fn set(text: &str) -> Result<Set, String> {
 }
 
 fn holds_password(argument: &std::ffi::OsString) -> bool {
-    Source::has_password(&argument.to_string_lossy())
+    Source::has_secret(&argument.to_string_lossy())
 }
 
 /// Answers what `arguments` ask.
@@ -201,7 +201,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         // The parser quotes what it does not understand.
         Err(error) if error.use_stderr() && arguments.iter().any(holds_password) => {
             return output::complain(
-                "an argument is out of place, and one of them holds a password: leave that out",
+                "an argument is out of place, and one of them may hold a password, so none is repeated; leave it out",
             );
         }
         Err(error) => {

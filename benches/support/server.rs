@@ -60,6 +60,7 @@ impl Database {
             frozen_at: None,
             prober: None,
             zone: "UTC".into(),
+            protected: Default::default(),
         }
     }
 }

@@ -247,7 +247,8 @@ impl<'a> Spoken<'a> {
         if self.setup.json {
             return print(&json(&report));
         }
-        if report.outcome == Outcome::Applied || self.printed >= SHOWN {
+        let is_plain = report.outcome == Outcome::Applied && report.effects.is_empty();
+        if is_plain || self.printed >= SHOWN {
             return true;
         }
         self.printed += 1;

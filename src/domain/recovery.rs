@@ -23,6 +23,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether the holder has the claim no longer afterwards.
+    pub fn frees(self) -> bool {
+        matches!(self, Action::Reclaim | Action::Release)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Action::Reclaim => "reclaim",

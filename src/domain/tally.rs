@@ -69,7 +69,7 @@ impl BulkTally {
                 let why = refused.rule.map_or(refused.why.as_str(), |rule| rule.why());
                 (NotDoneAs::Refused, why, &**refused)
             }
-            Outcome::Moved(said) => (NotDoneAs::Moved, "changed since it was seen", said.as_str()),
+            Outcome::Moved(said) => (NotDoneAs::Moved, "changed meanwhile", said.as_str()),
             Outcome::Unknown(said) => (NotDoneAs::Unknown, said.as_str(), said.as_str()),
         };
         *self.count(not_done) += 1;
@@ -127,6 +127,13 @@ impl BulkTally {
     }
 }
 
+impl NotDone {
+    /// The first of them, and exactly what was said of it.
+    pub fn in_full(&self) -> String {
+        format!("{}: {}", self.example, self.said)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,8 +161,7 @@ mod tests {
         assert_eq!(tally.not_done(), "2 refused, 2 moved, 1 with unknown outcome, 1 not tried");
         let reasons: Vec<(usize, &str)> =
             tally.reasons.iter().map(|one| (one.count, one.why.as_str())).collect();
-        let expected =
-            [(2, "the disk is full"), (2, "changed since it was seen"), (1, "the answer was lost")];
+        let expected = [(2, "the disk is full"), (2, "changed meanwhile"), (1, "the answer was lost")];
         assert_eq!(reasons, expected);
         assert_eq!(
             (tally.reasons[1].example.as_str(), tally.reasons[1].said.as_str()),

@@ -9,7 +9,7 @@ use super::scribe::Scribe;
 use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Batch, Change, Intents, Order, Pending, Seen, Tried, numbered, prefix};
+use crate::store::{Batch, Change, Intents, Order, Pending, Seen, SideEffects, Tried, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -36,6 +36,7 @@ pub struct Told<'a> {
     pub seen: &'a Seen,
     pub outcome: Outcome,
     changes: Vec<Change>,
+    effects: SideEffects,
     action: Action,
     /// The name of the transaction, and its number there.
     id: &'a str,
@@ -56,7 +57,7 @@ impl Told<'_> {
     /// Everything that is to be said of it.
     pub fn report(self) -> Report {
         let (id, address) = (self.action_id(), self.address());
-        let tried = Tried { outcome: self.outcome, changes: self.changes };
+        let tried = Tried { outcome: self.outcome, changes: self.changes, effects: self.effects };
         let mut report = report_of(self.seen, id, address, self.action, tried);
         report.confess(self.unwritten);
         report
@@ -143,12 +144,13 @@ impl Desk {
             let (mut go_on, mut stop) = (true, None);
             let others_were_quicker = (0..passed).map(|_| Tried::quicker());
             for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
-                let Tried { outcome, changes } = tried;
+                let Tried { outcome, changes, effects } = tried;
                 if stop.is_none() {
                     stop = outcome.stops_a_bulk().map(str::to_owned);
                 }
-                let (id, prefix, unwritten) = (&id, &prefix, unwritten.as_ref());
-                go_on &= each(Told { seen, outcome, changes, action, id, number: at + 1, prefix, unwritten });
+                let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
+                go_on &=
+                    each(Told { seen, outcome, changes, effects, action, id, number, prefix, unwritten });
             }
             if let Some(why) = stop {
                 return Ok(Ended::Stopped(why));
@@ -251,11 +253,13 @@ fn write_outcomes<'a>(
 ) -> Result<Stretch, TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
     for ((at, seen), tried) in all {
-        if tried.outcome == Outcome::Applied {
+        let said = tried.effects.sentence();
+        if tried.outcome == Outcome::Applied && said.is_none() {
             applied += 1;
         } else {
             let address = seen.address(prefix);
-            others.add(&scribe.exception(at + 1, &address, seen, &tried.outcome))?;
+            let why = tried.outcome.why().or(said.as_deref());
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };

@@ -10,7 +10,7 @@ use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Options, Order, Scope, Seen, Side, Tried};
+use crate::store::{Acted, Actor, Change, Images, Options, Order, Scope, Seen, Side, SideEffects, Tried};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -44,6 +44,7 @@ pub struct Report {
     pub holder: Option<String>,
     pub changes: Vec<Change>,
     pub preview: Vec<String>,
+    pub effects: SideEffects,
 }
 
 /// A source that can be acted on, and the trail that is kept of it.
@@ -156,9 +157,9 @@ impl Desk {
     }
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
-        let tried = Tried { outcome: acted.outcome, changes: acted.changes };
         let address = self.actor.address(seen);
-        Report { preview: acted.preview, ..report_of(seen, action_id.into(), address, action, tried) }
+        let preview = acted.preview.clone();
+        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
     }
 }
 
@@ -179,6 +180,7 @@ pub(super) fn report_of(
         changes: tried.changes,
         outcome: tried.outcome,
         preview: Vec::new(),
+        effects: tried.effects,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::store::session::END;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Ends, Holding, Order, Registered, Seen};
+use crate::store::{Acted, Ends, Holding, Order, Registered, Seen, SideEffects};
 
 impl Desk {
     /// What a release of the session will come to if nothing moves. If the session or one of its claims takes
@@ -148,6 +148,7 @@ impl Desk {
             changes: acted.changes,
             outcome: acted.outcome,
             preview: acted.preview,
+            effects: acted.effects,
         }
     }
 }
@@ -171,5 +172,6 @@ fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
         changes: Vec::new(),
         outcome,
         preview: Vec::new(),
+        effects: SideEffects::default(),
     }
 }

@@ -1,23 +1,24 @@
 //! Taking acts of the trail back, each as an act of its own.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::bulk::Ended;
 use super::perform::{Desk, RecoveryError, Report};
 use super::plan::BulkResult;
 use super::scribe::tool;
 use super::trail::{Entry, Record, Stage, new_action_id};
+use crate::domain::recovery::{Outcome, Word};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Change, Side, clock};
+use crate::store::{Acted, Change, Side, Undo, clock};
 
 impl Desk {
     /// Takes back what an act of the trail did, if every row is still as it left them.
     pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
         let mut done = self.applied(|record| record.action_id == action_id, action_id)?;
         match done.pop() {
-            Some(intent) => self.undo_one(&intent.record, reason, None),
+            Some(done) => self.undo_one(&done, reason, None),
             None => Err(RecoveryError::NoSuchAction(action_id.into())),
         }
     }
@@ -31,11 +32,11 @@ impl Desk {
         each: &mut dyn FnMut(Report) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         let done = self.applied(|record| record.is_of_batch(action_id), action_id)?;
-        let is_one = done.len() == 1 && done[0].record.action_id == action_id;
+        let is_one = done.len() == 1 && done[0].intent.action_id == action_id;
         let batch = new_action_id();
         let mut result = BulkResult::new(batch.clone(), BulkTally::of(done.len()));
-        for intent in done.iter().rev() {
-            let report = match self.undo_one(&intent.record, reason, (!is_one).then_some(batch.as_str())) {
+        for done in done.iter().rev() {
+            let report = match self.undo_one(done, reason, (!is_one).then_some(batch.as_str())) {
                 Ok(report) => report,
                 // What is wrong with a single act is all there is to say of it.
                 Err(error) if is_one => return Err(error),
@@ -67,10 +68,13 @@ impl Desk {
     ) -> Result<usize, RecoveryError> {
         self.believe(action_id)?;
         let done = self.done_by(|record| record.is_of_batch(action_id), action_id)?;
-        for intent in done.iter().rev() {
-            let record = &intent.record;
+        for done in done.iter().rev() {
+            let record = &done.intent;
             let changes = self.changes_of(record)?;
-            let acted = self.actor.undo(&changes, true, &mut |_| Ok(()))?;
+            let acted = match done.standing.refusal(&record.action_id) {
+                Some(why) => Acted::nothing(Outcome::Refused(why.into())),
+                None => self.actor.undo(&changes, Undo::Rehearse, &mut |_| Ok(()))?,
+            };
             if !each(undone(record, new_action_id(), acted, Vec::new())) {
                 break;
             }
@@ -95,15 +99,17 @@ impl Desk {
 
     fn undo_one(
         &mut self,
-        record: &Record,
+        done: &Done,
         reason: Option<&str>,
         batch: Option<&str>,
     ) -> Result<Report, RecoveryError> {
         let _uninterrupted = uninterrupted();
+        let record = &done.intent;
         let changes = self.changes_of(record)?;
         let id = new_action_id();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, .. } = self;
+        let word = Word { reason: reason.map(str::to_owned), ..Word::default() };
         let mut written = Record {
             stage: Stage::Intent,
             action_id: id.clone(),
@@ -124,12 +130,17 @@ impl Desk {
             tool: tool(),
             ..record.clone()
         };
-        let acted = actor.undo(&changes, false, &mut |acted| {
+        let undo = Undo::For { action_id: &id, address: &record.address, word: &word };
+        let mut write = |acted: &Acted| {
             written.transaction.clone_from(&acted.transaction);
             // What a trigger made of the rows is what the next undo will find.
             (written.before, written.after) = (acted.images(Side::Before), acted.images(Side::After));
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
-        })?;
+        };
+        let acted = match done.standing.refusal(&record.action_id) {
+            Some(why) => Acted::nothing(Outcome::Refused(why.into())),
+            None => actor.undo(&changes, undo, &mut write)?,
+        };
         written.stage = Stage::Outcome;
         written.outcome = Some(acted.outcome.as_str().into());
         written.why = acted.outcome.why().map(str::to_owned);
@@ -141,12 +152,12 @@ impl Desk {
         Ok(undone(record, id, acted, preview))
     }
 
-    /// The intents of the acts of this name that were applied, in their order.
+    /// The acts of this name that were applied, or may have been, in their order.
     fn applied(
         &mut self,
         is_meant: impl Fn(&Record) -> bool,
         name: &str,
-    ) -> Result<Vec<Entry>, RecoveryError> {
+    ) -> Result<Vec<Done>, RecoveryError> {
         self.believe(name)?;
         self.settle_open_actions()?;
         self.done_by(is_meant, name)
@@ -161,23 +172,73 @@ impl Desk {
         }
     }
 
-    fn done_by(&self, is_meant: impl Fn(&Record) -> bool, name: &str) -> Result<Vec<Entry>, RecoveryError> {
+    fn done_by(&self, is_meant: impl Fn(&Record) -> bool, name: &str) -> Result<Vec<Done>, RecoveryError> {
         let mut entries = self.trail.batch(name)?;
         entries.retain(|entry| is_meant(&entry.record));
         if entries.is_empty() {
             return Err(RecoveryError::NoSuchAction(name.into()));
         }
-        let applied: HashSet<String> = entries
-            .iter()
-            .filter(|entry| entry.record.outcome.as_deref() == Some("applied"))
-            .map(|entry| entry.record.action_id.clone())
-            .collect();
-        entries
-            .retain(|entry| entry.record.stage == Stage::Intent && applied.contains(&entry.record.action_id));
-        if entries.is_empty() {
+        let mut standings: HashMap<String, Standing> = HashMap::new();
+        for Entry { record, .. } in entries.iter().filter(|entry| entry.record.stage == Stage::Outcome) {
+            let standing = standings.entry(record.action_id.clone()).or_default();
+            *standing = standing.after(record);
+        }
+        let intents = entries.into_iter().filter(|entry| entry.record.stage == Stage::Intent);
+        let done = intents.map(|Entry { record: intent, .. }| Done {
+            standing: standings.get(&intent.action_id).copied().unwrap_or_default(),
+            intent,
+        });
+        let done: Vec<Done> = done.filter(|done| done.standing != Standing::NotApplied).collect();
+        if done.is_empty() {
             return Err(RecoveryError::NotApplied(name.into()));
         }
-        Ok(entries)
+        Ok(done)
+    }
+}
+
+/// An act of the trail, and what the trail knows of its outcome.
+struct Done {
+    intent: Record,
+    standing: Standing,
+}
+
+/// What the trail knows of an act's outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Standing {
+    /// No outcome, or only that the answer was lost.
+    #[default]
+    Open,
+    Applied,
+    /// The rows suggest that it was applied.
+    Inferred,
+    NotApplied,
+}
+
+impl Standing {
+    /// What is known after one more outcome: what the rows suggest counts only while nothing is proven.
+    fn after(self, outcome: &Record) -> Standing {
+        match (outcome.outcome.as_deref(), outcome.inferred, self) {
+            (_, true, Standing::Applied | Standing::NotApplied) => self,
+            (Some("unknown") | None, ..) => self,
+            (Some("applied"), true, _) => Standing::Inferred,
+            (Some("applied"), false, _) => Standing::Applied,
+            (Some(_), ..) => Standing::NotApplied,
+        }
+    }
+
+    /// Why an act is not undone although it was not refused.
+    fn refusal(self, action_id: &str) -> Option<String> {
+        match self {
+            Standing::Applied | Standing::NotApplied => None,
+            Standing::Inferred => Some(format!(
+                "that action {action_id} was applied is only inferred from the rows, and what is inferred is not \
+                 undone: its worker may have finished since"
+            )),
+            Standing::Open => Some(format!(
+                "it is not known whether action {action_id} was applied (`claimtop audit list --open`), so it is \
+                 not undone"
+            )),
+        }
     }
 }
 
@@ -191,6 +252,7 @@ fn undone(record: &Record, action_id: String, acted: Acted, preview: Vec<String>
         changes: acted.changes,
         outcome: acted.outcome,
         preview,
+        effects: acted.effects,
     }
 }
 

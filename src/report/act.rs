@@ -25,6 +25,12 @@ pub fn json(report: &Report) -> String {
     if !untold.is_empty() {
         object["not_undone"] = json!(untold);
     }
+    if !report.effects.other_rows.is_empty() {
+        object["other_rows"] = json!(report.effects.other_rows);
+    }
+    if report.effects.still_held {
+        object["still_held"] = json!(true);
+    }
     line(&object) + "\n"
 }
 
@@ -53,6 +59,9 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
             )
         }
     };
+    for sentence in report.effects.sentences() {
+        out.push_str(&format!("  {}\n", safe(&sentence)));
+    }
     let untold = report.untold();
     out.push_str(&beyond_undo(untold.iter().copied()));
     if rehearsed {

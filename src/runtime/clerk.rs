@@ -358,6 +358,10 @@ fn profiles(desk: &mut Desk, claims: &[Seen]) -> Vec<String> {
 
 /// A claim, and what an act on it set off that no undo takes back.
 fn shown(report: &Report, claim: String) -> String {
+    let claim = match report.effects.sentence() {
+        Some(said) => format!("{claim} ({said})"),
+        None => claim,
+    };
     match report.untold()[..] {
         [] => claim,
         ref tables => format!("{claim} (what triggers did in {} stays)", visible(&tables.join(", "))),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
+use super::side_effects::SideEffects;
 use crate::domain::recovery::{Action, Outcome, Refused, Word};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board};
@@ -30,7 +31,7 @@ pub struct Pending<'a> {
     pub address: String,
     pub changes: &'a [Change],
     pub db_at: Moment,
-    /// The database's own number of the transaction, where it can be asked later what became of it.
+    /// The text of the [`super::TransactionMark`]: by what the database can be asked what became of it.
     pub transaction: Option<&'a str>,
 }
 
@@ -43,15 +44,47 @@ pub struct Acted {
     pub preview: Vec<String>,
     /// As in [`Pending`].
     pub transaction: Option<String>,
+    pub effects: SideEffects,
 }
 
 impl Acted {
     pub fn nothing(outcome: Outcome) -> Acted {
-        Acted { outcome, changes: Vec::new(), preview: Vec::new(), transaction: None }
+        let (changes, preview, effects) = (Vec::new(), Vec::new(), SideEffects::default());
+        Acted { outcome, changes, preview, transaction: None, effects }
     }
 
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()
+    }
+}
+
+/// How an act is to be taken back.
+#[derive(Debug, Clone, Copy)]
+pub enum Undo<'a> {
+    /// Everything but the commit.
+    Rehearse,
+    /// For good. The table of records gets a row of it, too.
+    For { action_id: &'a str, address: &'a str, word: &'a Word },
+}
+
+impl Undo<'_> {
+    pub fn is_rehearsal(&self) -> bool {
+        matches!(self, Undo::Rehearse)
+    }
+
+    pub fn action_id(&self) -> &str {
+        match self {
+            Undo::Rehearse => "",
+            Undo::For { action_id, .. } => action_id,
+        }
+    }
+
+    /// What the table of records keeps of it.
+    pub fn note<'a>(&'a self, changes: &'a [Change]) -> Option<Note<'a>> {
+        match self {
+            Undo::Rehearse => None,
+            Undo::For { address, word, .. } => Some(Note { action: "undo", address, word, changes }),
+        }
     }
 }
 
@@ -90,11 +123,12 @@ pub struct Batch {
 pub struct Tried {
     pub outcome: Outcome,
     pub changes: Vec<Change>,
+    pub effects: SideEffects,
 }
 
 impl Tried {
     pub fn of(acted: Acted) -> Tried {
-        Tried { outcome: acted.outcome, changes: acted.changes }
+        Tried { outcome: acted.outcome, changes: acted.changes, effects: acted.effects }
     }
 
     /// Somebody else had been quicker, so that nothing was tried.

@@ -6,8 +6,8 @@ use super::act::{ChangeRecorder, Intents, Recorder};
 use super::selection::{Again, Noted, Selection};
 use super::suspend::uninterrupted;
 use super::{
-    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Scope, Seen, Side, StoreError,
-    postgres, sqlite,
+    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
+    StoreError, Undo, postgres, sqlite,
 };
 use crate::domain::recovery::{Outcome, Refused, Word};
 use crate::domain::snapshot::Snapshot;
@@ -172,11 +172,11 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.undo(changes, dry_run, record))
+        either!(self, actor => actor.undo(changes, undo, record))
     }
 
     /// Whether the rows of an act are as one of its images has them.
@@ -185,17 +185,15 @@ impl Actor {
         either!(self, actor => actor.matches(changes, side))
     }
 
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(
+    /// What became of an act whose answer was lost; `transaction` is the mark in its intent. On a file this
+    /// waits for whoever is writing, so the act itself is over.
+    pub fn resolve(
         &mut self,
         action_id: &str,
         transaction: Option<&str>,
         changes: &[Change],
-    ) -> Result<Option<bool>, StoreError> {
+    ) -> Result<Resolution, StoreError> {
         let _uninterrupted = uninterrupted();
-        match self {
-            Actor::Sqlite(actor) => actor.became(action_id, changes),
-            Actor::Postgres(actor) => actor.became(action_id, transaction, changes),
-        }
+        either!(self, actor => actor.resolve(action_id, transaction, changes))
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::snapshot::Nature;
 use crate::domain::time::{Moment, TimeUnit};
 use crate::domain::verdict::gives_up;
 use crate::profile::format::Profile;
+use crate::store::schema::Names;
 
 /// A profile that fits a database.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct BoundBoard {
     /// The unit in which `:now` is given to the profile's expressions.
     pub unit: TimeUnit,
     pub has_rowid: bool,
+    /// The columns that tell rows apart which have no rowid.
+    pub key: Arc<Names>,
     /// How many columns the claim's row has.
     pub width: usize,
     /// `FROM` without the registry.
@@ -62,6 +65,11 @@ impl BoundBoard {
     /// The condition for a row to be a claim.
     pub fn is_held(&self) -> &str {
         self.held.as_deref().unwrap_or(self.always)
+    }
+
+    /// Whether one row can be told from all others, and so be acted on; those of a view cannot.
+    pub fn is_addressable(&self) -> bool {
+        self.has_rowid || !self.key.is_empty()
     }
 
     /// Whether time alone can end or begin a claim.
@@ -125,6 +133,8 @@ impl TimeSql {
 #[derive(Debug)]
 pub struct BoundRegistry {
     pub table: String,
+    /// The columns that tell rows apart which have no rowid.
+    pub key: Arc<Names>,
     /// `FROM` of the registry alone.
     pub from: String,
     pub id: Sql,

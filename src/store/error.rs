@@ -31,6 +31,10 @@ pub enum StoreError {
     Replaced { path: PathBuf },
     #[error("{}: the file was deleted while it was watched", path.display())]
     Deleted { path: PathBuf },
+    #[error("{0}: something other than SQLite has overwritten it, while {0}-wal holds changes that were not in it yet; SQLite would read a mixture of both: stop its writers, remove {0}-wal and {0}-shm, and copy the file again", path.display())]
+    Overwritten { path: PathBuf },
+    #[error("{}: the file is empty, although {} is not: it was cut off; restore it from a backup, and keep the log: SQLite deletes it when it opens an empty file", path.display(), log.display())]
+    CutOff { path: PathBuf, log: PathBuf },
     #[error("{}: {message} (code {code}), in: {doing}", path.display())]
     Sql { path: PathBuf, code: i32, message: String, doing: String },
     #[error("{}: a poll took longer than {limit_ms} ms and was stopped; `claimtop check` names indexes that would help", path.display())]

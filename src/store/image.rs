@@ -146,7 +146,7 @@ impl Change {
         Change { table, at, before: after, after: before }
     }
 
-    fn image(&self, side: Side) -> Option<&Image> {
+    pub fn image(&self, side: Side) -> Option<&Image> {
         match side {
             Side::Before => self.before.as_ref(),
             Side::After => self.after.as_ref(),

@@ -17,6 +17,7 @@ pub mod error;
 mod fate;
 mod history;
 mod holders;
+mod identify;
 mod image;
 mod indexes;
 mod kinds;
@@ -43,6 +44,7 @@ mod words;
 
 pub use actor::Actor;
 pub use error::PgError;
+pub use identify::{fingerprint_of, identify};
 pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};
 pub use target::Target;

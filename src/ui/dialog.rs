@@ -206,7 +206,8 @@ fn preview<'a>(
     let mut lines = paragraph(&headline, room, theme.strong);
     for one in &ready.tally.reasons {
         let count = text::number(one.count as u64);
-        let said = format!("  {count} {}: {} ({})", one.outcome.as_str(), one.why, one.example);
+        let example = if one.said == one.why { one.example.clone() } else { one.in_full() };
+        let said = format!("  {count} {}: {} ({example})", one.outcome.as_str(), one.why);
         lines.push(Line::styled(text::clip(&safe(&said), room), theme.set(Set::Expiring)));
     }
     let taken = 14 + lines.len();

@@ -50,6 +50,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             poll_timeout,
             frozen_at,
             prober,
+            protected: Default::default(),
         }),
         Place::Postgres(database) => Reader::open(postgres::Options {
             target: Target::parse(&database.url(), None).expect("a target"),
@@ -61,6 +62,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             frozen_at,
             prober,
             zone: "UTC".into(),
+            protected: Default::default(),
         }),
     };
     reader.expect("a reader")

@@ -8,10 +8,15 @@ mod documents;
 mod forged;
 mod kills;
 mod long_journal;
+mod model;
 mod refusals;
 mod rehearsal;
 mod sessions;
 mod settling;
+mod steps;
+mod stopping;
+mod tallies;
+mod triggers;
 mod undo;
 
 use serde_json::Value as Json;

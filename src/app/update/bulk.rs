@@ -11,7 +11,7 @@ use super::super::overlay::Overlay;
 use super::super::row::RowId;
 use super::acts::said;
 use crate::domain::recovery::{Action, Word};
-use crate::domain::tally::BulkTally;
+use crate::domain::tally::{BulkTally, NotDone};
 use crate::domain::visible::visible;
 
 impl Model {
@@ -262,7 +262,7 @@ fn not_done(tally: &BulkTally) -> String {
         return String::new();
     }
     let why = tally.stopped.clone().map(|why| format!("stopped: {why}"));
-    let first = tally.reasons.first().map(|one| format!("{}: {}", one.example, one.said));
+    let first = tally.reasons.first().map(NotDone::in_full);
     let why = why.or(first).map_or_else(String::new, |why| format!(" ({why})"));
     format!(", {counts}{why}")
 }

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
+use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
@@ -29,7 +30,8 @@ use crate::store::act::{
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
-use crate::store::{StoreError, clock};
+use crate::store::side_effects::SideEffects;
+use crate::store::{StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -48,6 +50,7 @@ pub struct Actor {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) now: Moment,
+    /// The text of its mark.
     pub(super) transaction: String,
 }
 
@@ -137,9 +140,13 @@ impl Actor {
         if !self.link.as_ref().is_some_and(Link::is_open) {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
-            self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
+            let mut link = Link::open(&options.target, Purpose::Acts, limits)?;
+            identify::expect(&mut link, options, &self.reader.fingerprint())?;
+            self.link = Some(link);
         }
-        let columns = "clock_timestamp()::text, pg_current_xact_id()::text";
+        let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
+                       extract(epoch FROM pg_postmaster_start_time())::text, \
+                       extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
         let sql = format!("{} SELECT {columns}{}", question.with, question.columns);
         let begun = self.run(|link| link.begin_asking(Begin::Acting, &sql, &question.values()));
         if begun.is_err() {
@@ -155,7 +162,12 @@ impl Actor {
         };
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
-        Ok((Turn { now, transaction: text(1).to_owned() }, texts(rows.first(), 2)))
+        let mark = TransactionMark {
+            number: Some(text(1).to_owned()),
+            running_since: Some(format!("{}/{}", text(2), text(3))),
+            is_audited: self.has_audit_table(),
+        };
+        Ok((Turn { now, transaction: mark.to_string() }, texts(rows.first(), 4)))
     }
 
     /// Asks the question again.
@@ -212,7 +224,8 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => Ok(acted),
             Err(error) => {
-                let outcome = self.became_of(&error, action_id, acted.transaction.as_deref(), &acted.changes);
+                let outcome =
+                    self.resolve_commit(&error, action_id, acted.transaction.as_deref(), &acted.changes);
                 Ok(match outcome {
                     Outcome::Refused(_) => Acted { preview: acted.preview, ..Acted::nothing(outcome) },
                     other => Acted { outcome: other, ..acted },
@@ -270,7 +283,12 @@ impl Actor {
             Err(error) => return Err(self.sentence(&error, "acting")),
         };
         let transaction = Some(turn.transaction.clone());
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction };
+        let mut effects = self.side_effects(&table, &fresh, &changes);
+        if order.action.frees() && self.reader.ties.has_triggers(&table.name) {
+            let now = self.fresh(turn, &fresh)?;
+            effects.still_held = now.is_some_and(|now| now.judged.claim.holder == fresh.judged.claim.holder);
+        }
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction, effects };
         if order.dry_run {
             return Ok(acted);
         }
@@ -352,6 +370,14 @@ impl Actor {
         changes.extend(self.beside(words, &statements.also, true)?);
         changes.extend(followed.into_values().flatten());
         Ok(Ok(changes))
+    }
+
+    /// What an act did to other rows of tables with claims.
+    pub(super) fn side_effects(&self, table: &Table, fresh: &Seen, changes: &[Change]) -> SideEffects {
+        let is_own =
+            |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
     }
 
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {

@@ -33,6 +33,7 @@ use crate::store::act::{
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
+use crate::store::side_effects::SideEffects;
 
 impl Actor {
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one, or finds
@@ -214,7 +215,7 @@ impl Actor {
             self.run(|link| {
                 link.each_after(hold.opening(), &put.sql, &put.values(), |row| {
                     if let (Ok(()), Some((_, at, fresh, after))) = (&added, left(row)) {
-                        added = made.add(at, fresh, after, Vec::new());
+                        added = made.add(at, fresh, after, Vec::new(), SideEffects::default());
                     }
                 })
             })?;
@@ -231,11 +232,31 @@ impl Actor {
             }
         }
         let mut followed = self.after_wake(wake, &mut afters)?;
+        let still_held = self.held_still(made, eligible)?;
         for (number, after) in afters {
             let (at, fresh) = &eligible[number];
-            made.add(*at, fresh, after, followed.remove(&number).unwrap_or_default())?;
+            let followed = followed.remove(&number).unwrap_or_default();
+            let effects = self.side_effects(&table, fresh, &followed);
+            let effects = SideEffects { still_held: still_held.contains(&name(fresh)), ..effects };
+            made.add(*at, fresh, after, followed, effects)?;
         }
         Ok(())
+    }
+
+    /// Those of the claims that are held although they were just taken: a trigger may have put them back.
+    fn held_still(
+        &mut self,
+        made: &Made<'_>,
+        eligible: &[(usize, Cow<'_, Seen>)],
+    ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
+        let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
+        match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
+            Some(watch) if made.order.action.frees() && reader.ties.has_triggers(&watch.table.name) => {
+                held(link, watch, made.turn, &all)
+            }
+            _ => Ok(HashSet::new()),
+        }
     }
 
     /// Acts that are more than one statement, each so that it can be taken back without the others.

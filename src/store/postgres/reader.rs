@@ -26,7 +26,7 @@ use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::Schema;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, StoreError, clock};
+use crate::store::{Prober, Protected, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -44,6 +44,8 @@ pub struct Options {
     pub prober: Option<Prober>,
     /// The zone of times that have none.
     pub zone: String,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
@@ -333,7 +335,7 @@ impl Sky {
 }
 
 /// Tells this database from every other, whatever it is called.
-fn fingerprint(link: &mut Link) -> Result<String, PgError> {
+pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
                current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
     let rows = link.query(sql, &[])?;

@@ -148,7 +148,7 @@ impl Actor {
         match self.perform(&table, &fresh.row, &statements) {
             Ok(Ok(changes)) => {
                 let transaction = Some(turn.transaction.clone());
-                Ok(Acted { outcome: Outcome::Applied, changes, preview, transaction })
+                Ok(Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) })
             }
             Ok(Err(outcome)) => Ok(Acted { preview, ..Acted::nothing(outcome) }),
             Err(error) if is_locked(&error) => moved(BEING_CHANGED.into()),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::Sqlite;
+use super::keys::Keys;
 use super::open::{self, Denied, Identity, Opened, explain};
 use super::stream::tally;
 use super::watch::{Since, Watch};
@@ -20,7 +22,7 @@ use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, StoreError, clock};
+use crate::store::{Prober, Protected, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -35,6 +37,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
@@ -52,28 +56,48 @@ pub struct Reader {
     pub(super) options: Options,
     pub(super) connection: Connection,
     identity: Identity,
+    file: FileState,
+    /// When the file was last really read, and not what is kept of it.
+    read_at: Instant,
     denied: Denied,
     pub(super) watched: Vec<Watched>,
+    pub(super) keys: Keys,
     schema_version: i64,
     /// The data version and the clock of the last poll.
     last: Option<(i64, Moment)>,
     /// The same of the last look of any kind: what was written before it may not have been polled yet.
     looked: Option<(i64, Moment)>,
+    /// Counts the polls that found something written.
+    state: i64,
     out_of_time: Arc<AtomicBool>,
 }
 
+/// So often everything is read anew, whatever SQLite and the file system say about changes.
+const READ_ANEW_AFTER: Duration = Duration::from_secs(10);
+
 impl Reader {
     pub fn open(options: Options) -> Result<Reader, StoreError> {
-        let Opened { connection, identity, denied } = open::read_only(&options.path, options.busy_timeout)?;
+        Reader::open_with(options, Keys::default(), 0)
+    }
+
+    fn open_with(options: Options, keys: Keys, state: i64) -> Result<Reader, StoreError> {
+        let opened = open::read_only(&options.path, options.busy_timeout, &keys)
+            .map_err(|error| why_it_does_not_open(&options.path, error))?;
+        let Opened { connection, identity, denied } = opened;
+        let file = FileState::new(&options.path, &connection)?;
         let mut reader = Reader {
             options,
             connection,
             identity,
+            file,
+            read_at: Instant::now(),
             denied,
             watched: Vec::new(),
+            keys,
             schema_version: -1,
             last: None,
             looked: None,
+            state,
             out_of_time: Arc::default(),
         };
         reader.fit()?;
@@ -84,16 +108,20 @@ impl Reader {
     pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
         let started = Instant::now();
         self.follow_the_path()?;
-        self.in_one_transaction("polling", |reader, now, since| {
+        self.forget_old_keys();
+        let before = self.state;
+        let now = self.in_one_transaction("polling", |reader, now, since| {
             for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
                 watch.refresh(&reader.connection, now, since, reader.options.effort)?;
             }
+            reader.state += i64::from(since == Since::Written);
             Ok(now)
-        })
-        .map(|now| {
-            self.last = self.looked;
-            self.snapshots(now, started)
-        })
+        })?;
+        self.last = self.looked;
+        if self.state != before {
+            self.file.note_log(&self.connection)?;
+        }
+        Ok(self.snapshots(now, started))
     }
 
     /// The same counts by reading every claim one by one: slow, and obviously right.
@@ -108,7 +136,7 @@ impl Reader {
 
     /// Stands for the state of the data at the last look; another number means that something was written.
     pub fn data_version(&self) -> Option<i64> {
-        self.last.map(|(version, _)| version)
+        self.last.map(|_| self.state)
     }
 
     /// Names the database as the trail does.
@@ -143,18 +171,39 @@ impl Reader {
             .collect()
     }
 
-    /// Notices that the file behind the path is another one, and goes on with that.
+    /// Notices that the file behind the path is another one, or was overwritten, and goes on with that.
     pub(super) fn follow_the_path(&mut self) -> Result<(), StoreError> {
-        if Identity::at(&self.options.path)? == self.identity {
-            return Ok(());
+        match self.file.check(&self.connection)? {
+            FileChange::Same if self.read_at.elapsed() < READ_ANEW_AFTER => return Ok(()),
+            FileChange::Same | FileChange::Written => {
+                forget_pages(&self.connection, &self.options.path)?;
+                (self.last, self.read_at) = (None, Instant::now());
+                return Ok(());
+            }
+            FileChange::Another => {}
         }
         // The old connection goes first: closing it later would drop the new one's locks on files
         // that both have open.
         self.identity = Identity::NONE;
         self.connection = Connection::open_in_memory()
             .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
-        *self = Reader::open(self.options.clone())?;
+        *self = Reader::open_with(self.options.clone(), self.keys.clone(), self.state)?;
         Ok(())
+    }
+
+    /// Begins anew when most of the numbered keys are those of rows that were in trouble once.
+    fn forget_old_keys(&mut self) {
+        const FEW: u64 = 100_000;
+        if self.keys.len() <= FEW {
+            return;
+        }
+        let watches = self.watched.iter().flat_map(|watched| &watched.boards);
+        let in_use: u64 = watches.map(Watch::numbers).sum();
+        if self.keys.len() > in_use.saturating_mul(2).saturating_add(FEW) {
+            self.keys.clear();
+            // The sets are made of those numbers.
+            self.schema_version = -1;
+        }
     }
 
     /// Runs `look` inside one read transaction, with the clock at its start.
@@ -271,7 +320,7 @@ impl Reader {
             let mut boards = Vec::new();
             for board in profile.boards {
                 boards.push(self.sql("planning", |connection| {
-                    Watch::new(connection, board, self.options.prober.clone())
+                    Watch::new(connection, board, self.options.prober.clone(), self.keys.clone())
                 })?);
             }
             self.watched.push(Watched {

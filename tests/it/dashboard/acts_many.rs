@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use rustix::process::Signal;
+
 use super::Scene;
-use super::pty::{ENTER, ESC, PAGE_DOWN, SHORT_ESC};
+use super::pty::{ENTER, ESC, PAGE_DOWN, SHORT_ESC, until};
 use crate::support::{MINUTE, SECOND};
 
 /// This many stale claims of one session, the first is the worst.
@@ -55,6 +57,35 @@ fn the_whole_set_goes_with_its_exact_count_also_beyond_the_loaded_rows() {
     assert_eq!(scene.ids(), ["task-soon"]);
     pty.wait("nothing is stale");
     pty.quit();
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_bulk_keeps_no_worker_waiting_and_it_goes_on() {
+    for mode in ["WAL", "DELETE"] {
+        let scene = stale(3_000);
+        scene.database.connection.pragma_update(None, "journal_mode", mode).expect("a mode");
+        let mut pty = scene.open();
+        pty.press("R", "3,000 claims will be reclaimed");
+        pty.keys("y");
+        let mut left = 3_001;
+        for _ in 0..4 {
+            until("it goes on", || (scene.ids().len() < left).then_some(()));
+            pty.keys("\x1a");
+            pty.wait_until_stopped();
+            assert!(pty.is_cooked());
+            left = scene.ids().len();
+            let writer = rusqlite::Connection::open(scene.database.path()).expect("a connection");
+            writer.busy_timeout(std::time::Duration::from_secs(3)).expect("patience");
+            writer.execute("UPDATE sessions SET metadata = '{}'", []).expect("nobody keeps it waiting");
+            pty.signal(Signal::CONT);
+            if left == 1 {
+                break;
+            }
+        }
+        pty.wait("reclaim: 3000 of 3000 done");
+        assert_eq!(scene.ids(), ["task-soon"]);
+        pty.quit();
+    }
 }
 
 #[test]

@@ -56,7 +56,9 @@ impl Company {
 
 impl Drop for Company {
     fn drop(&mut self) {
-        self.database.run(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
+        // Said, not panicked: the test may be failing already.
+        let gone = self.database.attempt(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
+        gone.map_or_else(|refusal| eprintln!("the role stays: {refusal:?}"), drop);
     }
 }
 

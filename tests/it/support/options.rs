@@ -36,6 +36,7 @@ fn usual(profiles: Profiles) -> sqlite::Options {
         poll_timeout: Duration::from_secs(60),
         frozen_at: Moment::from_micros(NOW * 1_000),
         prober: None,
+        protected: Default::default(),
     }
 }
 
@@ -50,5 +51,6 @@ fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
         frozen_at: options.frozen_at,
         prober: options.prober,
         zone: "UTC".into(),
+        protected: options.protected,
     }
 }

@@ -44,7 +44,8 @@ impl Actor {
             Err(error) => {
                 // All of them share one fate; the transaction tells it.
                 let id = numbered(order.action_id, passed + first + 1);
-                let outcome = self.became_of(&error, &id, Some(&turn.transaction), &tried[first].changes);
+                let outcome =
+                    self.resolve_commit(&error, &id, Some(&turn.transaction), &tried[first].changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),
