@@ -31,6 +31,7 @@ mod path;
 mod reader;
 mod rows;
 mod schema;
+mod scope;
 mod selection;
 mod session;
 mod stride;
