@@ -12,7 +12,7 @@ use super::stream::stream;
 use super::watch::Watch;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
-use crate::domain::verdict::Set;
+use crate::domain::verdict::{Reasons, Set};
 use crate::store::filter::expect_board;
 use crate::store::listed::{Listed, worse_first};
 use crate::store::options::Effort;
@@ -54,7 +54,7 @@ impl Reader {
         boards.collect()
     }
 
-    /// Where the members of the filter's sets are, worst first.
+    /// Where the claims are that a filter looks for: the most urgent first, then the worst.
     pub fn members(&mut self, filter: &Filter) -> Result<Vec<seen::Place>, StoreError> {
         self.follow_the_path()?;
         let effort = Effort { rows: 0, ..self.options.effort };
@@ -68,8 +68,10 @@ impl Reader {
                     watch.refresh(&reader.connection, now, since, effort)?;
                     let sets = watch.sets();
                     let mut shown = RowSet::default();
-                    for set in &filter.sets {
-                        for rowid in watch.worst_of(&reader.connection, *set, &sets, now, usize::MAX)? {
+                    for reasons in filter.wanted() {
+                        let mut rows = watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
+                        watch.urgent_first(&reader.connection, &mut rows, now)?;
+                        for rowid in rows {
                             if !shown.contains(rowid) {
                                 shown.insert(rowid);
                                 places.push(seen::Place { profile, board, rowid });
@@ -151,7 +153,7 @@ impl Reader {
                 watch.refresh(connection, now, since, effort)?;
             }
             let Some(watch) = reader.watch(place) else { return Ok(Vec::new()) };
-            watch.worst_of(&reader.connection, set, &watch.sets(), now, most)
+            watch.worst_of(&reader.connection, Reasons::of(set), &watch.sets(), now, most)
         })?;
         members.retain(|rowid| !shown.contains(*rowid));
         Ok(Pages::Members(members.into()))
