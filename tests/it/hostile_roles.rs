@@ -77,7 +77,9 @@ impl Fleet {
     fn empty() -> Fleet {
         let server = Server::start();
         server.create_database("fleet", "CREATE ROLE mallory LOGIN; CREATE ROLE bob LOGIN");
-        server.connect("fleet").run("GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE fleet TO mallory");
+        server
+            .connect("fleet")
+            .run("GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE fleet TO mallory");
         Fleet { server, state: tempfile::tempdir().expect("a folder") }
     }
 

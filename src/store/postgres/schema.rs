@@ -147,8 +147,25 @@ struct UserType {
 
 /// Names of types that the grammar itself knows.
 const GRAMMAR: [&str; 19] = [
-    "int", "integer", "smallint", "bigint", "real", "float", "decimal", "dec", "numeric", "boolean", "bit",
-    "varchar", "char", "character", "national", "nchar", "double", "time", "timestamp",
+    "int",
+    "integer",
+    "smallint",
+    "bigint",
+    "real",
+    "float",
+    "decimal",
+    "dec",
+    "numeric",
+    "boolean",
+    "bit",
+    "varchar",
+    "char",
+    "character",
+    "national",
+    "nchar",
+    "double",
+    "time",
+    "timestamp",
 ];
 
 impl Types {
@@ -160,9 +177,7 @@ impl Types {
 
     /// Whether it is the type of a column, and turning something into it runs nobody's code.
     pub fn is_plain(&self, name: &Name) -> bool {
-        self.0.iter().any(|it| {
-            Some(&it.schema) == name.schema.as_ref() && it.name == name.name && !it.runs
-        })
+        self.0.iter().any(|it| Some(&it.schema) == name.schema.as_ref() && it.name == name.name && !it.runs)
     }
 
     /// The operator that compares two values of a type.
