@@ -113,7 +113,7 @@ enum Verb {
     /// Take back an act, if nothing has changed since
     Undo {
         source: String,
-        /// The id of the act, as it was printed and as `audit list` shows it; without its number, all of its batch
+        /// The id of the act, or of a whole bulk, as it was printed and as `audit list` shows it
         action: String,
         /// Why, for the trail
         #[arg(long, value_name = "TEXT")]
