@@ -44,7 +44,7 @@ fn worlds() -> impl Strategy<Value = World> {
         force,
         reason,
         holder,
-        by: None,
+        ..Word::default()
     });
     let limit = proptest::option::of(1..20_usize);
     (sessions, tasks, locks, sets, actions, word, limit).prop_map(
