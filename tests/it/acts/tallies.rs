@@ -11,6 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::fast;
 use crate::support::engine::on_both;
+use crate::support::figures::promise;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
 /// A session: for how long it has been silent, whether it is registered, and its process.
@@ -152,5 +153,6 @@ fn the_preview_of_a_bulk_is_what_happens_if_nothing_moves() {
                 Ok(())
             })
             .expect("previews that keep their word");
+        promise("The preview of a bulk is what happens if nothing moves in between.", u64::from(cases), 0);
     });
 }
