@@ -344,6 +344,11 @@ impl Binder<'_> {
                 (None, number) => number.map(|number| number.to_string()),
             },
             error: board.error.as_ref().and_then(|sql| scope.optional("error", sql)).map(|sql| sql.text),
+            priority: board
+                .priority
+                .as_ref()
+                .and_then(|sql| scope.optional("priority", sql))
+                .map(|sql| sql.text),
             registry: bound_registry,
             backlog: self
                 .profile
@@ -526,6 +531,7 @@ fn nature(board: &Board, rules: &Rules) -> Arc<Nature> {
     Arc::new(Nature {
         role: board.role,
         rules: rules.clone(),
+        stamped_by: board.stamped_by,
         fenced: board.fenced,
         self_heals_after: board.self_heals_after,
         acts: acts.into_iter().filter(|(_, act)| act.is_some()).map(|(action, _)| action).collect(),

@@ -55,6 +55,8 @@ pub struct BoundBoard {
     pub attempts: Option<String>,
     pub max_attempts: Option<String>,
     pub error: Option<String>,
+    /// The claims with the lowest value go first.
+    pub priority: Option<String>,
     pub registry: Option<BoundRegistry>,
     /// The claim's own values are partly taken from its holder's row.
     pub looks_at_session: bool,

@@ -212,7 +212,7 @@ impl Model {
             force: true,
             reason: said(confirm.reason.value()),
             holder: Some(holder.clone()),
-            by: None,
+            ..Word::default()
         };
         let (target, action, shown) = (confirm.target.clone(), confirm.action, confirm.row.shown());
         self.overlay.pop();
@@ -259,31 +259,6 @@ impl Model {
             effects.push(Effect::LoadTrail);
         }
         effects
-    }
-
-    pub(super) fn undo(&mut self) -> Vec<Effect> {
-        let chosen = self.selected_entry().map(|line| (line.on, line.action_id.clone()));
-        let (source, action_id) = match chosen {
-            Some((Some(source), id)) => (source, id),
-            Some((None, _)) => {
-                self.say(Tone::Refused, "that act was done to a source that is not open here");
-                return Vec::new();
-            }
-            None => match self.undoable.last() {
-                Some((source, id, _)) => (*source, id.clone()),
-                None => {
-                    self.say(Tone::Told, "there is nothing to undo yet; Audit lists earlier acts");
-                    return Vec::new();
-                }
-            },
-        };
-        if let Some(why) = self.refusal(source) {
-            self.say(Tone::Refused, why);
-            return Vec::new();
-        }
-        self.undoable.retain(|(_, id, _)| *id != action_id);
-        self.say(Tone::Told, "taking it back ...");
-        vec![Effect::Undo { source, action_id }]
     }
 }
 

@@ -3,7 +3,8 @@
 use super::error::PgError;
 use super::link::Link;
 use super::schema;
-use crate::store::act::Note;
+use crate::domain::time::Moment;
+use crate::store::act::{Note, SWEEPER, first_id_at, swept_address};
 use crate::store::schema::{Schema, Standing, Table};
 
 pub const NAME: &str = "claimtop_audit";
@@ -80,4 +81,25 @@ pub fn contains(link: &mut Link, table: &Table, action_id: &str) -> Result<bool,
     let sql = format!("SELECT 'x' FROM {} WHERE action_id = $1", table.sql);
     let rows = link.query(&sql, &[Some(action_id)])?;
     Ok(!rows.is_empty())
+}
+
+/// Hands on the id and the claim of every reclaim that a sweep has recorded since an instant.
+pub fn each_swept_since(
+    link: &mut Link,
+    table: &Table,
+    since: Moment,
+    each: &mut dyn FnMut(&str, &str),
+) -> Result<(), PgError> {
+    let sql = format!(
+        "SELECT action_id, record FROM {} WHERE action_id >= $1 AND at >= $2 AND strpos(record, $3) > 0",
+        table.sql
+    );
+    let by = format!("\"by\":\"{SWEEPER}\"");
+    let values = [Some(first_id_at(since)), Some(since.rfc3339()), Some(by)];
+    let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
+    link.each_after("", &sql, &values, |row| {
+        if let (Some(id), Some(address)) = (row.get(0), row.get(1).and_then(swept_address)) {
+            each(id, &address);
+        }
+    })
 }

@@ -194,6 +194,13 @@ pub fn search_path(link: &mut Link) -> Result<String, PgError> {
     Ok(rows.first().and_then(|row| row.get(0)).unwrap_or("{}").to_owned())
 }
 
+/// The schema in which a table without one would be made, as SQL.
+pub fn home(link: &mut Link) -> Result<Option<String>, PgError> {
+    let path = search_path(link)?;
+    let rows = link.query("SELECT quote_ident((($1::text)::text[])[1])", &[Some(&path)])?;
+    Ok(rows.first().and_then(|row| row.get(0)).map(str::to_owned))
+}
+
 /// Reads everything anew.
 pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
     let path = search_path(link)?;
