@@ -21,6 +21,7 @@ mod serve;
 mod session;
 mod setup;
 mod sweep;
+mod undo;
 mod witness;
 
 use clap::{Args, Parser, Subcommand};
@@ -111,14 +112,7 @@ enum Verb {
     /// Queue a dead job again
     Requeue(act::ActArgs),
     /// Take back an act, if nothing has changed since
-    Undo {
-        source: String,
-        /// The id of the act, as it was printed and as `audit list` shows it; without its number, all of its batch
-        action: String,
-        /// Why, for the trail
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Undo(undo::UndoArgs),
     /// Automatic cleanup: takes what is stale or orphaned on firm ground, with brakes
     Sweep(sweep::SweepArgs),
     /// Metrics for Prometheus on this host; --sweep cleans up as well
@@ -264,7 +258,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::Release(arguments) => act::release(&setup, &arguments),
         Verb::Requeue(arguments) => act::run(&setup.of_the_dead(), Action::Requeue, &arguments),
         Verb::Extend(arguments) => act::run(&setup, Action::Extend, &arguments),
-        Verb::Undo { source, action, reason } => act::undo(&setup, &source, &action, reason.as_deref()),
+        Verb::Undo(arguments) => undo::run(&setup, &arguments),
         Verb::Sweep(arguments) => sweep::run(&cli.common, setup, &arguments),
         Verb::Serve(arguments) => serve::run(&cli.common, setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),

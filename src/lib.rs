@@ -27,6 +27,7 @@
 //!               act       statements with their guard  batch    many in a short transaction
 //!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
+//!               keys      tables without rowids        file_state whether somebody has overwritten the file
 //!   postgres  servers; a background thread speaks with all of them
 //!               target    which server, who we are     tls      how far its certificate is checked
 //!               link      every wait has an end        words    a profile's values as parameters

@@ -5,6 +5,7 @@
 
 mod bulk;
 pub mod perform;
+mod permission;
 mod plan;
 mod scribe;
 mod session;

@@ -6,6 +6,7 @@
 pub mod act;
 pub mod audit;
 pub mod bulk;
+pub mod changes;
 pub mod check;
 pub mod doctor;
 pub mod holders;

@@ -242,6 +242,9 @@ impl Dashboard {
             Effect::RunBulk { question, source, word } => {
                 self.tell_clerk(source, Job::Run { question, word });
             }
+            Effect::PrepareUndo { source, action_id } => {
+                self.tell_clerk(source, Job::PrepareUndo { action_id });
+            }
             Effect::Undo { source, action_id } => self.tell_clerk(source, Job::Undo { action_id }),
             Effect::LoadTrail => self.past.read(),
             Effect::Probe(rows) => {

@@ -120,6 +120,7 @@ fn draw_overlay(
         Overlay::Palette(palette) => palette::draw(model, view, theme, palette, area, buffer),
         Overlay::Detail(detail) => detail::draw(model, view, theme, detail, body, buffer),
         Overlay::Confirm(confirm) => dialog::draw_confirm(model, view, theme, confirm, area, buffer),
+        Overlay::Undo(undo) => dialog::draw_undo(view, theme, undo, area, buffer),
         Overlay::InBulk(bulk) => dialog::draw_bulk(model, view, theme, bulk, area, buffer),
         Overlay::Dead(dead) => dead::draw(model, view, theme, dead, body, buffer),
         Overlay::Save => dialog::draw_save(theme, area, buffer),

@@ -70,6 +70,23 @@ pub enum Stage {
     Failed(String),
 }
 
+/// An undo, before anybody has said yes.
+#[derive(Debug, Clone)]
+pub struct UndoPreview {
+    pub source: usize,
+    pub action_id: String,
+    pub stage: UndoStage,
+    pub scroll: u16,
+}
+
+#[derive(Debug, Clone)]
+pub enum UndoStage {
+    Looking,
+    /// Every row and column that it writes, as lines.
+    Preview(Vec<String>),
+    Failed(String),
+}
+
 /// What will happen to the claim if nobody does anything.
 pub fn if_nothing_is_done(row: &Row, now: Moment) -> String {
     let deadline = row.judged.verdict.deadline;

@@ -36,6 +36,11 @@ pub enum Msg {
     /// A second passed, or the terminal was resized.
     Tick,
     Acted(Done),
+    /// The rows and columns that an undo would write, as lines, or why it would not.
+    UndoReady {
+        action_id: String,
+        ready: Result<Vec<String>, String>,
+    },
     /// The answer to a question by its number: whoever asked may have asked another since.
     BulkReady {
         question: u64,
@@ -91,6 +96,11 @@ pub enum Effect {
         question: u64,
         source: usize,
         word: Word,
+    },
+    /// Finds out what an undo would write.
+    PrepareUndo {
+        source: usize,
+        action_id: String,
     },
     Undo {
         source: usize,

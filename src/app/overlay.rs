@@ -2,7 +2,7 @@
 
 use tui_input::Input;
 
-use super::dialog::{Confirm, InBulk};
+use super::dialog::{Confirm, InBulk, UndoPreview};
 use super::item::{Item, Selection};
 use super::message::{Grave, TrailLine};
 use super::row::Row;
@@ -19,6 +19,7 @@ pub enum Overlay {
     Detail(Box<Detail>),
     Confirm(Box<Confirm>),
     InBulk(Box<InBulk>),
+    Undo(Box<UndoPreview>),
     Dead(Box<Dead>),
     /// In which form the screen is to be saved.
     Save,

@@ -6,6 +6,7 @@ mod bulk;
 mod commands;
 mod dead;
 pub mod keys;
+mod undo;
 
 use super::item::{Item, Selection};
 use super::message::{Effect, Msg, Spot};
@@ -32,6 +33,7 @@ impl Model {
             Msg::Polled { source, poll, events } => self.polled(source, poll, events),
             Msg::Silent { source, since } => self.silent(source, since),
             Msg::Acted(done) => self.acted(done),
+            Msg::UndoReady { action_id, ready } => self.undo_ready(&action_id, ready),
             Msg::BulkReady { question, ready } => self.bulk_ready(question, ready),
             Msg::BulkProgress { done } => self.bulk_progress(done),
             Msg::BulkDone(summary) => self.bulk_done(summary),

@@ -305,7 +305,7 @@ pub fn exit_of(outcome: &Outcome) -> Exit {
 }
 
 /// The worst of them.
-fn exit_of_all(tally: &BulkTally) -> Exit {
+pub fn exit_of_all(tally: &BulkTally) -> Exit {
     let all = [
         (tally.not_tried(), Exit::Error),
         (tally.moved, Exit::Moved),
@@ -319,18 +319,4 @@ fn exit_of_all(tally: &BulkTally) -> Exit {
 /// Of several results: unknown, then refused, then moved.
 pub fn worse(one: Exit, other: Exit) -> Exit {
     if (other as u8) > (one as u8) { other } else { one }
-}
-
-/// Undoes an act of the trail, or all of a bulk.
-pub fn undo(setup: &Setup, source: &str, action: &str, reason: Option<&str>) -> Exit {
-    let undone = desk(setup, source, Purpose::Act).and_then(|mut desk| {
-        Ok(desk.undo_all(action, reason, &mut |report| {
-            print(&if setup.json { json(&report) } else { text(&report, false) })
-        })?)
-    });
-    match undone {
-        Ok(result) if result.batch.is_none() => exit_of_all(&result.tally),
-        Ok(result) => conclude(setup, result, source, ("acts", "undone"), false),
-        Err(refusal) => refusal.say(setup.json, "undo", None),
-    }
 }

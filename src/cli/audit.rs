@@ -1,20 +1,22 @@
 //! `claimtop audit`: the trail, looked at, checked and taken along.
 
 use clap::Subcommand;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use super::output::{complain, print};
 use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
 use crate::exit::Exit;
 use crate::recovery::trail::{Anchor, Entry, Trail, TrailError};
-use crate::report::audit::{detail, table};
+use crate::report::audit::{Pages, detail};
 use crate::report::json::line;
 
 #[derive(Debug, Subcommand)]
 pub enum AuditVerb {
     /// Make the table claimtop_audit, so that a record is part of its act's own transaction
     Init { source: String },
-    /// What was done
+    /// What was done, in the order in which it was done
     List {
         /// Only acts on this source
         #[arg(long, value_name = "SOURCE")]
@@ -28,6 +30,12 @@ pub enum AuditVerb {
         /// Only acts whose outcome is not known
         #[arg(long)]
         open: bool,
+        /// Only the newest N records
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Only records before this number of the chain (seq in --json): with --limit, the page before
+        #[arg(long, value_name = "SEQ")]
+        before: Option<u64>,
     },
     /// Everything about one act, or about all acts of a batch
     Show { action: String },
@@ -68,28 +76,35 @@ pub fn run(setup: &Setup, verb: AuditVerb) -> Exit {
 fn look(setup: &Setup, trail: &Trail, verb: AuditVerb) -> Result<Exit, TrailError> {
     match verb {
         AuditVerb::Init { .. } => Ok(Exit::Fine),
-        AuditVerb::List { on, action, holder, open } => {
-            let mut entries = if open { trail.open_actions()? } else { trail.entries()? };
-            entries.retain(|entry| {
+        AuditVerb::List { on, action, holder, open, limit, before } => {
+            let is_wanted = |entry: &Entry| {
                 let record = &entry.record;
                 on.as_ref().is_none_or(|on| record.source == *on)
                     && action.as_ref().is_none_or(|action| record.action == *action)
                     && holder.as_ref().is_none_or(|holder| record.holder.as_ref() == Some(holder))
-            });
-            if setup.json {
-                print(&lines(&entries));
-            } else {
-                print(&table(&entries));
+                    && before.is_none_or(|before| entry.seq < before)
+            };
+            let mut printer = Printer::new(setup.json);
+            match (open, limit) {
+                (true, limit) => {
+                    let mut entries = trail.open_actions()?;
+                    entries.retain(is_wanted);
+                    let newest = entries.len().saturating_sub(limit.unwrap_or(usize::MAX));
+                    let _ = entries.drain(newest..).try_for_each(|entry| printer.add(entry));
+                }
+                (false, Some(limit)) => {
+                    let newest = newest(trail, limit, is_wanted)?;
+                    let _ = newest.into_iter().try_for_each(|entry| printer.add(entry));
+                }
+                (false, None) => trail.each_entry_until(|entry| {
+                    if is_wanted(&entry) { printer.add(entry) } else { ControlFlow::Continue(()) }
+                })?,
             }
+            let _ = printer.end();
             Ok(Exit::Fine)
         }
         AuditVerb::Show { action } => {
-            let mut entries = trail.entries()?;
-            let of_batch = format!("{action}.");
-            entries.retain(|entry| {
-                let id = &entry.record.action_id;
-                *id == action || id.starts_with(&of_batch)
-            });
+            let entries = trail.batch(&action)?;
             if entries.is_empty() {
                 return Ok(complain(&format!("there is no action {action} in the trail")));
             }
@@ -98,7 +113,10 @@ fn look(setup: &Setup, trail: &Trail, verb: AuditVerb) -> Result<Exit, TrailErro
         }
         AuditVerb::Verify { anchor } => {
             let verified = trail.verify(anchor.as_ref())?;
-            let findings: Vec<String> = verified.findings.iter().map(ToString::to_string).collect();
+            let mut findings: Vec<String> = verified.findings.iter().map(ToString::to_string).collect();
+            if verified.more > 0 {
+                findings.push(format!("and {} more findings", verified.more));
+            }
             if setup.json {
                 let object = serde_json::json!({"whole": verified.is_whole, "anchor": verified.anchor.to_string(),
                     "findings": findings});
@@ -111,9 +129,52 @@ fn look(setup: &Setup, trail: &Trail, verb: AuditVerb) -> Result<Exit, TrailErro
             Ok(if verified.is_whole { Exit::Fine } else { Exit::Critical })
         }
         AuditVerb::Export => {
-            print(&lines(&trail.entries()?));
+            let mut printer = Printer::new(true);
+            trail.each_entry_until(|entry| printer.add(entry))?;
+            let _ = printer.end();
             Ok(Exit::Fine)
         }
+    }
+}
+
+/// The newest records that are wanted, in the order in which they were written.
+fn newest(trail: &Trail, limit: usize, is_wanted: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>, TrailError> {
+    let mut newest = VecDeque::new();
+    if limit > 0 {
+        trail.each_entry_back(|entry| {
+            if is_wanted(&entry) {
+                newest.push_front(entry);
+            }
+            if newest.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+    }
+    Ok(newest.into())
+}
+
+/// Prints records page by page, until nobody reads any more.
+struct Printer {
+    json: bool,
+    page: Vec<Entry>,
+    pages: Pages,
+    /// Printed so far; the first page is short, to be there at once.
+    printed: usize,
+}
+
+impl Printer {
+    fn new(json: bool) -> Printer {
+        Printer { json, page: Vec::new(), pages: Pages::default(), printed: 0 }
+    }
+
+    fn add(&mut self, entry: Entry) -> ControlFlow<()> {
+        self.page.push(entry);
+        if self.page.len() < (self.printed + 20).min(500) { ControlFlow::Continue(()) } else { self.end() }
+    }
+
+    fn end(&mut self) -> ControlFlow<()> {
+        self.printed += self.page.len();
+        let text = if self.json { lines(&self.page) } else { self.pages.next(&self.page) };
+        self.page.clear();
+        if print(&text) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 

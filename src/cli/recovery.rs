@@ -63,7 +63,9 @@ impl From<RecoveryError> for Refusal {
         match error {
             RecoveryError::Store(error) => error.into(),
             RecoveryError::Trail(error) => Refusal::Refused(format!("no act without its record: {error}")),
-            RecoveryError::Tampered(_) => Refusal::Refused(error.to_string()),
+            RecoveryError::Tampered(_) | RecoveryError::OutOfScope { .. } => {
+                Refusal::Refused(error.to_string())
+            }
             other => Refusal::Error(other.to_string()),
         }
     }

@@ -43,7 +43,7 @@ impl Schema<'_> {
     }
 
     pub fn make(&self, systems: &[System]) -> Result<(), DemoError> {
-        let mut link = Link::open(self.target, Purpose::Acts, LIMITS)?.by_search_path();
+        let mut link = Link::open(self.target, Purpose::Acts, LIMITS)?;
         match comment(&mut link)? {
             Some(text) if text.starts_with(MARK) => {
                 return Err(DemoError::LeftBehind(self.target.label().into()));
@@ -65,7 +65,7 @@ impl Schema<'_> {
 
     /// Drops it with everything in it, if it is ours.
     pub fn remove(&self) -> Result<(), DemoError> {
-        let mut link = Link::open(self.target, Purpose::Acts, LIMITS)?.by_search_path();
+        let mut link = Link::open(self.target, Purpose::Acts, LIMITS)?;
         if comment(&mut link)?.as_deref() != Some(&self.mark) {
             return Ok(());
         }

@@ -177,7 +177,7 @@ impl Desk {
     ) -> Result<Done, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
-        let Desk { actor, trail, who, by, source, fingerprint, settled } = self;
+        let Desk { actor, trail, who, by, source, fingerprint, settled, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();
         let order = Order { action, word, action_id: &id, dry_run: false };

@@ -1,6 +1,7 @@
 //! The desk where acts are done: each with its intent written before it, its outcome after.
 
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
 
@@ -9,7 +10,7 @@ use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Options, Order, Seen, Side, SideEffects, Tried};
+use crate::store::{Acted, Actor, Change, Images, Options, Order, Scope, Seen, Side, SideEffects, Tried};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -28,6 +29,8 @@ pub enum RecoveryError {
         "the trail cannot be believed, so nothing is undone by it: {0}; `claimtop audit verify` tells all"
     )]
     Tampered(String),
+    #[error("action {action} is not undone: {why}")]
+    OutOfScope { action: String, why: String },
 }
 
 /// What is to be said of one act.
@@ -55,6 +58,8 @@ pub struct Desk {
     pub(super) fingerprint: String,
     /// Up to here in the journal, what became of every act on this source is known.
     pub(super) settled: Position,
+    /// What acts may change, by profile, board and action.
+    pub(super) scopes: HashMap<[String; 3], Option<Scope>>,
 }
 
 impl Desk {
@@ -77,7 +82,16 @@ impl Desk {
         let actor = Actor::open(options)?;
         let (fingerprint, settled) = (actor.fingerprint(), Position::default());
         let (who, by) = (Who::here(), By::Operator);
-        Ok(Desk { actor, trail, who, by, source: source.into(), fingerprint, settled })
+        Ok(Desk {
+            actor,
+            trail,
+            who,
+            by,
+            source: source.into(),
+            fingerprint,
+            settled,
+            scopes: HashMap::new(),
+        })
     }
 
     /// The same desk for acts that nobody watches: its records say so.

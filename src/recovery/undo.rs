@@ -52,11 +52,46 @@ impl Desk {
                 break;
             }
         }
-        if result.tally.not_tried() == 0 {
-            result.tally.stopped = None;
-        }
         result.batch = result.batch.filter(|_| !is_one);
         Ok(result)
+    }
+
+    /// What an undo would write, every row with its columns, and nothing written anywhere: of one act, or of all of
+    /// a bulk, the last one first, until `each` says `false`. The answer is how many acts it is about.
+    pub fn rehearse_undo(
+        &mut self,
+        action_id: &str,
+        each: &mut dyn FnMut(Report) -> bool,
+    ) -> Result<usize, RecoveryError> {
+        self.believe(action_id)?;
+        let done = self.done_by(|record| record.is_of_batch(action_id), action_id)?;
+        for done in done.iter().rev() {
+            let record = &done.intent;
+            let changes = self.changes_of(record)?;
+            let acted = match done.standing.refusal(&record.action_id) {
+                Some(why) => Acted::nothing(Outcome::Refused(why.into())),
+                None => self.actor.undo(&changes, Undo::Rehearse, &mut |_| Ok(()))?,
+            };
+            if !each(undone(record, new_action_id(), acted, Vec::new())) {
+                break;
+            }
+        }
+        Ok(done.len())
+    }
+
+    /// What the act of a record changed, if it was done here, and can have done that.
+    fn changes_of(&mut self, record: &Record) -> Result<Vec<Change>, RecoveryError> {
+        if record.fingerprint != self.fingerprint {
+            return Err(RecoveryError::OtherSource {
+                action: record.action_id.clone(),
+                was: record.fingerprint.clone(),
+                is: self.fingerprint.clone(),
+            });
+        }
+        let changes = Change::from_json(&record.before, &record.after)
+            .ok_or_else(|| RecoveryError::NotApplied(record.action_id.clone()))?;
+        self.permit_undo(record, &changes)?;
+        Ok(changes)
     }
 
     fn undo_one(
@@ -67,16 +102,7 @@ impl Desk {
     ) -> Result<Report, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let record = &done.intent;
-        let action_id = &record.action_id;
-        if record.fingerprint != self.fingerprint {
-            return Err(RecoveryError::OtherSource {
-                action: action_id.clone(),
-                was: record.fingerprint.clone(),
-                is: self.fingerprint.clone(),
-            });
-        }
-        let changes = Change::from_json(&record.before, &record.after)
-            .ok_or_else(|| RecoveryError::NotApplied(action_id.clone()))?;
+        let changes = self.changes_of(record)?;
         let id = new_action_id();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, .. } = self;
@@ -94,7 +120,7 @@ impl Desk {
             after: record.before.clone(),
             outcome: None,
             why: None,
-            refers_to: Some(action_id.clone()),
+            refers_to: Some(record.action_id.clone()),
             transaction: None,
             batch: batch.map(str::to_owned),
             inferred: false,
@@ -108,7 +134,7 @@ impl Desk {
             (written.before, written.after) = (acted.images(Side::Before), acted.images(Side::After));
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
         };
-        let acted = match done.standing.refusal(action_id) {
+        let acted = match done.standing.refusal(&record.action_id) {
             Some(why) => Acted::nothing(Outcome::Refused(why.into())),
             None => actor.undo(&changes, undo, &mut write)?,
         };
@@ -120,17 +146,7 @@ impl Desk {
         if let Err(error) = trail.append(std::slice::from_ref(&written)) {
             preview.push(format!("applied, but its outcome could not be written: {error}"));
         }
-        Ok(Report {
-            action_id: id,
-            action: "undo",
-            id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
-            address: record.address.clone(),
-            holder: record.holder.clone(),
-            changes: acted.changes,
-            outcome: acted.outcome,
-            preview,
-            effects: acted.effects,
-        })
+        Ok(undone(record, id, acted, preview))
     }
 
     /// The acts of this name that were applied, or may have been, in their order.
@@ -139,12 +155,21 @@ impl Desk {
         is_meant: impl Fn(&Record) -> bool,
         name: &str,
     ) -> Result<Vec<Done>, RecoveryError> {
-        // What an edited line says would be written into the database.
-        let verified = self.trail.verify_since(name)?;
-        if let Some(finding) = verified.findings.iter().find(|finding| finding.is_tampering()) {
-            return Err(RecoveryError::Tampered(finding.to_string()));
-        }
+        self.believe(name)?;
         self.settle_open_actions()?;
+        self.done_by(is_meant, name)
+    }
+
+    /// Refuses to go by a trail that was changed: what an edited line says would be written into the database.
+    fn believe(&self, name: &str) -> Result<(), RecoveryError> {
+        let verified = self.trail.verify_since(name)?;
+        match verified.findings.iter().find(|finding| finding.is_tampering()) {
+            Some(finding) => Err(RecoveryError::Tampered(finding.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn done_by(&self, is_meant: impl Fn(&Record) -> bool, name: &str) -> Result<Vec<Done>, RecoveryError> {
         let mut entries = self.trail.batch(name)?;
         entries.retain(|entry| is_meant(&entry.record));
         if entries.is_empty() {
@@ -211,6 +236,20 @@ impl Standing {
                  not undone"
             )),
         }
+    }
+}
+
+fn undone(record: &Record, action_id: String, acted: Acted, preview: Vec<String>) -> Report {
+    Report {
+        action_id,
+        action: "undo",
+        id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
+        address: record.address.clone(),
+        holder: record.holder.clone(),
+        changes: acted.changes,
+        outcome: acted.outcome,
+        preview,
+        effects: acted.effects,
     }
 }
 

@@ -13,8 +13,12 @@ use crate::domain::visible::visible;
 use crate::poller::{Opener, ProberMaker};
 use crate::recovery::trail::Trail;
 use crate::recovery::{BulkPlan, BulkResult, Desk, ListedClaim, Report};
+use crate::report::changes;
 use crate::store::Filter;
-use crate::store::{Ends, Holding, Seen, Selection, clock};
+use crate::store::{Ends, Holding, Seen, Selection, Side, clock};
+
+/// How many acts of a bulk are shown before it is taken back.
+const SHOWN_OF_AN_UNDO: usize = 50;
 
 #[derive(Debug)]
 pub enum Job {
@@ -32,6 +36,10 @@ pub enum Job {
     Run {
         question: u64,
         word: Word,
+    },
+    /// Looks at what an undo would write.
+    PrepareUndo {
+        action_id: String,
     },
     Undo {
         action_id: String,
@@ -99,6 +107,10 @@ impl Work {
                     Msg::BulkReady { question, ready: self.prepare(action, what) }
                 }
                 Job::Run { question, word } => Msg::BulkDone(self.run_prepared(question, &word)),
+                Job::PrepareUndo { action_id } => {
+                    let ready = self.prepare_undo(&action_id);
+                    Msg::UndoReady { action_id, ready }
+                }
                 Job::Undo { action_id } => self.undo(&action_id),
             };
             if self.answers.blocking_send(msg).is_err() {
@@ -157,6 +169,35 @@ impl Work {
             Err(moved) => return Ok(Err(moved)),
         };
         desk.perform(&seen, action, word).map(Ok).map_err(|error| error.to_string())
+    }
+
+    /// Every row and column that an undo would write; of a bulk, those of its last acts.
+    fn prepare_undo(&self, action_id: &str) -> Result<Vec<String>, String> {
+        let (mut lines, mut count, mut problem) = (Vec::new(), 0, None);
+        let of = self.desk()?.rehearse_undo(action_id, &mut |report| {
+            count += 1;
+            match report.outcome.why() {
+                Some(why) if problem.is_none() => problem = Some(format!("{}: {why}", visible(&report.id))),
+                Some(_) => {}
+                None => {
+                    let (before, after) = (report.images(Side::Before), report.images(Side::After));
+                    lines.extend(changes::lines(&before, &after));
+                }
+            }
+            count < SHOWN_OF_AN_UNDO
+        });
+        let of = of.map_err(|error| error.to_string())?;
+        if of > count {
+            lines.push(format!("... and the rows of {} more acts", of - count));
+        }
+        match problem {
+            Some(why) if lines.is_empty() => Err(why),
+            Some(why) => {
+                lines.insert(0, why);
+                Ok(lines)
+            }
+            None => Ok(lines),
+        }
     }
 
     /// Takes back one act, or all of a bulk.

@@ -1,14 +1,15 @@
 //! The trail as the screen shows it: one line an act, newest first; read by a thread of its own, which
 //! waits for no database.
 
-use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
 use crate::app::message::{Msg, TrailLine};
 use crate::recovery::trail::{Entry, Stage, Trail};
+use crate::report::changes;
 
 /// How many acts the screen keeps.
 const KEPT: usize = 1_000;
@@ -40,26 +41,46 @@ impl Past {
     }
 }
 
-/// The acts on record.
+/// The newest acts on record. What was done before them is not read.
 fn lines(labels: &[String]) -> Result<Vec<TrailLine>, String> {
     let Some(folder) = Trail::default_folder() else { return Ok(Vec::new()) };
     let trail = Trail::read_only(&folder).map_err(|error| error.to_string())?;
-    let entries = trail.entries().map_err(|error| error.to_string())?;
-    let mut lines: BTreeMap<String, TrailLine> = BTreeMap::new();
-    for entry in &entries {
-        let line = lines.entry(entry.record.action_id.clone()).or_insert_with(|| line(entry, labels));
-        match entry.record.stage {
-            Stage::Intent => line.images = images(&entry.record.before, &entry.record.after),
-            Stage::Outcome => {
-                line.outcome.clone_from(&entry.record.outcome);
-                line.why.clone_from(&entry.record.why);
+    let mut lines: HashMap<String, TrailLine> = HashMap::new();
+    let mut passed = 0;
+    let read = trail.each_entry_back(|entry| {
+        let id = &entry.record.action_id;
+        if !lines.contains_key(id) {
+            if lines.len() == KEPT {
+                // The intent of the oldest one may still be to come: others write in between.
+                passed += 1;
+                return if passed < KEPT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
             }
+            lines.insert(id.clone(), line(&entry, labels));
         }
-    }
+        if let Some(line) = lines.get_mut(id) {
+            tell(line, &entry);
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|error| error.to_string())?;
     let mut lines: Vec<TrailLine> = lines.into_values().collect();
-    lines.sort_by_key(|line| std::cmp::Reverse(line.seq));
-    lines.truncate(KEPT);
+    lines.sort_by(|one, other| other.seq.cmp(&one.seq).then_with(|| one.action_id.cmp(&other.action_id)));
     Ok(lines)
+}
+
+/// Adds what a record says to the line of its act; later records were added before.
+fn tell(line: &mut TrailLine, entry: &Entry) {
+    let record = &entry.record;
+    line.seq = entry.seq;
+    line.at.clone_from(&record.at);
+    match record.stage {
+        Stage::Intent => line.images = changes::lines(&record.before, &record.after),
+        Stage::Outcome if line.outcome.is_none() => {
+            line.outcome.clone_from(&record.outcome);
+            line.why.clone_from(&record.why);
+        }
+        Stage::Outcome => {}
+    }
 }
 
 fn line(entry: &Entry, labels: &[String]) -> TrailLine {
@@ -79,36 +100,4 @@ fn line(entry: &Entry, labels: &[String]) -> TrailLine {
         reason: record.reason.clone(),
         images: Vec::new(),
     }
-}
-
-/// What changed, column by column.
-fn images(before: &Json, after: &Json) -> Vec<String> {
-    let empty = Vec::new();
-    let (before, after) = (before.as_array().unwrap_or(&empty), after.as_array().unwrap_or(&empty));
-    let mut lines = Vec::new();
-    for (was, is) in before.iter().zip(after) {
-        let table = was["table"].as_str().unwrap_or_default();
-        let at = was.get("rowid").or_else(|| was.get("key")).unwrap_or(&Json::Null);
-        lines.push(format!("{table} {at}"));
-        match (was["row"].as_object(), is["row"].as_object()) {
-            (Some(was), Some(is)) => {
-                for (column, value) in was {
-                    let now = is.get(column).unwrap_or(&Json::Null);
-                    if now != value {
-                        lines.push(format!("  {column}: {value} → {now}"));
-                    }
-                }
-            }
-            (Some(was), None) => {
-                lines.push("  deleted".into());
-                lines.extend(was.iter().map(|(column, value)| format!("  - {column}: {value}")));
-            }
-            (None, Some(is)) => {
-                lines.push("  added".into());
-                lines.extend(is.iter().map(|(column, value)| format!("  + {column}: {value}")));
-            }
-            (None, None) => {}
-        }
-    }
-    lines
 }

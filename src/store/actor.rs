@@ -8,8 +8,8 @@ use super::found::{Found, Overdue, Places};
 use super::selection::{Again, Noted, Selection};
 use super::suspend::uninterrupted;
 use super::{
-    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Seen, Side, StoreError,
-    Undo, postgres, sqlite,
+    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
+    StoreError, Undo, postgres, sqlite,
 };
 use crate::domain::recovery::{Outcome, Refused, Word};
 use crate::domain::snapshot::Snapshot;
@@ -224,6 +224,11 @@ impl Actor {
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let _uninterrupted = uninterrupted();
         either!(self, actor => actor.rehearse_session(holding, word))
+    }
+
+    /// What an action on a board may change, by the profile of this name; nothing if none that fits says so.
+    pub fn scope(&mut self, profile: &str, board: &str, action: &str) -> Result<Option<Scope>, StoreError> {
+        either!(self, actor => actor.scope(profile, board, action))
     }
 
     /// Takes back the changes of an act, the last one first.

@@ -140,6 +140,12 @@ impl Change {
         self.before.is_none() && self.after.is_none()
     }
 
+    /// The change that takes this one back.
+    pub fn turned(&self) -> Change {
+        let Change { table, at, before, after } = self.clone();
+        Change { table, at, before: after, after: before }
+    }
+
     pub fn image(&self, side: Side) -> Option<&Image> {
         match side {
             Side::Before => self.before.as_ref(),

@@ -19,7 +19,8 @@ pub struct Table {
     pub name: String,
     /// As SQL.
     pub sql: String,
-    /// Rows can be addressed by a rowid: an ordinary table of SQLite that does not use the name itself.
+    /// Rows can be addressed by a rowid: an ordinary table of SQLite that does not use the name itself. Those
+    /// of other tables are addressed by the key, if there is one.
     pub has_rowid: bool,
     /// The columns that tell its rows apart; none if nothing promises that.
     pub key: Arc<Names>,

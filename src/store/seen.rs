@@ -36,7 +36,8 @@ pub struct Seen {
 pub struct Place {
     pub profile: usize,
     pub board: usize,
-    /// SQLite's number of the row. PostgreSQL has none that lasts: there its key says which it is.
+    /// The number of the row: SQLite's own, or that of its key. PostgreSQL has none that lasts: there its
+    /// key says which it is.
     pub rowid: i64,
 }
 

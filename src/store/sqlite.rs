@@ -31,6 +31,7 @@ mod rows;
 mod rowset;
 mod run;
 mod schema;
+mod scope;
 mod selection;
 mod session;
 mod sets;

@@ -3,13 +3,15 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span as Piece};
+use ratatui::widgets::Widget;
 use tui_input::Input;
 
 use super::theme::Theme;
 use super::view::View;
 use super::{popup, text};
 use crate::app::dialog::{
-    Asks, Confirm, Field, InBulk, Stage, command_line, if_nothing_is_done, quoted, what_it_does,
+    Asks, Confirm, Field, InBulk, Stage, UndoPreview, UndoStage, command_line, if_nothing_is_done, quoted,
+    what_it_does,
 };
 use crate::app::message::{Many, Ready};
 use crate::app::model::Model;
@@ -111,6 +113,33 @@ fn draw_box(
     }
     let shown: Vec<Line<'static>> = lines.split_off(hidden);
     popup::lines(shown, 0, theme, inner, buffer);
+}
+
+/// What an undo writes: it scrolls, so that every row and column can be seen.
+pub fn draw_undo(view: &mut View, theme: &Theme, undo: &UndoPreview, area: Rect, buffer: &mut Buffer) {
+    let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
+    let room = usize::from(width.saturating_sub(4));
+    let (lines, keys) = match &undo.stage {
+        UndoStage::Looking => (vec![Line::styled("looking at the rows ...", theme.dim)], "esc cancel"),
+        UndoStage::Failed(why) => {
+            (paragraph(why, room, theme.set(Set::Stale)), "nothing was done · esc close")
+        }
+        UndoStage::Preview(rows) => {
+            let lines = rows.iter().flat_map(|row| text::wrap(&safe(row), room.max(1)));
+            (lines.map(|line| Line::styled(line, theme.text)).collect(), "y undo · n cancel · ↑↓ scroll")
+        }
+    };
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
+    let place = popup::centred(area, width, height);
+    let inner =
+        popup::frame("Undo: these rows and columns will be written", theme.focus, theme, place, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let (rows, last) = (inner.height.saturating_sub(1), inner.bottom().saturating_sub(1));
+    view.rows.clear();
+    view.page_lines = usize::from(rows);
+    popup::lines(lines, undo.scroll, theme, Rect { height: rows, ..inner }, buffer);
+    Line::styled(text::clip(keys, usize::from(inner.width)), theme.strong)
+        .render(Rect { y: last, height: inner.height.min(1), ..inner }, buffer);
 }
 
 pub fn draw_bulk(

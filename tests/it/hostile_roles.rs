@@ -8,8 +8,8 @@ mod traps;
 mod triggers;
 
 use crate::dashboard::pty::Start;
-use crate::support::command;
 use crate::support::server::{Server, USER};
+use crate::support::{command, figures};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Output, Stdio};
@@ -77,7 +77,9 @@ impl Fleet {
     fn empty() -> Fleet {
         let server = Server::start();
         server.create_database("fleet", "CREATE ROLE mallory LOGIN; CREATE ROLE bob LOGIN");
-        server.connect("fleet").run("GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE fleet TO mallory");
+        server
+            .connect("fleet")
+            .run("GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE fleet TO mallory");
         Fleet { server, state: tempfile::tempdir().expect("a folder") }
     }
 
@@ -196,6 +198,15 @@ fn nothing_that_another_role_creates_runs_whatever_an_operator_does() {
     every_verb(&fleet, "bob", 1);
     every_verb(&fleet, USER, 6);
     fleet.witness_works();
+    let operators = fleet.server.connect("fleet").value(
+        "SELECT pg_catalog.count(*) FROM pg_catalog.pg_operator WHERE oprnamespace OPERATOR(pg_catalog.=) 'public'::regnamespace",
+    );
+    let operators = operators.and_then(|count| count.parse().ok()).expect("a count");
+    figures::promise(
+        "On PostgreSQL no operator or function of another role runs with the operator's rights.",
+        operators,
+        0,
+    );
 }
 
 #[test]
@@ -216,6 +227,19 @@ fn nothing_of_it_runs_in_serve_and_on_the_dashboard_either() {
         screen.quit();
         fleet.is_unharmed("the dashboard");
     }
+    fleet.witness_works();
+}
+
+#[test]
+fn init_makes_no_tables_beside_what_could_be_taken_for_something_built_in() {
+    let fleet = Fleet::empty();
+    fleet.mallory(&format!("{WITNESS} {FUNCTIONS} {OPERATORS}"));
+    let said = fleet.ends(USER, 3, &["init", "DB", "--system", "all"]);
+    assert!(said.contains("could be taken for a built-in one"), "{said}");
+    fleet.is_unharmed("init");
+    fleet.boss("CREATE SCHEMA jobs; ALTER ROLE claimtop SET search_path = jobs");
+    fleet.ends(USER, 0, &["init", "DB", "--system", "all"]);
+    fleet.is_unharmed("init in a schema of its own");
     fleet.witness_works();
 }
 

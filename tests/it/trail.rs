@@ -5,6 +5,7 @@ mod batches;
 mod crashes;
 mod disks;
 mod many;
+mod mutations;
 mod permissions;
 mod segments;
 mod tampering;

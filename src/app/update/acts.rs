@@ -260,31 +260,6 @@ impl Model {
         }
         effects
     }
-
-    pub(super) fn undo(&mut self) -> Vec<Effect> {
-        let chosen = self.selected_entry().map(|line| (line.on, line.action_id.clone()));
-        let (source, action_id) = match chosen {
-            Some((Some(source), id)) => (source, id),
-            Some((None, _)) => {
-                self.say(Tone::Refused, "that act was done to a source that is not open here");
-                return Vec::new();
-            }
-            None => match self.undoable.last() {
-                Some((source, id, _)) => (*source, id.clone()),
-                None => {
-                    self.say(Tone::Told, "there is nothing to undo yet; Audit lists earlier acts");
-                    return Vec::new();
-                }
-            },
-        };
-        if let Some(why) = self.refusal(source) {
-            self.say(Tone::Refused, why);
-            return Vec::new();
-        }
-        self.undoable.retain(|(_, id, _)| *id != action_id);
-        self.say(Tone::Told, "taking it back ...");
-        vec![Effect::Undo { source, action_id }]
-    }
 }
 
 /// A reason, if there is one.

@@ -24,6 +24,7 @@ impl Model {
         match self.overlay.last() {
             Some(Overlay::Confirm(_)) => self.confirm_key(key),
             Some(Overlay::InBulk(_)) => self.bulk_key(key),
+            Some(Overlay::Undo(_)) => self.undo_key(key),
             Some(Overlay::Filter(_)) => self.filter_key(key),
             Some(Overlay::Palette(_)) => self.palette_key(key),
             Some(Overlay::Save) => self.save_key(key),

@@ -106,10 +106,7 @@ impl Actor {
         let made = self.run(|link| {
             // It comes into the schema in which a table without one would, and only that is searched besides
             // the system's.
-            let path = schema::search_path(link)?;
-            let sql = "SELECT quote_ident((($1::text)::text[])[1])";
-            let rows = link.query(sql, &[Some(&path)])?;
-            let Some(home) = rows.first().and_then(|row| row.get(0)) else {
+            let Some(home) = schema::home(link)? else {
                 return Err(PgError::server("3F000", "no schema of the search path is there"));
             };
             link.batch(&format!("SET LOCAL search_path = {home}, pg_temp; {}", audit_table::CREATE))
@@ -418,7 +415,7 @@ impl Actor {
         let is_own =
             |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
-        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+        SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {

@@ -140,9 +140,7 @@ fn kind(declared: &str) -> Kind {
         "timestamp" if declared.ends_with("with time zone") => Kind::Zoned,
         "timestamp with time zone" => Kind::Zoned,
         "timestamp" | "timestamp without time zone" | "date" => Kind::Naive,
-        "text" | "character varying" | "varchar" | "character" | "bpchar" | "unknown" => {
-            Kind::Text
-        }
+        "text" | "character varying" | "varchar" | "character" | "bpchar" | "unknown" => Kind::Text,
         "smallint" | "integer" | "bigint" | "int2" | "int4" | "int8" => Kind::Whole,
         "numeric" | "double precision" | "real" | "float4" | "float8" => Kind::Number,
         _ => Kind::Other,

@@ -72,7 +72,10 @@ impl Actor {
         }
         // Asked in a new transaction: the one before may not see what was committed during it.
         if let Some(table) = self.reader.audit_table.clone() {
-            if self.reader.aside("looking up the act", |link| audit_table::contains(link, &table, action_id))? {
+            if self
+                .reader
+                .aside("looking up the act", |link| audit_table::contains(link, &table, action_id))?
+            {
                 return Ok(Resolution::Applied(Basis::Proven));
             }
             // The table may have been made after the act.

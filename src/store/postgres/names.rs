@@ -90,8 +90,20 @@ struct Scan<'a> {
 
 /// Words that end a list of tables.
 const ENDS: [&str; 14] = [
-    "where", "group", "having", "order", "limit", "offset", "union", "intersect", "except", "window", "fetch",
-    "for", "returning", "set",
+    "where",
+    "group",
+    "having",
+    "order",
+    "limit",
+    "offset",
+    "union",
+    "intersect",
+    "except",
+    "window",
+    "fetch",
+    "for",
+    "returning",
+    "set",
 ];
 
 impl Scan<'_> {

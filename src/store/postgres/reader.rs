@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::audit_table;
 use super::cell::is_true;
 use super::dialect::Postgres;
 use super::error::PgError;
 use super::link::{Begin, Limits, Link, Purpose};
-use super::audit_table;
 use super::schema::{self, Catalog};
 use super::target::Target;
 use super::ties::Ties;

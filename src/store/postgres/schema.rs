@@ -147,8 +147,25 @@ struct UserType {
 
 /// Names of types that the grammar itself knows.
 const GRAMMAR: [&str; 19] = [
-    "int", "integer", "smallint", "bigint", "real", "float", "decimal", "dec", "numeric", "boolean", "bit",
-    "varchar", "char", "character", "national", "nchar", "double", "time", "timestamp",
+    "int",
+    "integer",
+    "smallint",
+    "bigint",
+    "real",
+    "float",
+    "decimal",
+    "dec",
+    "numeric",
+    "boolean",
+    "bit",
+    "varchar",
+    "char",
+    "character",
+    "national",
+    "nchar",
+    "double",
+    "time",
+    "timestamp",
 ];
 
 impl Types {
@@ -160,9 +177,7 @@ impl Types {
 
     /// Whether it is the type of a column, and turning something into it runs nobody's code.
     pub fn is_plain(&self, name: &Name) -> bool {
-        self.0.iter().any(|it| {
-            Some(&it.schema) == name.schema.as_ref() && it.name == name.name && !it.runs
-        })
+        self.0.iter().any(|it| Some(&it.schema) == name.schema.as_ref() && it.name == name.name && !it.runs)
     }
 
     /// The operator that compares two values of a type.
@@ -177,6 +192,13 @@ pub fn search_path(link: &mut Link) -> Result<String, PgError> {
     let rows = link.query_after("SET LOCAL search_path TO DEFAULT", PATH, &[])?;
     link.batch(CATALOG_ONLY)?;
     Ok(rows.first().and_then(|row| row.get(0)).unwrap_or("{}").to_owned())
+}
+
+/// The schema in which a table without one would be made, as SQL.
+pub fn home(link: &mut Link) -> Result<Option<String>, PgError> {
+    let path = search_path(link)?;
+    let rows = link.query("SELECT quote_ident((($1::text)::text[])[1])", &[Some(&path)])?;
+    Ok(rows.first().and_then(|row| row.get(0)).map(str::to_owned))
 }
 
 /// Reads everything anew.

@@ -93,7 +93,12 @@ impl<'a> Trust<'a> {
     }
 
     /// The same SQL with the schema of every table and type, if it may run.
-    pub fn resolve(&self, link: &mut Link, sql: &str, fragment: Fragment) -> Result<Result<String, Problem>, PgError> {
+    pub fn resolve(
+        &self,
+        link: &mut Link,
+        sql: &str,
+        fragment: Fragment,
+    ) -> Result<Result<String, Problem>, PgError> {
         let all = match names(sql, fragment) {
             Ok(all) => all,
             Err(why) => return Ok(Err(Problem::Refused(why))),
@@ -133,7 +138,9 @@ impl<'a> Trust<'a> {
 
     /// Why one of the functions, operators or types may not be used.
     fn refusal(&self, link: &mut Link, all: &[Name]) -> Result<Option<String>, PgError> {
-        for name in all.iter().filter(|name| name.schema.as_deref().is_some_and(|schema| schema != "pg_catalog")) {
+        for name in
+            all.iter().filter(|name| name.schema.as_deref().is_some_and(|schema| schema != "pg_catalog"))
+        {
             let what = match name.role {
                 Role::Function => "function",
                 Role::Operator => "operator",

@@ -271,8 +271,6 @@ fn carried(column: &str, value: &Value, by: &ForeignKey, referred: &Image) -> Va
 
 pub fn written(link: &mut Link, schema: &Schema) -> Result<BTreeMap<String, u64>, PgError> {
     let rows = link.query(WRITTEN, &[])?;
-    let read = |row: &Row| {
-        Some((schema.name_in(row.get(0)?, row.get(1)?), row.get(2)?.parse().ok()?))
-    };
+    let read = |row: &Row| Some((schema.name_in(row.get(0)?, row.get(1)?), row.get(2)?.parse().ok()?));
     Ok(rows.iter().filter_map(read).collect())
 }

@@ -267,7 +267,7 @@ impl Actor {
         let own = self.row_at(table, fresh.place.rowid);
         let is_own = |change: &Change| change.at == own && change.table.eq_ignore_ascii_case(table);
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
-        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+        SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
     /// Whether its holder has the claim although it was just taken: a trigger may have put it back.

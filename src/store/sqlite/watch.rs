@@ -61,6 +61,7 @@ pub struct Watch {
     overruled: Vec<(i64, Reasons)>,
     counted: (Counts, BTreeMap<Reason, u64>),
     worst: Vec<Judged>,
+    is_refreshed: bool,
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
 }
@@ -109,6 +110,7 @@ impl Watch {
             overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
+            is_refreshed: false,
             tally: None,
         })
     }
@@ -121,6 +123,7 @@ impl Watch {
         since: Since,
         effort: Effort,
     ) -> rusqlite::Result<()> {
+        self.is_refreshed = true;
         if !self.board.is_addressable() {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
             self.tally = Some(tally(connection, &self.board, &self.reader, now, most, effort.rows)?);
@@ -176,6 +179,11 @@ impl Watch {
                 backlog: Vec::new(),
             },
         }
+    }
+
+    /// Whether it knows more than what to ask.
+    pub fn is_refreshed(&self) -> bool {
+        self.is_refreshed
     }
 
     /// How many claims there were at the last refresh, as far as that is known.

@@ -37,7 +37,8 @@ fn hand_on(mut client: TcpStream, server: u16, heard: &Mutex<Vec<u8>>) {
         heard.lock().expect("a lock").extend(request);
         upstream.write_all(&request).expect("handed on");
     }
-    let (mut back, mut from) = (client.try_clone().expect("a stream"), upstream.try_clone().expect("a stream"));
+    let (mut back, mut from) =
+        (client.try_clone().expect("a stream"), upstream.try_clone().expect("a stream"));
     thread::spawn(move || std::io::copy(&mut from, &mut back));
     let mut bytes = [0; 4096];
     while let Ok(length) = client.read(&mut bytes) {
@@ -54,7 +55,9 @@ fn who_asks_for_encryption_says_nothing_to_somebody_who_denies_it() {
     let (port, heard) = stripper(server.port);
     let to = |rest: &str| format!("host=localhost port={port} user=ann password={CANARY} dbname=app {rest}");
     let root = server.file("ca.crt");
-    for mode in ["require".into(), format!("verify-ca sslrootcert={root}"), format!("verify-full sslrootcert={root}")] {
+    for mode in
+        ["require".into(), format!("verify-ca sslrootcert={root}"), format!("verify-full sslrootcert={root}")]
+    {
         let said = refusal(&to(&format!("sslmode={mode}")));
         assert!(said.contains("the server has no TLS"), "{said}");
         assert!(heard.lock().expect("a lock").is_empty(), "sslmode={mode}: not even a user's name was sent");

@@ -12,8 +12,10 @@ fn statements_have_limits_and_a_failed_transaction_is_never_committed() {
     let mut link = open(&server.socket()).unwrap();
     link.batch("CREATE TABLE public.t (id int PRIMARY KEY, note text)").unwrap();
     link.begin(Begin::Acting).unwrap();
-    let added = link
-        .execute("INSERT INTO public.t SELECT $1::int, $2 UNION ALL SELECT 2, $3", &[Some("1"), Some("x"), None]);
+    let added = link.execute(
+        "INSERT INTO public.t SELECT $1::int, $2 UNION ALL SELECT 2, $3",
+        &[Some("1"), Some("x"), None],
+    );
     assert_eq!(added, Ok(2));
     link.commit().unwrap();
     let rows = link.query("SELECT id::text, note FROM public.t ORDER BY id", &[]).unwrap();

@@ -40,7 +40,8 @@ fn one_key_reclaims_an_expired_claim_and_another_brings_it_back_as_it_was() {
     assert_eq!(scene.row("task-old"), None);
     assert_eq!(scene.row("task-soon"), other);
     pty.wait("nothing is stale");
-    pty.press("u", "undone: task-old (worker-1) is as it was");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: task-old (worker-1) is as it was");
     assert_eq!(scene.row("task-old"), before);
     pty.wait_without("Stale 1", "nothing is stale");
     pty.press("u", "there is nothing to undo yet");
@@ -49,7 +50,8 @@ fn one_key_reclaims_an_expired_claim_and_another_brings_it_back_as_it_was() {
     pty.press("x", "done, u undoes it: release task-old (worker-1)");
     assert_eq!(scene.row("task-old"), None);
     assert_eq!(scene.row("task-soon"), other);
-    pty.press("u", "undone: task-old");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: task-old");
     assert_eq!(scene.row("task-old"), before);
     pty.keys(ESC);
     pty.wait_without("task-soon", "heartbeat_count");
@@ -71,7 +73,8 @@ fn extending_moves_the_deadline_and_the_screen_follows() {
     pty.press("e", "done, u undoes it: extend task-soon (worker-1)");
     assert!(scene.deadline("task-soon") > before + 10 * MINUTE);
     pty.wait("nothing is about to expire");
-    pty.press("u", "undone: task-soon");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: task-soon");
     assert_eq!(scene.deadline("task-soon"), before);
     pty.quit();
 }

@@ -37,7 +37,8 @@ fn what_is_marked_goes_and_nothing_else() {
     pty.press("y", "reclaim: 2 of 2 done; u undoes all of it");
     assert_eq!(scene.ids(), ["task-002", "task-003", "task-004", "task-soon"]);
     pty.wait_without("Stale 3", "marked");
-    pty.press("u", "undone: 2 of 2 acts");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: 2 of 2 acts");
     pty.wait("Stale 5");
     assert_eq!(scene.ids().len(), 6);
     pty.quit();
@@ -194,7 +195,8 @@ fn several_databases_are_one_list_and_an_act_reaches_its_own() {
     });
     pty.keys("o");
     pty.wait("1·task-same");
-    pty.press("u", "undone: task-same");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: task-same");
     assert_eq!(other.ids(), ["task-more", "task-same"]);
     pty.quit();
 }

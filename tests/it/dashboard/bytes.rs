@@ -88,7 +88,8 @@ fn a_claim_whose_id_is_no_text_is_reclaimed_and_brought_back() {
     pty.wait("\\xff");
     pty.press("r", "done, u undoes it");
     assert_eq!(claims(&scene), 1);
-    pty.press("u", "undone: ");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: ");
     assert_eq!(claims(&scene), 2);
     pty.quit();
 }
@@ -190,7 +191,8 @@ fn no_string_of_the_database_reaches_the_terminal_as_it_is() {
         pty.keys("r");
         pty.wait(" ✓ done, ");
         assert_eq!(claims(&scene), all - 1);
-        pty.keys("u");
+        pty.press("u", "y undo");
+        pty.keys("y");
         pty.wait(" ✓ undone: ");
         assert_eq!(claims(&scene), all);
         // A claim whose holder lives: its name has to be typed.

@@ -84,7 +84,8 @@ fn a_key_queues_a_dead_job_again_and_another_buries_it_as_it_was() {
     assert_eq!(yard.job("job-crash"), crash);
     // It is among the dead no more.
     pty.wait_without("the disk is full", "the printer burns");
-    pty.press("u", "undone: job-boom");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: job-boom");
     assert_eq!(yard.job("job-boom"), boom);
     pty.wait("the printer burns");
     pty.keys(ESC);

@@ -118,7 +118,7 @@ fn the_trail_is_looked_for_followed_and_doubted() {
     let journal = fs::read_to_string(practice.journal()).expect("the journal");
     fs::write(practice.journal(), journal.replace("task-1", "task-2")).expect("an edit");
     let findings = practice.examine(&[], database.path());
-    findings.expect("trail", "failed", "it cannot be believed: line 1", "audit verify");
+    findings.expect("trail", "failed", "it cannot be believed: journal.jsonl: line 1", "audit verify");
     assert_eq!(findings.code, 2);
 
     // Only the intent is left: what became of it is anybody's guess.

@@ -134,14 +134,18 @@ impl Pump {
     /// Does it; whether the connection goes on.
     fn break_at(&self, fault: Fault, chunk: &[u8], at: usize) -> bool {
         let send = |bytes: &[u8]| (&self.far).write_all(bytes).is_ok();
+        let send_last = |bytes: &[u8]| {
+            send(bytes);
+            false
+        };
         let ask_for_it = || {
             let _ = self.reached.send(fault);
             let _ = self.done.lock().expect("the turn").recv();
         };
         match fault {
-            Fault::CutBefore => send(&chunk[..at]) && false,
-            Fault::CutInside => send(&chunk[..at + 7]) && false,
-            Fault::CutAfter => send(chunk) && false,
+            Fault::CutBefore => send_last(&chunk[..at]),
+            Fault::CutInside => send_last(&chunk[..at + 7]),
+            Fault::CutAfter => send_last(chunk),
             Fault::LoseAnswer => {
                 self.loses_answer.store(true, Ordering::SeqCst);
                 send(chunk)

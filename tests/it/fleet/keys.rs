@@ -39,12 +39,14 @@ fn one_key_reclaims_another_releases_and_a_third_brings_it_back() {
     pty.press("r", "done, u undoes it: reclaim");
     assert_eq!(state_of(&database), "queued 2 -");
     pty.wait("! 0 stale");
-    pty.press("u", "undone: ");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: ");
     assert_eq!(row(), before);
     pty.wait("! 1 stale");
     pty.press("x", "done, u undoes it: release");
     assert_eq!(state_of(&database), "queued 1 -");
-    pty.press("u", "undone: ");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: ");
     assert_eq!(row(), before);
     pty.wait("! 1 stale");
     pty.press("e", "done, u undoes it: extend");

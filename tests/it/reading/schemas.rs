@@ -48,7 +48,8 @@ fn a_thousand_boards_are_counted_and_none_is_left_out() {
         let mut profile = String::from("title = 'Many'\n");
         let mut tables = String::new();
         for n in 0..1_000 {
-            tables += &format!("CREATE TABLE jobs_{n} (id int PRIMARY KEY, who text, at bigint, until bigint);");
+            tables +=
+                &format!("CREATE TABLE jobs_{n} (id int PRIMARY KEY, who text, at bigint, until bigint);");
             tables += &format!("INSERT INTO jobs_{n} VALUES (1, 'w', 1794740400000, 1794740400001);");
             profile += &format!(
                 "[[claim]]\nname = 'b{n}'\ntable = 'jobs_{n}'\nid = 'id'\nholder = 'who'\nclaimed_at = 'at'\n\
@@ -85,7 +86,9 @@ fn more_than_twenty_thousand_holders_are_all_listed_with_all_their_claims() {
              CREATE TABLE workers (who text PRIMARY KEY, at bigint);
              CREATE TABLE own (id int PRIMARY KEY, who text, pid int, at bigint);",
         );
-        for (table, columns) in [("jobs", "n, 'w' || n, 1794740400000"), ("own", "n, 'o' || n, n, 1794740400000")] {
+        for (table, columns) in
+            [("jobs", "n, 'w' || n, 1794740400000"), ("own", "n, 'o' || n, n, 1794740400000")]
+        {
             database.either(
                 &format!(
                     "INSERT INTO {table} WITH RECURSIVE all_of(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM all_of

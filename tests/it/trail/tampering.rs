@@ -4,10 +4,10 @@ use super::*;
 use sha2::{Digest, Sha256};
 
 /// A small generator (xorshift), so that every run makes the same changes.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -15,9 +15,9 @@ impl Dice {
     }
 }
 
-type Lines = Vec<Vec<u8>>;
+pub(super) type Lines = Vec<Vec<u8>>;
 
-fn lines(bytes: &[u8]) -> Lines {
+pub(super) fn lines(bytes: &[u8]) -> Lines {
     bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 

@@ -67,8 +67,8 @@ impl Actor {
         };
         let mut written = Ok(());
         let at = turn.now.rfc3339();
-        let inserted =
-            self.run(|link| audit_table::insert_all(link, &table, &at, records, || written = intents.write()));
+        let inserted = self
+            .run(|link| audit_table::insert_all(link, &table, &at, records, || written = intents.write()));
         inserted.map_err(|error| self.sentence(&error, "writing the record").to_string())?;
         written
     }

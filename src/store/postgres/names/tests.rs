@@ -76,8 +76,10 @@ fn functions_are_found_in_every_notation() {
 fn operators_and_types_are_found_with_their_schemas() {
     assert_eq!(of(Role::Operator, "a OPERATOR(public.||) b"), ["public.||"]);
     assert_eq!(of(Role::Operator, "a operator ( \"p\" . + ) b"), ["p.+"]);
-    assert_eq!(of(Role::Type, "a::mood, CAST(a AS public.mood), public.mood 'x', a::s.mood[]").join(" "),
-        "mood public.mood public.mood s.mood");
+    assert_eq!(
+        of(Role::Type, "a::mood, CAST(a AS public.mood), public.mood 'x', a::s.mood[]").join(" "),
+        "mood public.mood public.mood s.mood"
+    );
     assert_eq!(of(Role::Type, "(SELECT a AS b FROM x)"), Vec::<String>::new());
 }
 

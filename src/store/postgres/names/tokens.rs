@@ -5,10 +5,19 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
     /// A name or a keyword, in lower case.
-    Word { text: String, at: Range<usize> },
+    Word {
+        text: String,
+        at: Range<usize>,
+    },
     /// A name in quotes, as it is meant.
-    Quoted { text: String, at: Range<usize> },
-    Operator { text: String, at: Range<usize> },
+    Quoted {
+        text: String,
+        at: Range<usize>,
+    },
+    Operator {
+        text: String,
+        at: Range<usize>,
+    },
     /// `::`
     Cast,
     /// A string.

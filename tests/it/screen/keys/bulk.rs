@@ -107,7 +107,9 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
     let said = "reclaim: 1 of 2 done, 1 moved (b: renewed 2s ago by w7); u undoes all of it";
     assert_eq!(stage.notice(), (Tone::Moved, said));
     assert!(stage.model.overlay.is_empty() && stage.model.marked.is_empty());
-    let effects = stage.press("u");
+    stage.press("u");
+    stage.tell(Msg::UndoReady { action_id: "batch-1".into(), ready: Ok(vec!["tasks 1".into()]) });
+    let effects = stage.press("y");
     assert!(
         matches!(&effects[..], [Effect::Undo { action_id, .. }] if action_id == "batch-1"),
         "{effects:?}"

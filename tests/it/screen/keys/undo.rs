@@ -23,11 +23,21 @@ fn done(action: &str, id: &str, outcome: Outcome) -> Msg {
     })
 }
 
-fn undone(effects: &[Effect]) -> &str {
-    match effects {
-        [Effect::Undo { source: 0, action_id }] => action_id,
+/// Presses the keys, sees what would be written, and says yes; answers the id of the act that is taken back.
+#[track_caller]
+fn undone(stage: &mut Stage, keys: &str) -> String {
+    let prepared = match &stage.press(keys)[..] {
+        [Effect::PrepareUndo { source: 0, action_id }] => action_id.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(stage.press("y").is_empty(), "nothing was shown yet");
+    let lines = vec!["tasks 7".into(), "  status: \"queued\" → \"running\"".into()];
+    stage.tell(Msg::UndoReady { action_id: prepared.clone(), ready: Ok(lines) });
+    match &stage.press("y")[..] {
+        [Effect::Undo { source: 0, action_id }] => assert_eq!(*action_id, prepared),
         other => panic!("{other:?}"),
     }
+    prepared
 }
 
 #[test]
@@ -35,10 +45,10 @@ fn the_last_act_is_taken_back_first() {
     let mut stage = stage();
     stage.tell(done("reclaim", "first", Outcome::Applied));
     stage.tell(done("release", "second", Outcome::Applied));
-    assert_eq!(undone(&stage.press("u")), "second");
+    assert_eq!(undone(&mut stage, "u"), "second");
     stage.tell(done("undo", "second", Outcome::Applied));
     assert_eq!(stage.notice(), (Tone::Done, "undone: t-1 (worker-7) is as it was"));
-    assert_eq!(undone(&stage.press("u")), "first");
+    assert_eq!(undone(&mut stage, "u"), "first");
     assert!(stage.press("u").is_empty());
     assert!(stage.notice().1.starts_with("there is nothing to undo"));
 }
@@ -57,7 +67,7 @@ fn in_audit_the_selected_act_is_taken_back() {
     let line = |seq| entry(seq, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
     stage.tell(Msg::Trail(Ok(vec![line(3), line(2), line(1)])));
     stage.tell(done("reclaim", "0193-0003", Outcome::Applied));
-    assert_eq!(undone(&stage.press("j u")), "0193-0002");
+    assert_eq!(undone(&mut stage, "j u"), "0193-0002");
 }
 
 #[test]
@@ -66,7 +76,7 @@ fn an_open_entry_is_the_one_that_is_taken_back() {
     stage.press("7");
     let line = |seq| entry(seq, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
     stage.tell(Msg::Trail(Ok(vec![line(3), line(2)])));
-    assert_eq!(undone(&stage.press("j enter u")), "0193-0002");
+    assert_eq!(undone(&mut stage, "j enter u"), "0193-0002");
 }
 
 #[test]
@@ -85,4 +95,41 @@ fn an_act_that_ends_while_audit_is_open_reads_the_trail_again() {
     let mut stage = stage();
     stage.press("7");
     assert!(matches!(&stage.tell(done("reclaim", "1", Outcome::Applied))[..], [Effect::LoadTrail]));
+}
+
+#[test]
+fn every_row_and_column_is_shown_before_it_is_written() {
+    let mut stage = stage();
+    stage.tell(done("reclaim", "first", Outcome::Applied));
+    stage.press("u");
+    assert!(stage.text().contains("looking at the rows"), "{}", stage.text());
+    let mut lines = vec!["tasks 7".to_owned()];
+    lines.extend((0..60).map(|number| format!("  column_{number}: 0 → \u{202e}{number}")));
+    stage.tell(Msg::UndoReady { action_id: "first".into(), ready: Ok(lines) });
+    let mut seen = stage.text();
+    for _ in 0..60 {
+        stage.press("j");
+        seen.push_str(&stage.text());
+    }
+    for number in 0..60 {
+        assert!(seen.contains(&format!("column_{number}: 0 → \\u{{202e}}{number}")), "{number}: {seen}");
+    }
+    assert!(stage.text().contains("y undo"));
+    // What was not taken back can still be.
+    assert!(stage.press("n").is_empty());
+    assert_eq!(stage.notice(), (Tone::Told, "nothing was done"));
+    assert_eq!(undone(&mut stage, "u"), "first");
+}
+
+#[test]
+fn an_undo_that_would_not_go_through_says_why_and_does_nothing() {
+    let mut stage = stage();
+    stage.tell(done("reclaim", "first", Outcome::Applied));
+    stage.press("u");
+    let why = "t-1: somebody has claimed it since".to_owned();
+    stage.tell(Msg::UndoReady { action_id: "first".into(), ready: Err(why) });
+    assert!(stage.text().contains("somebody has claimed it since"), "{}", stage.text());
+    assert!(stage.press("y").is_empty() && stage.press("enter").is_empty());
+    stage.press("esc");
+    assert_eq!(stage.notice(), (Tone::Told, "nothing was done"));
 }

@@ -1,0 +1,93 @@
+//! `claimtop undo`: an act taken back, or all of a bulk, after every row it writes was shown.
+
+use clap::Args;
+use std::io::{IsTerminal, Write};
+
+use super::act::{asked, conclude, exit_of_all};
+use super::output::print;
+use super::recovery::{Purpose, Refusal, desk};
+use super::setup::Setup;
+use crate::domain::recovery::Outcome;
+use crate::domain::visible::safe;
+use crate::exit::Exit;
+use crate::recovery::{Desk, Report};
+use crate::report::act::{json, text};
+use crate::report::changes;
+use crate::store::Side;
+
+/// How many acts of a bulk are shown before it is taken back; `--dry-run` shows all.
+const SHOWN: usize = 20;
+
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    source: String,
+    /// The id of the act, or of a whole bulk, as it was printed and as `audit list` shows it
+    action: String,
+    /// Why, for the trail
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Show every row and column that it would write, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask, on a terminal
+    #[arg(long)]
+    yes: bool,
+}
+
+pub fn run(setup: &Setup, arguments: &UndoArgs) -> Exit {
+    let done = if arguments.dry_run { rehearse(setup, arguments) } else { undo(setup, arguments) };
+    done.unwrap_or_else(|refusal| refusal.say(setup.json, "undo", None))
+}
+
+fn rehearse(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
+    let mut desk = desk(setup, &arguments.source, Purpose::Rehearse)?;
+    let mut exit = Exit::Fine;
+    desk.rehearse_undo(&arguments.action, &mut |report| {
+        exit = super::act::worse(exit, super::act::exit_of(&report.outcome));
+        print(&if setup.json { json(&report) } else { preview(&report) })
+    })?;
+    Ok(exit)
+}
+
+fn undo(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
+    let UndoArgs { source, action, reason, yes, .. } = arguments;
+    let mut desk = desk(setup, source, Purpose::Act)?;
+    // Whoever reads standard output gets results only.
+    let _ = std::io::stderr().write_all(shown(&mut desk, action)?.as_bytes());
+    if std::io::stdin().is_terminal() && !yes && !asked() {
+        return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
+    }
+    let result = desk.undo_all(action, reason.as_deref(), &mut |report| {
+        print(&if setup.json { json(&report) } else { text(&report, false) })
+    })?;
+    Ok(match result.batch.is_none() {
+        true => exit_of_all(&result.tally),
+        false => conclude(setup, result, source, ("acts", "undone"), false),
+    })
+}
+
+/// What is about to be written.
+fn shown(desk: &mut Desk, action: &str) -> Result<String, Refusal> {
+    let (mut text, mut count) = (String::new(), 0);
+    let of = desk.rehearse_undo(action, &mut |report| {
+        text.push_str(&preview(&report));
+        count += 1;
+        count < SHOWN
+    })?;
+    if of > count {
+        text.push_str(&format!("  ... and {} more acts; --dry-run shows them\n", of - count));
+    }
+    Ok(text)
+}
+
+/// Every row and column that an undo writes, a line each.
+fn preview(report: &Report) -> String {
+    if report.outcome != Outcome::Applied {
+        return text(report, true);
+    }
+    let mut out = format!("undo {} writes\n", safe(&report.address));
+    for line in changes::lines(&report.images(Side::Before), &report.images(Side::After)) {
+        out.push_str(&format!("  {}\n", safe(&line)));
+    }
+    out
+}

@@ -1,0 +1,61 @@
+//! What an undo may write: what the profile's act can have changed, and nothing else that a journal may say.
+
+use super::perform::{Desk, RecoveryError};
+use super::trail::{Record, Stage};
+use crate::store::{Change, Scope};
+
+/// How many undos of undos are followed back to the act.
+const DEEPEST: usize = 100;
+
+impl Desk {
+    /// Refuses to take back changes that the act of the record cannot have made by its profile.
+    pub(super) fn permit_undo(&mut self, record: &Record, changes: &[Change]) -> Result<(), RecoveryError> {
+        let refused = |why: String| RecoveryError::OutOfScope { action: record.action_id.clone(), why };
+        let (act, is_turned) = self.act_behind(record)?.ok_or_else(|| {
+            refused("it took back an act that is not in the trail, so what that did is not known".into())
+        })?;
+        let Record { profile, board, action, .. } = &act;
+        let Some(scope) = self.scope_of(&act)? else {
+            return Err(refused(format!(
+                "none of the profiles that fit here says what {action} of {profile}/{board} does; \
+                 name its profile with --profile"
+            )));
+        };
+        for change in changes {
+            let change = if is_turned { change.turned() } else { change.clone() };
+            scope.permit(&change).map_err(|never| {
+                refused(format!(
+                    "its record does not fit what {action} of {profile}/{board} does: {never}; \
+                     the journal was forged, or the profile has changed"
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The act that a record is about: of an undo, what it took back; and whether the changes are the other way
+    /// round.
+    fn act_behind(&self, record: &Record) -> Result<Option<(Record, bool)>, RecoveryError> {
+        let (mut current, mut is_turned) = (record.clone(), false);
+        for _ in 0..DEEPEST {
+            if current.action != "undo" {
+                return Ok(Some((current, is_turned)));
+            }
+            let Some(id) = current.refers_to.take() else { return Ok(None) };
+            let entries = self.trail.batch(&id)?.into_iter().map(|entry| entry.record);
+            let intent = entries.into_iter().find(|of| of.stage == Stage::Intent && of.action_id == id);
+            let Some(intent) = intent else { return Ok(None) };
+            (current, is_turned) = (intent, !is_turned);
+        }
+        Ok(None)
+    }
+
+    fn scope_of(&mut self, act: &Record) -> Result<Option<Scope>, RecoveryError> {
+        let name = [&act.profile, &act.board, &act.action].map(String::clone);
+        if !self.scopes.contains_key(&name) {
+            let scope = self.actor.scope(&act.profile, &act.board, &act.action)?;
+            self.scopes.insert(name.clone(), scope);
+        }
+        Ok(self.scopes.get(&name).cloned().flatten())
+    }
+}
