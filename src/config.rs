@@ -48,12 +48,10 @@ pub struct Config {
     /// How long to wait for another process's lock.
     pub busy_timeout: Span,
     /// After this long a poll is stopped.
-    #[serde(deserialize_with = "Span::deserialize_interval")]
     pub poll_timeout: Span,
     /// Times this far in the future are noise between clocks.
     pub clock_noise: Span,
     /// How often the dashboard polls.
-    #[serde(deserialize_with = "Span::deserialize_interval")]
     pub interval: Span,
     pub theme: Palette,
     /// Whether the dashboard rings on the first stale or orphaned claim after a calm.
