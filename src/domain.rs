@@ -15,3 +15,4 @@ pub mod time;
 pub mod value;
 pub mod verdict;
 pub mod visible;
+pub mod zone_doubt;

@@ -59,7 +59,7 @@ impl Database {
             poll_timeout: Duration::from_secs(60),
             frozen_at: None,
             prober: None,
-            zone: "UTC".into(),
+            registrations: claimtop::store::Registrations::default(),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::postgres::Target;
-use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, postgres, sqlite};
+use crate::store::{Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, postgres, sqlite};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -31,6 +31,8 @@ pub struct Setup {
     rows: Rows,
     /// The words whose warnings were given: once is enough, and later the screen is taken.
     warned: Arc<Mutex<BTreeSet<String>>>,
+    /// Who was registered before, as far as this process has seen.
+    registrations: Registrations,
 }
 
 /// Which rows of the systems are looked at.
@@ -59,6 +61,7 @@ impl Setup {
             named,
             rows: Rows::Claims,
             warned: Arc::default(),
+            registrations: Registrations::default(),
         })
     }
 
@@ -124,9 +127,9 @@ impl Setup {
                 poll_timeout,
                 frozen_at,
                 prober,
+                registrations: self.registrations.clone(),
             }),
             Source::Postgres(_) => {
-                let zone = name.and_then(|name| self.config.source.get(name)?.time_zone.clone());
                 Options::Postgres(Box::new(postgres::Options {
                     target: self.target(word)?,
                     profiles,
@@ -136,7 +139,7 @@ impl Setup {
                     poll_timeout,
                     frozen_at,
                     prober,
-                    zone: zone.unwrap_or_else(|| "UTC".into()),
+                    registrations: self.registrations.clone(),
                 }))
             }
         })

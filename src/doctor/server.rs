@@ -54,7 +54,6 @@ pub fn look(options: &Options, checks: &mut Vec<Check>) -> Result<Server, StoreE
         ));
     }
     checks.extend(Moment::parse(&get(2)).map(|theirs| offset(theirs.since(middle))));
-    checks.push(Check::ok("zone", format!("times without a zone are taken as {}", options.zone)));
     Ok(server)
 }
 

@@ -92,6 +92,9 @@ pub fn permit(
     conclusion: Conclusion,
     word: &Word,
 ) -> Result<(), String> {
+    if let Some(doubt) = &verdict.doubt {
+        return Err(format!("{doubt}; `claimtop doctor` names the setting that fits"));
+    }
     // More time takes nothing away, and a dead job has nobody left to take it from.
     if matches!(action, Action::Extend | Action::Requeue) {
         return Ok(());

@@ -234,7 +234,7 @@ pub(super) fn silent_for(claim: &Claim, now: Moment) -> Option<i64> {
 fn session_beat_of(claim: &Claim) -> Option<Moment> {
     match &claim.registry {
         Registry::Listed(session) => Reading::at(&session.beat_at),
-        Registry::None | Registry::Missing => None,
+        Registry::None | Registry::Unregistered | Registry::Missing => None,
     }
 }
 

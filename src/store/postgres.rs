@@ -38,6 +38,7 @@ mod undo;
 mod wake;
 mod watch;
 mod words;
+mod zone;
 
 pub use actor::Actor;
 pub use error::PgError;

@@ -30,6 +30,7 @@ mod run;
 mod schema;
 mod session;
 mod sets;
+mod signs;
 mod stream;
 mod surroundings;
 mod touched;

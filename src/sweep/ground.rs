@@ -145,6 +145,6 @@ fn session_length(claim: &Claim, limits: &Thresholds) -> Span {
             }
             _ => limits.orphan_after,
         },
-        Registry::None | Registry::Missing => limits.orphan_after,
+        Registry::None | Registry::Unregistered | Registry::Missing => limits.orphan_after,
     }
 }

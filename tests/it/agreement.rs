@@ -50,6 +50,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             poll_timeout,
             frozen_at,
             prober,
+            registrations: claimtop::store::Registrations::default(),
         }),
         Place::Postgres(database) => Reader::open(postgres::Options {
             target: Target::parse(&database.url(), None).expect("a target"),
@@ -60,7 +61,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             poll_timeout,
             frozen_at,
             prober,
-            zone: "UTC".into(),
+            registrations: claimtop::store::Registrations::default(),
         }),
     };
     reader.expect("a reader")

@@ -61,6 +61,7 @@ fn rules(rule: &str) -> Rules {
         clock_noise: Span::seconds(2),
         tick: Span::millis(1),
         session_tick: Span::millis(1),
+        doubt: None,
     }
 }
 

@@ -164,7 +164,7 @@ impl Actor {
     ) -> Option<Put> {
         let (_, first) = eligible.first()?;
         let watch = self.watch(first)?;
-        let (from, words) = each(watch, eligible, act, made.order, made.turn, self.zone());
+        let (from, words) = each(watch, eligible, act, made.order, made.turn);
         let (locked, from, conditions) = match hold {
             Hold::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
             Hold::AsItGoes => (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch))),

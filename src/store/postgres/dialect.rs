@@ -6,16 +6,16 @@ use super::error::PgError;
 use super::link::Link;
 use super::schema::literal;
 use super::words::Words;
-use crate::domain::time::TimeUnit;
+use super::zone;
+use crate::domain::time::{TimeUnit, ZoneName};
 use crate::store::bind::{Dialect, Problem};
-use crate::store::bound::{Sql, TimeSql};
+use crate::store::bound::{BoundZone, Sql, TimeSql};
+use crate::store::schema::Table;
 
 /// Compiles on a connection inside a transaction that may only read.
 #[derive(Debug)]
 pub struct Postgres<'a> {
     pub link: RefCell<&'a mut Link>,
-    /// The zone of times that have none.
-    pub zone: &'a str,
     /// Whatever kept the server from an answer meanwhile: of what was not asked nobody knows whether it fits.
     pub unanswered: RefCell<Option<PgError>>,
     /// Whether there is a place to go back to after an error.
@@ -23,8 +23,8 @@ pub struct Postgres<'a> {
 }
 
 impl<'a> Postgres<'a> {
-    pub fn new(link: &'a mut Link, zone: &'a str) -> Postgres<'a> {
-        Postgres { link: RefCell::new(link), zone, unanswered: RefCell::new(None), saved: Cell::new(false) }
+    pub fn new(link: &'a mut Link) -> Postgres<'a> {
+        Postgres { link: RefCell::new(link), unanswered: RefCell::new(None), saved: Cell::new(false) }
     }
 
     /// The type of the one value that a statement selects. It has no rows, and the statement no name that a
@@ -61,18 +61,24 @@ impl Dialect for Postgres<'_> {
         })
     }
 
-    fn time(&self, sql: Sql, unit: TimeUnit) -> Result<TimeSql, String> {
+    fn time(&self, sql: Sql, unit: TimeUnit, zone: &BoundZone) -> Result<TimeSql, String> {
         let name = sql.column.clone().unwrap_or_else(|| "expression".into());
         let text = sql.text.clone();
         let kind = kind(&sql.declared);
         let (selected, unit, bound_type) = match (kind, unit.is_number()) {
             (Kind::Zoned, false) => (text.clone(), TimeUnit::Timestamptz, Some("timestamptz")),
             (Kind::Naive, false) => {
-                let zoned = format!("(({text})::timestamp AT TIME ZONE {})", literal(self.zone));
+                let zoned = format!("(({text})::timestamp AT TIME ZONE {})", literal(&zone.sql));
                 (zoned, TimeUnit::Timestamptz, Some("timestamp"))
             }
             // A text may be anything: it is read, but the database must not try to.
-            (Kind::Text, false) => (text.clone(), TimeUnit::TextUtc, None),
+            (Kind::Text, false) if zone.own.is_some() => (text.clone(), TimeUnit::TextUtc, None),
+            (Kind::Text, false) => {
+                return Err(format!(
+                    "{name} is text: its times can be in utc or an offset such as +02:00, not in {}",
+                    zone.name
+                ));
+            }
             (Kind::Whole, true) => (text.clone(), unit, Some("bigint")),
             (Kind::Number, true) => (text.clone(), unit, Some("numeric")),
             (_, true) => {
@@ -82,7 +88,17 @@ impl Dialect for Postgres<'_> {
                 return Err(format!("{name} is declared {} but read as a time", sql.declared));
             }
         };
-        Ok(TimeSql { comparable: text, selected, cell: sql, unit, bound_type })
+        let is_naive = matches!(kind, Kind::Naive | Kind::Text);
+        Ok(TimeSql { comparable: text, selected, cell: sql, unit, bound_type, zone: zone.clone(), is_naive })
+    }
+
+    fn zone(&self, name: &ZoneName, table: &Table) -> Result<BoundZone, String> {
+        let mut link = self.link.borrow_mut();
+        zone::bound(&mut link, name, &table.sql).unwrap_or_else(|error| {
+            let said = error.to_string();
+            *self.unanswered.borrow_mut() = Some(error);
+            Err(said)
+        })
     }
 
     fn always(&self) -> &'static str {
@@ -120,6 +136,15 @@ fn kind(declared: &str) -> Kind {
         "smallint" | "integer" | "bigint" | "int2" | "int4" | "int8" => Kind::Whole,
         "numeric" | "double precision" | "real" | "float4" | "float8" => Kind::Number,
         _ => Kind::Other,
+    }
+}
+
+/// Whether values of this type are times with a zone (`true`), or without one; nothing, if they are no times.
+pub fn names_zone(declared: &str) -> Option<bool> {
+    match kind(declared) {
+        Kind::Zoned => Some(true),
+        Kind::Naive => Some(false),
+        Kind::Text | Kind::Whole | Kind::Number | Kind::Other => None,
     }
 }
 

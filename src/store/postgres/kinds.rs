@@ -94,7 +94,7 @@ fn kinds_of(link: &mut Link, watch: &Watch, now: Moment) -> Result<(Vec<KindTall
             } else {
                 tally.queued += count;
                 let read = |sql: &crate::store::bound::TimeSql| {
-                    sql.unit.read(&time(&row, 2, &sql.cell.declared)).at()
+                    sql.read(&time(&row, 2, &sql.cell.declared)).at()
                 };
                 tally.oldest_queued = oldest.and_then(read);
             }

@@ -78,6 +78,8 @@ pub struct Link {
     purpose: Purpose,
     limits: Limits,
     transaction: Transaction,
+    /// We asked for a TimeZone when we connected.
+    sets_time_zone: bool,
     wire: Option<Wire>,
 }
 
@@ -107,7 +109,21 @@ impl Link {
     pub fn open(target: &Target, purpose: Purpose, limits: Limits) -> Result<Link, StoreError> {
         let wire = dial::dial(target)?;
         let label = target.label().to_owned();
-        Ok(Link { label, purpose, limits, transaction: Transaction::None, wire: Some(wire) })
+        let sets_time_zone =
+            target.options().is_some_and(|options| options.to_ascii_lowercase().contains("timezone"));
+        Ok(Link {
+            label,
+            purpose,
+            limits,
+            transaction: Transaction::None,
+            sets_time_zone,
+            wire: Some(wire),
+        })
+    }
+
+    /// Whether the session began with a TimeZone of our own, so that it cannot tell the server's.
+    pub fn sets_time_zone(&self) -> bool {
+        self.sets_time_zone
     }
 
     pub fn is_open(&self) -> bool {

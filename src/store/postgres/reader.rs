@@ -25,7 +25,7 @@ use crate::store::fit::{Fit, Ground};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::Schema;
-use crate::store::{Prober, StoreError, clock};
+use crate::store::{Prober, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -41,8 +41,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
-    /// The zone of times that have none.
-    pub zone: String,
+    /// Who was registered before.
+    pub registrations: Registrations,
 }
 
 /// A profile under watch.
@@ -160,6 +160,7 @@ impl Reader {
     /// The same counts by reading every claim one by one: slow, and obviously right.
     pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
         self.reading("counting", |link, watched, now| {
+            examine_zones(link, watched, now)?;
             let watches = watched.iter().flat_map(|watched| &watched.boards);
             watches.map(|watch| watch.tally(link, now)).collect()
         })
@@ -199,7 +200,8 @@ impl Reader {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
         let (schema, ties) = schema::read(link).map_err(said)?;
-        let dialect = Postgres::new(link, &self.options.zone);
+        let fingerprint = fingerprint(link).map_err(said)?;
+        let dialect = Postgres::new(link);
         let ground = Ground {
             dialect: &dialect,
             engine: Engine::Postgres,
@@ -214,9 +216,11 @@ impl Reader {
         let mut all = Vec::new();
         for profile in bound? {
             let mut boards = Vec::new();
-            for board in profile.boards {
-                let zone = &self.options.zone;
-                let Some(mut watch) = Watch::new(board, &schema, zone, self.options.prober.clone()) else {
+            for mut board in profile.boards {
+                if let Some(registry) = &mut board.registry {
+                    registry.remembered = self.options.registrations.of(&fingerprint);
+                }
+                let Some(mut watch) = Watch::new(board, &schema, self.options.prober.clone()) else {
                     continue;
                 };
                 watch.plan(link, clock(), self.options.effort).map_err(said)?;
@@ -226,7 +230,6 @@ impl Reader {
             all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
         }
         let veiled = veiled(link, &all).map_err(said)?;
-        let fingerprint = fingerprint(link).map_err(said)?;
         link.rollback().map_err(said)?;
         let boards = |one: &Watched| -> Vec<BoardName> {
             one.boards.iter().map(|watch| (one.name.clone(), watch.board.name.clone())).collect()
@@ -365,6 +368,14 @@ fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> 
     Ok(sentences)
 }
 
+/// Asks every board whether its rows contradict its zone.
+pub(super) fn examine_zones(link: &mut Link, watched: &mut [Watched], now: Moment) -> Result<(), PgError> {
+    watched
+        .iter_mut()
+        .flat_map(|watched| &mut watched.boards)
+        .try_for_each(|watch| watch.examine_zone(link, now))
+}
+
 /// A table or column that was there when the profiles were fitted and is not any more, is another, or
 /// may not be read any more.
 fn is_of_old_tables(error: &PgError) -> bool {
@@ -381,7 +392,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     let said = |error: PgError| options.sentence(&error, "reading the tables");
     link.begin(Begin::Reading).map_err(said)?;
     let (schema, _) = schema::read(&mut link).map_err(said)?;
-    let dialect = Postgres::new(&mut link, &options.zone);
+    let dialect = Postgres::new(&mut link);
     let ground = Ground {
         dialect: &dialect,
         engine: Engine::Postgres,

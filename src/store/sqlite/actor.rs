@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::act::{Statements, statements};
 use super::audit_table;
+use super::functions;
 use super::image::InFile;
 use super::open::{self, Identity};
 use super::reader::{Options, Reader};
@@ -40,6 +41,8 @@ impl Actor {
         let path = &reader.options.path;
         let writer = open::read_write(path, reader.options.busy_timeout)?;
         let identity = Identity::at(path)?;
+        let remembered = reader.options.registrations.of(&identity.fingerprint());
+        functions::remember(&writer, remembered).map_err(|error| reader.sentence(&error, "opening"))?;
         let mut actor = Actor { reader, writer, schema: Schema::default(), schema_version: -1, identity };
         actor.read_schema()?;
         Ok(actor)

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fit::Sqlite;
+use super::functions;
 use super::open::{self, Denied, Identity, Opened, explain};
 use super::stream::tally;
 use super::watch::{Since, Watch};
@@ -19,7 +20,7 @@ use crate::profile::rules::Operator;
 use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
-use crate::store::{Prober, StoreError, clock};
+use crate::store::{Prober, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
+    /// Who was registered before.
+    pub registrations: Registrations,
 }
 
 /// A profile under watch.
@@ -64,6 +67,9 @@ pub struct Reader {
 impl Reader {
     pub fn open(options: Options) -> Result<Reader, StoreError> {
         let Opened { connection, identity, denied } = open::read_only(&options.path, options.busy_timeout)?;
+        let remembered = options.registrations.of(&identity.fingerprint());
+        functions::remember(&connection, remembered)
+            .map_err(|error| explain(&options.path, &error, options.busy_timeout, "opening"))?;
         let mut reader = Reader {
             options,
             connection,
@@ -98,6 +104,7 @@ impl Reader {
     /// The same counts by reading every claim one by one: slow, and obviously right.
     pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
         self.in_one_transaction("counting", |reader, now, _| {
+            reader.examine_zones(now)?;
             let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
             watches
                 .map(|watch| tally(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
@@ -200,6 +207,14 @@ impl Reader {
         Ok(result)
     }
 
+    /// Asks every board whether its rows contradict its zone.
+    pub(super) fn examine_zones(&mut self, now: Moment) -> rusqlite::Result<()> {
+        for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+            watch.examine_zone(&self.connection, now, Since::Written)?;
+        }
+        Ok(())
+    }
+
     /// Stops statements that run longer than a poll may take.
     fn start_the_stopwatch(&mut self) -> Result<(), StoreError> {
         let limit = self.options.poll_timeout;
@@ -259,9 +274,15 @@ impl Reader {
         self.watched.clear();
         for profile in bound {
             let mut boards = Vec::new();
-            for board in profile.boards {
+            for mut board in profile.boards {
+                if let Some(registry) = &mut board.registry {
+                    registry.remembered = self.options.registrations.of(&self.identity.fingerprint());
+                }
+                let now = self.options.frozen_at.unwrap_or_else(clock);
                 boards.push(self.sql("planning", |connection| {
-                    Watch::new(connection, board, self.options.prober.clone())
+                    let mut watch = Watch::new(connection, board, self.options.prober.clone())?;
+                    watch.examine_zone(connection, now, Since::Written)?;
+                    Ok(watch)
                 })?);
             }
             self.watched.push(Watched {

@@ -15,6 +15,7 @@ use super::plan::{Driver, advice, plan, searches};
 use super::probe::{Probe, Tag, compile};
 use super::rows::RowReader;
 use super::rowset::RowSet;
+use super::signs::Examined;
 use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
 use super::sets::{Sets, TROUBLED};
 use super::stream::tally;
@@ -59,6 +60,7 @@ pub struct Watch {
     worst: Vec<Judged>,
     /// The answer for a board without rowids, which has to be read whole.
     tally: Option<Tally>,
+    pub(super) examined: Examined,
 }
 
 /// How many claims there are.
@@ -76,34 +78,44 @@ impl Watch {
         prober: Option<Prober>,
     ) -> rusqlite::Result<Watch> {
         let reader = RowReader::new(&board, prober.clone());
-        let probes = if board.has_rowid { compile(&board) } else { Vec::new() };
-        let staleness = probes.iter().filter(|probe| probe.tag.is_staleness()).cloned().collect();
-        let planned = plan(connection, &board, probes)?;
         // Without a predicate SQLite counts the smallest index page by page.
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
         let indexed = !board.has_rowid || board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
-        let indexes = advice(connection, &board, &planned)?;
-        let (by_census, planned): (Vec<_>, Vec<_>) =
-            planned.into_iter().partition(|planned| planned.driver == Driver::Census);
-        let census = Census::new(CensusPlan::new(connection, &board, by_census, !total.indexed)?);
-        let asked = planned.into_iter().map(Asked::new).collect();
-        Ok(Watch {
+        let census = Census::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
+        let mut watch = Watch {
             board,
             reader,
-            staleness,
-            asked,
+            staleness: Vec::new(),
+            asked: Vec::new(),
             census,
             total,
             surroundings: Surroundings::default(),
-            indexes,
+            indexes: Vec::new(),
             prober,
             overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
             tally: None,
-        })
+            examined: Examined::default(),
+        };
+        watch.compile(connection)?;
+        Ok(watch)
+    }
+
+    /// Turns the board's rules into questions, none of which was asked yet.
+    pub(super) fn compile(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let board = &self.board;
+        let probes = if board.has_rowid { compile(board) } else { Vec::new() };
+        self.staleness = probes.iter().filter(|probe| probe.tag.is_staleness()).cloned().collect();
+        let planned = plan(connection, board, probes)?;
+        self.indexes = advice(connection, board, &planned)?;
+        let (by_census, planned): (Vec<_>, Vec<_>) =
+            planned.into_iter().partition(|planned| planned.driver == Driver::Census);
+        self.census = Census::new(CensusPlan::new(connection, board, by_census, !self.total.indexed)?);
+        self.asked = planned.into_iter().map(Asked::new).collect();
+        Ok(())
     }
 
     /// Brings everything up to `now`.
@@ -114,6 +126,11 @@ impl Watch {
         since: Since,
         effort: Effort,
     ) -> rusqlite::Result<()> {
+        let zone_changed = self.examine_zone(connection, now, since)?;
+        let since = if zone_changed { Since::Written } else { since };
+        if since == Since::Written {
+            self.remember_holders(connection)?;
+        }
         if !self.board.has_rowid {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
             self.tally = Some(tally(connection, &self.board, &self.reader, now, most, effort.rows)?);
