@@ -13,7 +13,9 @@ use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::postgres::Target;
-use crate::store::{Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, postgres, sqlite};
+use crate::store::{
+    Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, postgres, sqlite,
+};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -129,19 +131,17 @@ impl Setup {
                 prober,
                 registrations: self.registrations.clone(),
             }),
-            Source::Postgres(_) => {
-                Options::Postgres(Box::new(postgres::Options {
-                    target: self.target(word)?,
-                    profiles,
-                    operator,
-                    effort,
-                    busy_timeout,
-                    poll_timeout,
-                    frozen_at,
-                    prober,
-                    registrations: self.registrations.clone(),
-                }))
-            }
+            Source::Postgres(_) => Options::Postgres(Box::new(postgres::Options {
+                target: self.target(word)?,
+                profiles,
+                operator,
+                effort,
+                busy_timeout,
+                poll_timeout,
+                frozen_at,
+                prober,
+                registrations: self.registrations.clone(),
+            })),
         })
     }
 

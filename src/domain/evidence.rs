@@ -84,7 +84,8 @@ pub fn why(claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) -> Stri
             None => "nothing is wrong with it".into(),
         });
     }
-    if claim.registry == Registry::Unregistered && verdict.reasons.iter().any(|one| one.set() != Set::Expiring)
+    if claim.registry == Registry::Unregistered
+        && verdict.reasons.iter().any(|one| one.set() != Set::Expiring)
     {
         parts.push("its holder is not registered, which alone proves nothing".into());
     }

@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use super::claim::{Claim, Lease, Registry};
 use super::rules::{DeadlineRule, Rules};
 use super::time::{Moment, Offset, Span};
 
@@ -64,36 +63,33 @@ pub struct Signs {
 
 /// Zones differ by multiples of this.
 const QUARTER: Span = Span::minutes(15);
-/// The smallest difference between two zones that is in use.
+/// The smallest difference between two zones that is in use, and between UTC and any other.
 const LEAST: Span = Span::minutes(30);
+const LEAST_OF_UTC: Span = Span::minutes(60);
 /// The largest: from -12:00 to +14:00.
 const MOST: Span = Span::minutes(26 * 60);
 /// A system that works has shown a sign of life within this time.
 const FRESH: Span = Span::seconds(90);
 
 impl Signs {
-    /// Takes in one claim, all of whose times name no zone.
-    pub fn add(&mut self, claim: &Claim) {
-        if let Some(sign) = claim.sign_of_life() {
-            match self.own.iter_mut().find(|(kind, _)| *kind == claim.kind) {
-                Some((_, newest)) => *newest = sign.max(*newest),
-                None => self.own.push((claim.kind.clone(), sign)),
-            }
-        }
-        let deadline = match (&claim.lease, claim.claimed_at.at()) {
-            (Lease::Until(until), _) => until.at(),
-            (Lease::Timeout(timeout), Some(since)) => timeout.span().map(|span| since.plus(span)),
-            (Lease::Timeout(_), None) | (Lease::Unwritten, _) => None,
-        };
-        self.deadline = self.deadline.max(deadline);
-        if let Registry::Listed(session) = &claim.registry {
-            self.session = self.session.max(session.beat_at.at());
-            self.session_end = self.session_end.max(session.stale_at.as_ref().and_then(|at| at.at()));
+    /// Takes in the newest sign of life of a kind.
+    pub fn add(&mut self, kind: Option<String>, sign: Option<Moment>) {
+        let Some(sign) = sign else { return };
+        match self.own.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, newest)) => *newest = sign.max(*newest),
+            None => self.own.push((kind, sign)),
         }
     }
 
+    /// Why they cannot be trusted, read in the zone of that name, if they cannot.
+    pub fn doubt(&self, rules: &Rules, read_as: &str, now: Moment) -> Option<ZoneDoubt> {
+        let least = if read_as == "utc" { LEAST_OF_UTC } else { LEAST };
+        let by = self.shift(rules, least, now)?;
+        Some(ZoneDoubt::Shifted { by, read_as: read_as.into() })
+    }
+
     /// How far all of them are shifted, if they are; positive if they lie in the future.
-    pub fn shift(&self, rules: &Rules, now: Moment) -> Option<Span> {
+    fn shift(&self, rules: &Rules, least: Span, now: Moment) -> Option<Span> {
         let newest = self.own.iter().map(|(_, at)| *at).max();
         let ahead = newest.max(self.session).map(|at| at.since(now))?;
         if ahead >= QUARTER.minus(FRESH) {
@@ -113,16 +109,17 @@ impl Signs {
         let quarters = (age.as_micros() + noise).div_euclid(QUARTER.as_micros());
         let shift = QUARTER.times(quarters);
         let is_fresh = age.minus(shift) <= FRESH;
-        (is_fresh && (LEAST..=MOST).contains(&shift)).then(|| shift.times(-1))
+        (is_fresh && (least..=MOST).contains(&shift)).then(|| shift.times(-1))
     }
 
     /// Whether a claim's time still runs, as it is read: then living claims do not look dead.
     fn any_runs(&self, rules: &Rules, now: Moment) -> bool {
         let by_deadline = self.deadline.is_some_and(|at| at >= now);
         let by_ttl = rules.deadline == DeadlineRule::Ttl
-            && self.own.iter().any(|(kind, at)| {
-                rules.for_kind(kind.as_deref()).ttl.is_some_and(|ttl| at.plus(ttl) >= now)
-            });
+            && self
+                .own
+                .iter()
+                .any(|(kind, at)| rules.for_kind(kind.as_deref()).ttl.is_some_and(|ttl| at.plus(ttl) >= now));
         let session = match self.session_end {
             Some(end) => Some(end),
             None => self.session.map(|at| at.plus(rules.thresholds.orphan_after)),
@@ -146,7 +143,7 @@ mod tests {
     fn shift(age: Span) -> Option<Span> {
         let now = Moment::parse("2026-11-15 12:00:00").unwrap();
         let signs = Signs { own: vec![(None, now.minus(age))], ..Signs::default() };
-        signs.shift(&rules(DeadlineRule::Ttl), now)
+        signs.shift(&rules(DeadlineRule::Ttl), LEAST, now)
     }
 
     #[test]
@@ -184,9 +181,9 @@ mod tests {
             deadline: Some(now.plus(Span::seconds(20))),
             ..Signs::default()
         };
-        assert_eq!(signs.shift(&rules(DeadlineRule::Lease), now), None);
+        assert_eq!(signs.shift(&rules(DeadlineRule::Lease), LEAST, now), None);
         let over = Signs { deadline: Some(now.minus(hour).plus(Span::minutes(30))), ..signs };
-        assert_eq!(over.shift(&rules(DeadlineRule::Lease), now), Some(hour.times(-1)));
+        assert_eq!(over.shift(&rules(DeadlineRule::Lease), LEAST, now), Some(hour.times(-1)));
     }
 
     #[test]

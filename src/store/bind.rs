@@ -155,8 +155,7 @@ impl Binder<'_> {
             .map(|sql| (sql.text, sql.declared))
             .unzip();
         let holder = board.holder.as_ref().and_then(|holder| scope.required("holder", holder));
-        let bound_registry =
-            registry.and_then(|registry| self.registry(registry, board, &mut scope.misfit));
+        let bound_registry = registry.and_then(|registry| self.registry(registry, board, &mut scope.misfit));
         // From here on the expressions may use `s` as well, and those before must bear it.
         if let (Some(registry), Some(holder)) = (&bound_registry, &holder) {
             scope.from = format!(

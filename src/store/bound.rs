@@ -9,8 +9,8 @@ use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
 use crate::domain::time::{Moment, Reading, TimeUnit, Zone};
 use crate::domain::value::Value;
-use crate::domain::zone_doubt::ZoneDoubt;
 use crate::domain::verdict::gives_up;
+use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::Profile;
 
 /// A profile that fits a database.

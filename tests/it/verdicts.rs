@@ -71,6 +71,7 @@ impl Case {
         let registry = match self.claim.get("session").map(String::as_str) {
             None => Registry::None,
             Some("missing") => Registry::Missing,
+            Some("unregistered") => Registry::Unregistered,
             Some(beat) => Registry::Listed(Session {
                 beat_at: distance(beat),
                 stale_at: None,
@@ -138,7 +139,12 @@ fn registries() -> impl Strategy<Value = Registry> {
     let listed = session.prop_map(|(beat_at, stale_at, started_at)| {
         Registry::Listed(Session { beat_at, stale_at, started_at })
     });
-    prop_oneof![1 => Just(Registry::None), 1 => Just(Registry::Missing), 4 => listed]
+    prop_oneof![
+        1 => Just(Registry::None),
+        1 => Just(Registry::Missing),
+        1 => Just(Registry::Unregistered),
+        4 => listed
+    ]
 }
 
 fn leases() -> impl Strategy<Value = Lease> {

@@ -3,7 +3,7 @@
 //! What this host's clocks show, chrono looks up in the system's tables of zones: a constant as far as
 //! the rest of the domain is concerned.
 
-use chrono::{Local, NaiveDateTime, TimeDelta, TimeZone};
+use chrono::{Local, MappedLocalTime, NaiveDateTime, TimeDelta, TimeZone};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
@@ -29,7 +29,9 @@ impl ZoneName {
     pub fn parse(text: &str) -> Result<ZoneName, String> {
         let text = text.trim();
         match text.to_ascii_lowercase().as_str() {
-            "" => Err("a zone is empty; write utc, server, host, +02:00 or a name such as Europe/Berlin".into()),
+            "" => {
+                Err("a zone is empty; write utc, server, host, +02:00 or a name such as Europe/Berlin".into())
+            }
             "utc" | "z" | "etc/utc" | "gmt" => Ok(ZoneName::Utc),
             "server" => Ok(ZoneName::Server),
             "host" => Ok(ZoneName::Host),
@@ -128,17 +130,11 @@ impl Zone {
         match self {
             Zone::Utc => as_utc,
             Zone::Offset(offset) => as_utc - offset.span().as_micros(),
-            Zone::Host => match Local.from_local_datetime(&shown).latest() {
-                Some(time) => time.timestamp_micros(),
-                None => {
-                    let gap = TimeDelta::hours(3);
-                    let before = shown.checked_sub_signed(gap);
-                    let before = before.and_then(|before| Local.from_local_datetime(&before).latest());
-                    before.map_or(as_utc, |time| {
-                        time.timestamp_micros() + gap.num_microseconds().unwrap_or_default()
-                    })
-                }
-            },
+            Zone::Host => on_this_host(shown).unwrap_or_else(|| {
+                let gap = TimeDelta::hours(3);
+                let before = shown.checked_sub_signed(gap).and_then(on_this_host);
+                before.map_or(as_utc, |time| time + gap.num_microseconds().unwrap_or_default())
+            }),
         }
     }
 
@@ -155,6 +151,15 @@ impl Zone {
             Zone::Offset(offset) => utc(at.plus(offset.span())).naive_utc(),
             Zone::Host => utc(at).with_timezone(&Local).naive_local(),
         }
+    }
+}
+
+fn on_this_host(shown: NaiveDateTime) -> Option<i64> {
+    match Local.from_local_datetime(&shown) {
+        MappedLocalTime::Single(time) => Some(time.timestamp_micros()),
+        // chrono does not always have them in this order.
+        MappedLocalTime::Ambiguous(one, other) => Some(one.timestamp_micros().max(other.timestamp_micros())),
+        MappedLocalTime::None => None,
     }
 }
 

@@ -111,14 +111,7 @@ impl Link {
         let label = target.label().to_owned();
         let sets_time_zone =
             target.options().is_some_and(|options| options.to_ascii_lowercase().contains("timezone"));
-        Ok(Link {
-            label,
-            purpose,
-            limits,
-            transaction: Transaction::None,
-            sets_time_zone,
-            wire: Some(wire),
-        })
+        Ok(Link { label, purpose, limits, transaction: Transaction::None, sets_time_zone, wire: Some(wire) })
     }
 
     /// Whether the session began with a TimeZone of our own, so that it cannot tell the server's.

@@ -7,7 +7,7 @@ use super::error::PgError;
 use super::image;
 use super::link::{Link, Row};
 use super::many::with_keys;
-use super::reader::{Watched, examine_zones};
+use super::reader::Watched;
 use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::claim::Registry;
@@ -24,7 +24,6 @@ impl Actor {
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
         let places = self.reader.places(board);
         let mut found = self.reader.reading("looking for the claim", |link, watched, now| {
-            examine_zones(link, watched, now)?;
             let mut found = Vec::new();
             for &(profile, number) in &places {
                 let watch = &watched[profile].boards[number];
@@ -53,7 +52,6 @@ impl Actor {
     pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
         let places = self.reader.places(filter.board.as_deref());
         let found = self.reader.reading("looking for claims", |link, watched, now| {
-            examine_zones(link, watched, now)?;
             let mut found = Vec::new();
             for &(profile, number) in &places {
                 let watch = &watched[profile].boards[number];

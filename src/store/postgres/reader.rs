@@ -160,7 +160,6 @@ impl Reader {
     /// The same counts by reading every claim one by one: slow, and obviously right.
     pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
         self.reading("counting", |link, watched, now| {
-            examine_zones(link, watched, now)?;
             let watches = watched.iter().flat_map(|watched| &watched.boards);
             watches.map(|watch| watch.tally(link, now)).collect()
         })
@@ -299,6 +298,9 @@ impl Reader {
         self.sky.lag = is_standby.then(|| replayed.map_or(Span::ZERO, |at| theirs.since(at)));
         // What a standby has not heard of yet cannot be held against anybody.
         let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
+        for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+            watch.examine_zone(link, now)?;
+        }
         look(link, &mut self.watched, now)
     }
 
@@ -366,14 +368,6 @@ fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> 
         }
     }
     Ok(sentences)
-}
-
-/// Asks every board whether its rows contradict its zone.
-pub(super) fn examine_zones(link: &mut Link, watched: &mut [Watched], now: Moment) -> Result<(), PgError> {
-    watched
-        .iter_mut()
-        .flat_map(|watched| &mut watched.boards)
-        .try_for_each(|watch| watch.examine_zone(link, now))
 }
 
 /// A table or column that was there when the profiles were fitted and is not any more, is another, or

@@ -8,7 +8,7 @@ use super::holders;
 use super::image;
 use super::link::{Link, Row};
 use super::look;
-use super::reader::{Watched, examine_zones};
+use super::reader::Watched;
 use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::recovery::{Action, Outcome, Word, permit_end};
@@ -27,7 +27,6 @@ impl Actor {
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
         let prober = self.reader.options.prober.clone();
         self.reader.reading("looking at the session", |link, watched, now| {
-            examine_zones(link, watched, now)?;
             let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
             let mut known: Vec<&str> = Vec::new();
             let mut rows: Vec<(&str, String)> = Vec::new();

@@ -134,7 +134,6 @@ impl Watch {
 
     /// Brings everything up to `now`.
     pub fn refresh(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
-        self.examine_zone(link, now)?;
         self.remember_holders(link)?;
         let counted = self.count(link, now, effort.slice.saturating_mul(COUNTED_SLICES))?;
         let large = counted.0 > effort.slice as u64;

@@ -58,7 +58,9 @@ pub fn bound(link: &mut Link, name: &ZoneName, table: &str) -> Result<Result<Bou
             unknown: None,
         },
         ZoneName::Host => {
-            return Ok(Err("zone = \"host\" is for files; write server, utc or an offset such as +02:00".into()));
+            return Ok(Err(
+                "zone = \"host\" is for files; write server, utc or an offset such as +02:00".into()
+            ));
         }
         ZoneName::Server => match of_writers(link, table)? {
             Ok(name) => named(&name),
@@ -137,9 +139,11 @@ fn usual(link: &mut Link, table: &str) -> Result<Result<String, String>, PgError
         return Ok(Ok(zone.to_owned()));
     }
     if rows.iter().any(|row| is_true(row, 3)) || link.sets_time_zone() {
-        return Ok(Err("this session has a TimeZone of its own, and so cannot see that of the server; give the \
+        return Ok(Err(
+            "this session has a TimeZone of its own, and so cannot see that of the server; give the \
                        database one (ALTER DATABASE ... SET timezone), or set time_zone for this source"
-            .into()));
+                .into(),
+        ));
     }
     let rows = link.query(OURS, &[])?;
     Ok(Ok(rows.first().and_then(|row| row.get(0)).unwrap_or("UTC").to_owned()))

@@ -10,8 +10,8 @@ use rusqlite::types::ValueRef;
 use super::cell::owned;
 use crate::domain::claim::Timeout;
 use crate::domain::rules::Thresholds;
-use crate::store::registrations::Remembered;
 use crate::domain::time::{Moment, Offset, Span, TimeUnit, Zone};
+use crate::store::registrations::Remembered;
 
 /// Registers the functions on a connection.
 pub fn register(connection: &Connection) -> rusqlite::Result<()> {

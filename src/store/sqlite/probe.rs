@@ -272,7 +272,8 @@ fn plus_tick(span: Span) -> Span {
 /// Rows with a timeout of their own: the instants are computed row by row.
 fn timeouts(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     let (Some(since), Some(seconds)) = (&board.claimed_at, &board.timeout) else { return };
-    let arguments = format!("{}, {}, {seconds}", since.cell.text, code(since.unit, since.zone.own.unwrap_or_default()));
+    let arguments =
+        format!("{}, {}, {seconds}", since.cell.text, code(since.unit, since.zone.own.unwrap_or_default()));
     let warn = limits.warn_before.map_or_else(|| "NULL".into(), |warn| warn.as_micros().to_string());
     let at = |function: &str, more: &str| TimeSql {
         cell: crate::store::bound::Sql { text: String::new(), column: None, declared: String::new() },
@@ -410,8 +411,11 @@ fn unreadable(board: &BoundBoard, probes: &mut Vec<Probe>) {
         bad(Tag::BadDeadline, deadline, true, None, probes);
     }
     if let (Some(since), Some(seconds)) = (&board.claimed_at, &board.timeout) {
-        let lease =
-            format!("claimtop_deadline({}, {}, {seconds}) IS NULL", since.cell.text, code(since.unit, since.zone.own.unwrap_or_default()));
+        let lease = format!(
+            "claimtop_deadline({}, {}, {seconds}) IS NULL",
+            since.cell.text,
+            code(since.unit, since.zone.own.unwrap_or_default())
+        );
         probes.push(still(Tag::BadDeadline, vec![lease], false));
     }
     if let Some(claimed_at) = &board.claimed_at {

@@ -47,9 +47,9 @@ impl Watch {
             let took = started.elapsed();
             self.examined.next = (took > BURDEN).then(|| Instant::now() + took * SHARE);
         }
-        let shift = self.examined.signs.as_ref().and_then(|signs| signs.shift(&self.board.rules, now));
-        let read_as = self.board.read_as().to_owned();
-        let doubt = shift.map(|by| Arc::new(ZoneDoubt::Shifted { by, read_as }));
+        let (rules, read_as) = (&self.board.rules, self.board.read_as());
+        let doubt = self.examined.signs.as_ref().and_then(|signs| signs.doubt(rules, read_as, now));
+        let doubt = doubt.map(Arc::new);
         if doubt == self.board.rules.doubt {
             return Ok(false);
         }
@@ -106,7 +106,7 @@ fn signs(connection: &Connection, board: &BoundBoard, now: Moment) -> rusqlite::
     let moment = |row: &rusqlite::Row<'_>, at: usize| cell(row, at).int().and_then(Moment::from_micros);
     while let Some(row) = rows.next()? {
         let newest = moment(row, 1).max(moment(row, 2));
-        signs.own.extend(newest.map(|newest| (cell(row, 0).text(), newest)));
+        signs.add(cell(row, 0).text(), newest);
         signs.deadline = signs.deadline.max(moment(row, 3));
     }
     if let Some(registry) = &board.registry {

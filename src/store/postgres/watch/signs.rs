@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Watch, query};
+use super::{MOST, Watch, query};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::time::Moment;
+use crate::domain::value::Value;
 use crate::domain::zone_doubt::{Signs, ZoneDoubt};
 use crate::store::bound::TimeSql;
 use crate::store::postgres::arms;
@@ -41,9 +42,8 @@ impl Watch {
             let took = started.elapsed();
             self.examined.next = (took > BURDEN).then(|| Instant::now() + took * SHARE);
         }
-        let read_as = self.board.read_as().to_owned();
-        let shift = self.examined.signs.shift(&self.board.rules, now);
-        let doubt = shift.map(|by| Arc::new(ZoneDoubt::Shifted { by, read_as }));
+        let (rules, read_as) = (&self.board.rules, self.board.read_as());
+        let doubt = self.examined.signs.doubt(rules, read_as, now).map(Arc::new);
         if doubt != self.board.rules.doubt {
             self.board.set_doubt(doubt);
             self.arms = arms::arms(&self.board);
@@ -98,12 +98,13 @@ impl Watch {
         );
         for row in query(link, &self.clock(now), &sql)? {
             let newest = moment(&row, 1).max(moment(&row, 2));
-            signs.own.extend(newest.map(|newest| (text(&row, 0), newest)));
+            signs.add(text(&row, 0), newest);
             signs.deadline = signs.deadline.max(moment(&row, 3));
         }
         if let Some(registry) = &board.registry {
             let (beat, end) = (newest(Some(&registry.beat_at)), newest(registry.stale_at.as_ref()));
-            let rows = query(link, &self.clock(now), &format!("SELECT {beat}, {end} FROM {}", registry.from))?;
+            let rows =
+                query(link, &self.clock(now), &format!("SELECT {beat}, {end} FROM {}", registry.from))?;
             signs.session = rows.first().and_then(|row| moment(row, 0));
             signs.session_end = rows.first().and_then(|row| moment(row, 1));
         }
@@ -112,11 +113,48 @@ impl Watch {
 
     /// Texts are read one by one: the database must not try to.
     fn signs_of_texts(&self, link: &mut Link, now: Moment) -> Result<Signs, PgError> {
+        let board = &self.board;
+        let column = |time: &Option<TimeSql>| match time {
+            Some(time) => format!("({})::text", time.selected),
+            None => "NULL".into(),
+        };
         let mut signs = Signs::default();
-        for row in query(link, &self.clock(now), &self.reader.select(false))? {
-            signs.add(&self.reader.read(&row, &self.board, now).claim);
+        let sql = format!(
+            "SELECT ({})::text, {}, {}, {} FROM {} WHERE ({}) LIMIT {MOST}",
+            board.kind.as_deref().unwrap_or("NULL"),
+            column(&board.claimed_at),
+            column(&board.beat_at),
+            column(&board.deadline),
+            board.joined_if(false),
+            board.is_held(),
+        );
+        for row in query(link, &self.clock(now), &sql)? {
+            let own = [&board.claimed_at, &board.beat_at].into_iter().zip(1..);
+            let own = own.filter_map(|(time, at)| naive(&row, at, time.as_ref()?)).max();
+            signs.add(text(&row, 0), own);
+            let deadline = board.deadline.as_ref().and_then(|time| naive(&row, 3, time));
+            signs.deadline = signs.deadline.max(deadline);
+        }
+        if let Some(registry) = &board.registry {
+            let beat = column(&Some(registry.beat_at.clone()));
+            let sql =
+                format!("SELECT {beat}, {} FROM {} LIMIT {MOST}", column(&registry.stale_at), registry.from);
+            for row in query(link, &self.clock(now), &sql)? {
+                signs.session = signs.session.max(naive(&row, 0, &registry.beat_at));
+                let end = registry.stale_at.as_ref().and_then(|time| naive(&row, 1, time));
+                signs.session_end = signs.session_end.max(end);
+            }
         }
         Ok(signs)
+    }
+}
+
+/// The time in a cell whose meaning depends on the zone.
+fn naive(row: &Row, at: usize, time: &TimeSql) -> Option<Moment> {
+    let written = row.get(at).filter(|_| time.is_naive)?;
+    match time.bound_type {
+        Some(_) => Moment::parse(written),
+        None => time.unit.read_naive(&Value::Text(written.into()), time.zone.own.unwrap_or_default()),
     }
 }
 
