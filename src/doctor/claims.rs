@@ -23,6 +23,7 @@ pub fn look(mut reader: Reader, patient: &Patient) -> Vec<Check> {
     checks.extend(exactness(&snapshots));
     checks.extend(deadlines(&snapshots));
     checks.extend(zones(&snapshots));
+    checks.extend(sessions(&snapshots, patient));
     match clock(&mut reader, &snapshots).and_then(|clock| Ok((clock, sweeping(&mut reader, &snapshots)?))) {
         Ok((clock, sweeping)) => checks.extend([clock, sweeping]),
         Err(error) => checks.push(Check::error("queries", &error)),
@@ -116,6 +117,30 @@ fn deadlines(snapshots: &[Snapshot]) -> Vec<Check> {
     }
     if checks.is_empty() {
         checks.push(Check::ok("times", format!("every claim's times can be read{}", reach(snapshots))));
+    }
+    checks
+}
+
+/// When the system itself ends a silent session, where that differs from when it counts as lost here.
+fn sessions(snapshots: &[Snapshot], patient: &Patient) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    for (snapshot, board) in boards(snapshots).filter(|(_, board)| board.sessions.is_some()) {
+        let profile = patient.profiles.iter().find(|profile| profile.name == snapshot.profile);
+        let written = profile.and_then(|profile| {
+            let written = profile.boards.iter().find(|written| written.name == board.board)?;
+            profile.registry(written)
+        });
+        let ours = board.nature.rules.thresholds.orphan_after;
+        let Some(theirs) = written.and_then(|registry| registry.ends_after).filter(|theirs| *theirs != ours)
+        else {
+            continue;
+        };
+        let said = format!(
+            "{}: the system's own timer ends a session after {theirs} of silence; here it counts as lost after {ours}",
+            board.board
+        );
+        let fix = format!("limits.orphan_after = \"{theirs}\" for this source in the config would match");
+        checks.push(Check { fix: Some(fix), ..Check::ok("sessions", said) });
     }
     checks
 }

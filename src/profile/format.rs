@@ -120,6 +120,9 @@ pub struct Board {
     pub fenced: Option<bool>,
     /// After this long the system frees the claim by itself.
     pub self_heals_after: Option<Span>,
+    /// Functions of the system in the database that recover claims: they are compared with these rules.
+    #[serde(default)]
+    pub recovered_by: Vec<String>,
     /// Keys that differ from engine to engine.
     #[serde(default)]
     pub on: BTreeMap<Engine, toml::Table>,

@@ -24,6 +24,7 @@ mod open;
 mod plan;
 mod probe;
 mod reader;
+mod released;
 mod rows;
 mod rowset;
 mod run;

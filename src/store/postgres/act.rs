@@ -14,7 +14,7 @@ use crate::domain::recovery::Action;
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::profile::format::{Act, Profile};
-use crate::store::act::{Order, act_of};
+use crate::store::act::{Order, ordered};
 use crate::store::bound::BoundZone;
 use crate::store::schema::Table;
 use crate::store::seen::Seen;
@@ -32,13 +32,6 @@ pub struct Statements {
     pub words: Words,
 }
 
-/// What an act on a board does, as far as it is the same for all its claims.
-pub fn written<'a>(profile: &'a Profile, watch: &Watch, action: Action) -> Result<&'a Act, String> {
-    let written = profile.boards.iter().find(|written| written.name == watch.board.name);
-    let act = written.and_then(|written| act_of(written, action));
-    act.ok_or_else(|| format!("profile {} does not say how to {action} here", profile.name))
-}
-
 /// Compiles an act on exactly the row that was looked at, or says why there is none.
 pub fn statements(
     profile: &Profile,
@@ -46,7 +39,7 @@ pub fn statements(
     fresh: &Seen,
     order: &Order<'_>,
 ) -> Result<Statements, String> {
-    let act = written(profile, watch, order.action)?;
+    let act = ordered(profile, &watch.board.name, order)?;
     let mut words = Words::default();
     let key = watch.has_key(&fresh.judged.claim.key.0, &mut words);
     let same = image::guard(&watch.table, &fresh.row, "c", "seen", &mut words);
@@ -121,6 +114,7 @@ pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Mo
     words.add("why", "text", Some(own.why()));
     words.add("id", id_type(watch), own.id());
     words.add("holder", "text", own.holder());
+    words.add("kind", "text", claim.kind.clone());
     words
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use self::ending::Ready;
 use self::lanes::Leading;
 use self::made::Made;
-use super::act::{guarded, lot, written};
+use super::act::{guarded, lot};
 use super::actor::{Actor, BEING_CHANGED, Question, SESSION_BEING_CHANGED, Turn};
 use super::cell::cell;
 use super::error::PgError;
@@ -29,6 +29,7 @@ use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
     Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED, Tried, numbered,
+    ordered,
 };
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
@@ -76,7 +77,7 @@ impl Actor {
             return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
         };
         let profile = &self.reader.watched[first.place.profile].profile;
-        let act = match written(profile, watch, order.action) {
+        let act = match ordered(profile, &watch.board.name, order) {
             Ok(act) => act.clone(),
             Err(refusal) => return Ok(all.iter().map(|_| refused(&refusal)).collect()),
         };

@@ -105,6 +105,10 @@ pub fn each(
         listed.add("holder", own().map(|own| own.holder()));
         listed.words.add_sql("holder", "claimtop_row.claimtop_holder");
     }
+    if is_named("kind") {
+        listed.add("kind", all().map(|seen| seen.judged.claim.kind.as_deref()));
+        listed.words.add_sql("kind", "claimtop_row.claimtop_kind");
+    }
     if is_named("id") {
         listed.add("id", own().map(|own| own.id()));
         listed.words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::cell::is_true;
 use super::dialect::Postgres;
 use super::error::PgError;
+use super::installed;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema;
 use super::target::Target;
@@ -226,7 +227,9 @@ impl Reader {
                 boards.push(watch);
             }
             let name = profile.profile.name.clone();
-            all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
+            let mut notices = profile.notices;
+            notices.extend(differing(link, &profile.profile, &boards).map_err(said)?);
+            all.push(Watched { name, profile: profile.profile, notices, boards });
         }
         let veiled = veiled(link, &all).map_err(said)?;
         link.rollback().map_err(said)?;
@@ -368,6 +371,24 @@ fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> 
         }
     }
     Ok(sentences)
+}
+
+/// A sentence if the system's own functions in the database recover otherwise than these rules.
+fn differing(link: &mut Link, profile: &Profile, boards: &[Watch]) -> Result<Option<String>, PgError> {
+    let mut count = 0;
+    for watch in boards {
+        let written = profile.boards.iter().find(|written| written.name == watch.board.name);
+        if let Some(written) = written {
+            count += installed::compared(link, written, &watch.board.rules)?.len();
+        }
+    }
+    let points = if count == 1 { "1 point".into() } else { format!("{count} points") };
+    Ok((count > 0).then(|| {
+        format!(
+            "the system's own recovery in this database differs in {points} from these rules; `claimtop doctor` \
+             compares them and names the settings that match"
+        )
+    }))
 }
 
 /// A table or column that was there when the profiles were fitted and is not any more, is another, or
