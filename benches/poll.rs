@@ -221,6 +221,7 @@ fn options(path: &Path) -> Options {
         frozen_at: None,
         prober: None,
         registrations: claimtop::store::Registrations::default(),
+        protected: Default::default(),
     }
 }
 

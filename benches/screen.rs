@@ -107,6 +107,7 @@ fn frame(path: &Path) -> Duration {
         frozen_at: None,
         prober: None,
         registrations: claimtop::store::Registrations::default(),
+        protected: Default::default(),
     };
     let mut reader = Reader::open(options).expect("the database");
     let snapshots = reader.poll().expect("a poll");

@@ -113,6 +113,7 @@ fn poll_each_second(path: &Path) {
         frozen_at: None,
         prober: None,
         registrations: claimtop::store::Registrations::default(),
+        protected: Default::default(),
     })
     .expect("a reader");
     while !DONE.load(Ordering::Relaxed) {

@@ -31,6 +31,7 @@ use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 use crate::exit::Exit;
+use crate::job_control;
 use crate::store::Source;
 use setup::Setup;
 
@@ -195,7 +196,7 @@ fn set(text: &str) -> Result<Set, String> {
 }
 
 fn holds_password(argument: &std::ffi::OsString) -> bool {
-    Source::has_password(&argument.to_string_lossy())
+    Source::has_secret(&argument.to_string_lossy())
 }
 
 /// Answers what `arguments` ask.
@@ -206,7 +207,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         // The parser quotes what it does not understand.
         Err(error) if error.use_stderr() && arguments.iter().any(holds_password) => {
             return output::complain(
-                "an argument is out of place, and one of them holds a password: leave that out",
+                "an argument is out of place, and one of them may hold a password, so none is repeated; leave it out",
             );
         }
         Err(error) => {
@@ -231,6 +232,10 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         let sentence =
             format!("{} stands before the verb; sources come after it", visible(&setup.label(source)));
         return output::complain(&sentence);
+    }
+    // A demo has a screen, which handles it as well. Without it Ctrl-Z stops as it always did.
+    if !matches!(verb, Verb::Demo(_)) {
+        let _ = job_control::stop_between_transactions();
     }
     match verb {
         Verb::Check(arguments) => check::run(&setup, &arguments),

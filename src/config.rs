@@ -3,13 +3,13 @@
 //! Unknown keys are errors that name their line; values are never printed, for one of them may
 //! be a secret.
 
+mod bounds;
+mod file;
 mod sweep;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -18,8 +18,9 @@ use crate::domain::time::{Span, ZoneName};
 use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
-use crate::store::Source;
+use crate::store::{Source, sqlite};
 use crate::ui::theme::Palette;
+pub use file::{Loaded, folder};
 pub use sweep::{Share, SweepLimits};
 
 #[derive(Debug, Error)]
@@ -30,6 +31,10 @@ pub enum ConfigError {
     Invalid { path: PathBuf, line: usize, what: String },
     #[error("{}: the source {} holds a password that others can read; `chmod 600` the file and own it, or put the password into ~/.pgpass or a `password_command`", path.display(), visible(name))]
     Exposed { path: PathBuf, name: String },
+    #[error("{}: the config was there before and is gone; put it back", path.display())]
+    Gone { path: PathBuf },
+    #[error("{}: the config was not empty before and is now; it may just be being written", path.display())]
+    Emptied { path: PathBuf },
 }
 
 /// Everything that can be set.
@@ -115,9 +120,8 @@ pub struct SourceConfig {
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
-    /// Whether this source may never be written.
-    #[serde(default)]
-    pub read_only: bool,
+    /// Whether this source may never be written; unset, it may unless it is the same database as one that may not.
+    pub read_only: Option<bool>,
     /// Where the holders' processes run; unset, no process is ever called dead.
     pub holders_on: Option<HoldersOn>,
     /// Thresholds for every board.
@@ -132,9 +136,23 @@ pub struct SourceConfig {
 }
 
 /// A path or URL; shown without its password.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Location(pub String);
+
+impl<'de> Deserialize<'de> for Location {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Location, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match Source::parse(&text) {
+            // A source that nobody can open would protect nothing.
+            Source::Unsupported(_) => Err(serde::de::Error::custom(BAD_ADDRESS)),
+            Source::Sqlite(path) if path.as_os_str().is_empty() => Err(serde::de::Error::custom(BAD_ADDRESS)),
+            Source::Sqlite(_) | Source::Postgres(_) => Ok(Location(text)),
+        }
+    }
+}
+
+const BAD_ADDRESS: &str =
+    "this kind of address is not supported; write the path of a SQLite file or a postgres:// URL";
 
 impl fmt::Debug for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,40 +174,15 @@ impl fmt::Debug for PasswordCommand {
 impl Config {
     /// Reads `path`, or the user's config file if there is one, or else takes the defaults.
     pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
-        match path {
-            Some(path) => Config::read(path),
-            None => match folder().map(|folder| folder.join("config.toml")) {
-                Some(path) if path.exists() => Config::read(&path),
-                _ => Ok(Config::default()),
-            },
-        }
-    }
-
-    fn read(path: &Path) -> Result<Config, ConfigError> {
-        let unreadable =
-            |why: std::io::Error| ConfigError::Unreadable { path: path.into(), why: why.to_string() };
-        let mut file = std::fs::OpenOptions::new().read(true).open(path).map_err(unreadable)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(unreadable)?;
-        let config = Config::parse(&text).map_err(|(line, what)| ConfigError::Invalid {
-            path: path.into(),
-            line,
-            what,
-        })?;
-        // Asked of the file that was read, not of the path, which may lead elsewhere by now.
-        let found = file.metadata().map_err(unreadable)?;
-        let mut sources = config.source.iter();
-        match sources.find(|(_, source)| Source::has_password(&source.at.0)) {
-            Some((name, _)) if !is_private(&found) => {
-                Err(ConfigError::Exposed { path: path.into(), name: name.clone() })
-            }
-            _ => Ok(config),
-        }
+        Loaded::load(path).map(|loaded| loaded.config)
     }
 
     /// The config in `text`, or the line and nature of its first error.
     pub fn parse(text: &str) -> Result<Config, (usize, String)> {
-        toml::from_str(text).map_err(|error| (line_of(text, &error), without_values(error.message())))
+        let config: Config =
+            toml::from_str(text).map_err(|error| (line_of(text, &error), without_values(error.message())))?;
+        config.expect_sense(text)?;
+        Ok(config)
     }
 
     /// The thresholds for the source `name`.
@@ -224,35 +217,49 @@ impl Config {
         if let Some((name, _)) = self.source.get_key_value(text) {
             return Some(name);
         }
-        let wanted = place(text);
-        let same = |source: &SourceConfig| place(&source.at.0) == wanted;
+        let wanted = Source::parse(text);
+        let same = |source: &SourceConfig| match (&wanted, Source::parse(&source.at.0)) {
+            (Source::Postgres(wanted), Source::Postgres(at)) => *wanted == at,
+            _ => is_same_place(&source.at.0, text),
+        };
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
     }
 
-    /// Whether what a user means by `text` may not be written: the source that it names decides, and
-    /// of a server that it does not name, every source that is the same database in other words.
+    /// The source whose settings apply to what a user means by `text`, as far as can be told without asking a
+    /// server: also that of the same database in other words.
+    pub fn settings_for(&self, text: &str) -> Option<&str> {
+        let same = |source: &SourceConfig| is_same_place(&source.at.0, text);
+        let found = || self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str());
+        self.named(text).or_else(found)
+    }
+
+    /// Whether the config forbids to write what a user means by `text`, as far as can be told without asking a
+    /// server: a name decides for itself, and any other text is as protected as any source at the same place.
     pub fn is_read_only(&self, text: &str) -> bool {
-        match self.named(text).and_then(|name| self.source.get(name)) {
-            Some(source) => source.read_only,
-            None => self
-                .source
-                .values()
-                .any(|source| source.read_only && Source::is_same_server(&source.at.0, text)),
+        match self.source.get(text).and_then(|source| source.read_only) {
+            Some(read_only) => read_only,
+            None => {
+                let at = self.source.get(text).map_or(text, |source| source.at.0.as_str());
+                let protects =
+                    |source: &SourceConfig| source.read_only == Some(true) && is_same_place(&source.at.0, at);
+                self.source.values().any(protects)
+            }
         }
     }
 }
 
-/// Whether a file is ours or root's, and nobody else may read it.
-fn is_private(found: &std::fs::Metadata) -> bool {
-    let owner = found.uid();
-    found.permissions().mode() & 0o077 == 0 && (owner == 0 || owner == rustix::process::geteuid().as_raw())
-}
-
-/// The source that a text leads to, whichever way the path is written.
-fn place(text: &str) -> Source {
-    match Source::parse(text) {
-        Source::Sqlite(path) => Source::Sqlite(std::fs::canonicalize(&path).unwrap_or(path)),
-        postgres => postgres,
+/// Whether two texts lead to one database: one file by whichever path, or one server as far as its words tell.
+fn is_same_place(one: &str, other: &str) -> bool {
+    match (Source::parse(one), Source::parse(other)) {
+        (Source::Sqlite(one), Source::Sqlite(other)) => {
+            let identity = |path: &PathBuf| sqlite::Identity::at(path).ok();
+            match identity(&one).zip(identity(&other)) {
+                Some((one, other)) => one == other,
+                None => file::resolved(&one) == file::resolved(&other),
+            }
+        }
+        (Source::Postgres(_), Source::Postgres(_)) => Source::is_same_server(one, other),
+        _ => false,
     }
 }
 
@@ -272,6 +279,9 @@ fn without_values(message: &str) -> String {
             return format!("{said}{}", expected(message));
         }
     }
+    if message == BAD_ADDRESS {
+        return message.into();
+    }
     if message.contains("is not a duration") {
         return "this is not a duration; write 90s, 30m or 1h 30m".into();
     }
@@ -279,23 +289,42 @@ fn without_values(message: &str) -> String {
     message.split(['"', '`']).step_by(2).collect::<Vec<_>>().join("…")
 }
 
-/// The user's config folder for this program.
-pub fn folder() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CONFIG_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))?;
-    Some(base.join("claimtop"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_example_file_equals_the_defaults() {
         let example = include_str!("../config.example.toml");
         assert_eq!(Config::parse(example).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn a_value_that_would_switch_something_off_is_named_with_its_line_and_the_least() {
+        for (line, said, text) in [
+            (1, "census_slice = 0 is too little; the least is 1", "census_slice = 0"),
+            (2, "row_limit = 0 is too little; the least is 1", "interval = '1s'\nrow_limit = 0"),
+            (1, "poll_timeout = 0ms is too little; the least is 1ms", "poll_timeout = '0s'"),
+            (1, "interval = 0ms is too little; the least is 1ms", "interval = '0ms'"),
+            (1, "clock_noise = 2h is too long; the most is 1h", "clock_noise = '2h'"),
+            (3, "lease = 0ms is too little; the least is 1ms", "[defaults]\nttl = '1s'\nlease = '0s'"),
+            (
+                4,
+                "ttl = 0ms is too little; the least is 1ms",
+                "[source.a]\nat = 'x'\n[source.a.board.job.kind.run]\nttl = '0s'",
+            ),
+            (
+                4,
+                "orphan_after = 0ms is too little; the least is 1ms",
+                "[source.a]\nat = 'x'\n[source.a.board.\"job\"]\norphan_after = '0s'",
+            ),
+        ] {
+            assert_eq!(Config::parse(text), Err((line, said.into())), "{text}");
+        }
+        assert!(
+            Config::parse("[defaults]\nwarn_before = '0s'\n[sweep]\nmax = 0\nsighted_for = '0s'").is_ok()
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod recovery;
 pub mod roll;
 pub mod rules;
 pub mod snapshot;
+pub mod tally;
 pub mod time;
 pub mod value;
 pub mod verdict;

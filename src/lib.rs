@@ -9,6 +9,7 @@
 //! runtime   the dashboard's loop: messages in, effects out; clerks that act
 //! poller    one thread per source that reads: look, answers; of what is asked twice the last
 //! terminal  taken over, and given back sane
+//! job_control  Ctrl-Z without a screen: stopped only between transactions
 //! ui        the screen, one file per region: drawing decides nothing
 //! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure
 //! config    the config file: sources by name, thresholds
@@ -73,6 +74,7 @@ pub mod doctor;
 pub mod domain;
 pub mod events;
 pub mod exit;
+mod job_control;
 pub mod liveness;
 pub mod metrics;
 pub mod poller;

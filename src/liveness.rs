@@ -13,7 +13,7 @@ mod host;
 mod identity;
 mod machine;
 mod namespace;
-mod proc_stat;
+pub mod proc_stat;
 mod sighting;
 
 pub use crate::domain::claim::HoldersOn;

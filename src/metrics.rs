@@ -29,6 +29,7 @@ use std::time::Instant;
 use crate::sweep::Summary;
 pub use acts::Acts;
 use catalog::{BUILD, TRAIL};
+pub use sheet::Format;
 use sheet::Sheet;
 use station::Station;
 pub use station::{Found, Poll};
@@ -96,8 +97,8 @@ impl Metrics {
         self.stations.iter().map(|station| lock(station).readiness(now)).collect()
     }
 
-    /// As OpenMetrics text.
-    pub fn text(&self, now: Instant) -> Result<String, fmt::Error> {
+    /// As text for a scraper.
+    pub fn text(&self, now: Instant, format: Format) -> Result<String, fmt::Error> {
         let mut sheet = Sheet::default();
         sheet.set(&BUILD, &[env!("CARGO_PKG_VERSION")], 1.0);
         let trail = lock(&self.trail);
@@ -115,7 +116,7 @@ impl Metrics {
             }
         }
         drop(trail);
-        sheet.text()
+        sheet.text(format)
     }
 }
 

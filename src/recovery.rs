@@ -5,6 +5,7 @@
 
 mod bulk;
 pub mod perform;
+mod plan;
 mod scribe;
 mod session;
 mod settle;
@@ -13,3 +14,4 @@ mod undo;
 
 pub use bulk::Told;
 pub use perform::{Desk, Report};
+pub use plan::{BulkPlan, BulkResult, LISTED, ListedClaim};

@@ -5,6 +5,7 @@
 
 pub mod act;
 pub mod audit;
+pub mod bulk;
 pub mod check;
 pub mod doctor;
 pub mod holders;

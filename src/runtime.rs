@@ -30,6 +30,7 @@ use crate::app::model::{Model, Pace};
 use crate::domain::time::Span;
 use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, SILENCE, duration};
 use crate::store::clock;
+use crate::store::suspend::{self, Idle};
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use clerk::{Clerk, Job};
@@ -83,6 +84,11 @@ struct Dashboard {
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
     ended: bool,
+    /// Somebody wants the process stopped, and it waits for its open transactions.
+    stopping: bool,
+    /// There are none any more.
+    idles: mpsc::Receiver<Idle>,
+    idle: mpsc::Sender<Idle>,
 }
 
 impl Dashboard {
@@ -113,6 +119,7 @@ impl Dashboard {
             clerks.push(Clerk::start(source, feed.label, doors, feed.probers, sender.clone())?);
         }
         let past = Past::start(labels, sender)?;
+        let (idle, idles) = mpsc::channel(1);
         Ok(Dashboard {
             model,
             view: View::default(),
@@ -125,6 +132,9 @@ impl Dashboard {
             messages,
             inputs,
             ended: false,
+            stopping: false,
+            idles,
+            idle,
         })
     }
 
@@ -141,7 +151,12 @@ impl Dashboard {
                 () = received(hangup) => self.ended = true,
                 () = received(interrupt) => self.ended = true,
                 _ = signals.stops.recv() => self.suspend()?,
-                _ = signals.continues.recv() => self.come_back()?,
+                _ = signals.continues.recv() => {
+                    // It was told to go on before it had stopped.
+                    self.stopping = false;
+                    self.come_back()?;
+                }
+                Some(idle) = self.idles.recv() => self.stop(idle)?,
             }
             self.take_what_waits()?;
             if !self.ended {
@@ -292,10 +307,28 @@ impl Dashboard {
         self.take(Msg::Said(said))
     }
 
-    /// Gives the terminal back to the shell and stops; what follows runs when it goes on.
+    /// Has the process stopped as soon as no thread has a transaction open: workers would wait for its locks.
     fn suspend(&mut self) -> io::Result<()> {
+        if !self.stopping {
+            self.stopping = true;
+            let idle = self.idle.clone();
+            let wait = move || {
+                // Whoever has left since needs it no more.
+                let _ = idle.blocking_send(suspend::idle());
+            };
+            std::thread::Builder::new().name("stop".into()).spawn(wait)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal back to the shell and stops; what follows runs when it goes on.
+    fn stop(&mut self, idle: Idle) -> io::Result<()> {
+        if !std::mem::replace(&mut self.stopping, false) {
+            return Ok(());
+        }
         terminal::give_back();
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+        drop(idle);
         self.come_back()
     }
 

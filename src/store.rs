@@ -5,6 +5,7 @@
 
 pub mod act;
 mod actor;
+mod address;
 pub mod attempts;
 mod bind;
 mod bound;
@@ -18,16 +19,21 @@ pub mod options;
 mod pace;
 pub mod postgres;
 pub mod prober;
+pub mod protected;
 mod reader;
 pub mod registrations;
 pub mod released;
+pub mod resolution;
 mod schema;
 pub mod seen;
+mod selection;
 pub mod session;
+pub mod side_effects;
 pub mod source;
 pub mod sqlite;
+pub mod suspend;
 
-pub use act::{Acted, Batch, Intents, Order, Pending, Tried, numbered};
+pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
 pub use attempts::{Attempt, Attempts};
 pub use error::StoreError;
@@ -39,11 +45,15 @@ pub use listed::{Listed, Tally, Trace};
 pub use options::{Effort, Options, Profiles};
 pub use pace::Pace;
 pub use prober::Prober;
+pub use protected::Protected;
 pub use reader::{Reader, fits};
 pub use registrations::Registrations;
 pub use released::Released;
+pub use resolution::{Basis, Resolution, TransactionMark};
 pub use seen::{Place, Seen, prefix};
+pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
+pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
 
 use crate::domain::time::Moment;

@@ -60,6 +60,7 @@ impl Database {
             frozen_at: None,
             prober: None,
             registrations: claimtop::store::Registrations::default(),
+            protected: Default::default(),
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct InBulk {
     pub source: usize,
     pub action: Action,
     pub what: Many,
+    /// So many claims of the same kind are in other sources, and not meant.
+    pub elsewhere: usize,
     pub stage: Stage,
     pub name: Input,
     pub reason: Input,

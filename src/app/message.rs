@@ -10,6 +10,7 @@ use crate::domain::claim::{Claim, Process};
 use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::snapshot::Mark;
+use crate::domain::tally::BulkTally;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::events::Event;
@@ -155,32 +156,36 @@ pub enum Many {
 /// What an act in bulk would do, before anybody has said yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
-    pub count: usize,
-    /// The first of them, one line each.
+    /// What will come of it if nothing moves: `applied` will be done, the rest is skipped.
+    pub tally: BulkTally,
+    /// The first of those that will be done, one line each.
     pub lines: Vec<String>,
-    /// What happened to those that are not among them.
-    pub left_out: Vec<String>,
+    /// What else there is to know before.
+    pub notes: Vec<String>,
     /// The holder must be named: it may be alive.
     pub holder: Option<String>,
     /// Whose claims they are.
     pub profiles: Vec<String>,
 }
 
-/// What came of an act in bulk.
+/// What came of an act in bulk, or of its undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    pub action: String,
     pub source: usize,
-    pub applied: usize,
-    pub moved: usize,
-    pub refused: usize,
-    pub unknown: usize,
-    /// The first thing that did not go well.
-    pub first_problem: Option<String>,
-    /// What takes it all back.
-    pub action_ids: Vec<String>,
-    /// The claims that it was done to.
+    pub of: BulkOf,
+    pub tally: BulkTally,
+    /// Undoes all of it.
+    pub batch: Option<String>,
+    /// The claims that it was done to, as far as they are kept.
     pub addresses: Vec<String>,
+}
+
+/// What was done in bulk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BulkOf {
+    Act(Action),
+    /// The undo of the acts with this id.
+    Undo(String),
 }
 
 /// What came of an act.

@@ -7,13 +7,16 @@ use std::io::{IsTerminal, Write};
 use super::output::print;
 use super::recovery::{Purpose, Refusal, desk};
 use super::setup::Setup;
+use crate::app::dialog::quoted;
 use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::tally::BulkTally;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
-use crate::domain::visible::visible;
+use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
-use crate::recovery::{Desk, Told};
+use crate::recovery::{BulkResult, Desk, ListedClaim, Report};
 use crate::report::act::{beyond_undo, json, text};
+use crate::report::bulk;
 use crate::store::Filter;
 use crate::store::Seen;
 
@@ -98,14 +101,14 @@ pub fn release(setup: &Setup, arguments: &ReleaseArgs) -> Exit {
         return claims(setup, Action::Release, source, id.as_deref(), how);
     };
     let done = desk(setup, source, how.purpose())
-        .and_then(|mut desk| super::session::release(setup, &mut desk, session, how));
+        .and_then(|mut desk| super::session::release(setup, &mut desk, source, session, how));
     done.unwrap_or_else(|refusal| refusal.say(setup.json, Action::Release.as_str(), Some(session)))
 }
 
 fn claims(setup: &Setup, action: Action, source: &str, id: Option<&str>, how: &How) -> Exit {
     let done = desk(setup, source, how.purpose()).and_then(|mut desk| match id {
         Some(id) => one(setup, &mut desk, action, id, how),
-        None => many(setup, &mut desk, action, how),
+        None => many(setup, &mut desk, action, how, source),
     });
     done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), id))
 }
@@ -153,65 +156,128 @@ pub fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<()
     Ok(())
 }
 
-fn many(setup: &Setup, desk: &mut Desk, action: Action, arguments: &How) -> Result<Exit, Refusal> {
+fn many(setup: &Setup, desk: &mut Desk, action: Action, how: &How, source: &str) -> Result<Exit, Refusal> {
     let filter = Filter {
-        sets: arguments.set.clone(),
-        board: arguments.board.clone(),
-        holder: arguments.holder.clone(),
-        limit: arguments.limit,
+        sets: how.set.clone(),
+        board: how.board.clone(),
+        holder: how.holder.clone(),
+        limit: how.limit,
         ..Filter::default()
     };
-    desk.actor().expect_board(arguments.board.as_deref())?;
-    let all = desk.actor().select(&filter)?;
-    for (at, seen) in all.iter().enumerate() {
-        if at == 0 || all[at - 1].place.profile != seen.place.profile {
-            confirm_profile(setup, desk, seen)?;
+    desk.actor().expect_board(how.board.as_deref())?;
+    let claims = desk.actor().selection(&filter)?;
+    for seen in claims.samples() {
+        confirm_profile(setup, desk, seen)?;
+    }
+    let word = how.word();
+    let plan = desk.plan(claims, action, &word, &mut |report| {
+        if setup.json {
+            print(&json(&report));
         }
-    }
-    let preview = format!("{action} {} claims\n{}", all.len(), listed(desk, &all));
+    })?;
+    let (claims, done) = (claims_word(plan.preview.wanted), action.done());
+    let said = bulk::preview(&plan.preview, claims, done) + &listed(&plan.listed, plan.preview.applied);
     // Whoever reads standard output gets results only.
-    let _ = std::io::stderr().write_all(preview.as_bytes());
-    if arguments.dry_run || all.is_empty() {
-        return Ok(Exit::Fine);
+    let _ = write!(std::io::stderr(), "{}: {said}", setup.label(source));
+    if how.dry_run || plan.preview.applied == 0 {
+        let result = BulkResult { batch: None, tally: plan.preview, error: None };
+        return Ok(conclude(setup, result, source, (claims, done), how.dry_run));
     }
-    if !arguments.yes && !asked() {
+    if !how.yes && !asked() {
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
-    let mut exit = Exit::Fine;
-    let mut done = 0_usize;
-    let mut untold = BTreeSet::new();
-    let progress = std::io::stderr().is_terminal();
-    desk.perform_all(all.iter().collect(), action, &arguments.word(), &mut |told: Told<'_>| {
-        done += 1;
-        exit = worse(exit, exit_of(&told.outcome));
-        if progress && done.is_multiple_of(500) {
-            let _ = writeln!(std::io::stderr(), "{done} of {}", all.len());
-        }
-        let report = told.report();
-        let applied = report.outcome == Outcome::Applied;
-        untold.extend(report.untold().into_iter().map(str::to_owned));
-        if setup.json {
-            return print(&json(&report));
-        }
-        applied || print(&text(&report, false))
-    })?;
+    let (wanted, skipped) = (plan.preview.wanted, plan.preview.wanted - plan.preview.applied);
+    let mut each = Spoken::new(setup, wanted, skipped);
+    let result = desk.run_plan(plan, &word, &mut |told| each.hear(told.report()))?;
+    let untold = each.beyond_undo();
+    let exit = conclude(setup, result, source, (claims, done), false);
     if !setup.json {
-        print(&format!("{done} of {} done\n{}", all.len(), beyond_undo(untold.iter().map(String::as_str))));
+        print(&untold);
     }
     Ok(exit)
 }
 
-/// The first claims of many, for whoever is asked about all of them.
-pub fn listed(desk: &mut Desk, all: &[Seen]) -> String {
-    const SHOWN: usize = 20;
-    let mut list = String::new();
-    for seen in all.iter().take(SHOWN) {
-        list.push_str(&format!("  {}  {}\n", desk.actor().address(seen), seen.why));
+/// Says what came of a bulk act, and what it means for the exit code.
+pub fn conclude(
+    setup: &Setup,
+    result: BulkResult,
+    source: &str,
+    (claims, done): (&str, &str),
+    dry_run: bool,
+) -> Exit {
+    let BulkResult { batch, tally, error } = result;
+    let written = batch.as_ref().filter(|_| tally.applied + tally.unknown > 0);
+    let undo = written.map(|batch| format!("claimtop undo {} {batch}", quoted(&setup.label(source))));
+    if setup.json {
+        print(&bulk::json(batch.as_deref(), &tally, undo.as_deref(), dry_run));
+    } else if !dry_run {
+        print(&bulk::result(&tally, claims, done, undo.as_deref()));
     }
-    if all.len() > SHOWN {
-        list.push_str(&format!("  ... and {} more\n", all.len() - SHOWN));
+    let exit = exit_of_all(&tally);
+    match error {
+        Some(error) => worse(exit, Refusal::from(error).complain()),
+        None => exit,
+    }
+}
+
+/// Prints results as they come: all of them for programs, for people the first that were not as they should.
+pub struct Spoken<'a> {
+    setup: &'a Setup,
+    wanted: usize,
+    heard: usize,
+    /// What was not done and has been printed.
+    printed: usize,
+    progress: bool,
+    untold: BTreeSet<String>,
+}
+
+impl<'a> Spoken<'a> {
+    pub fn new(setup: &'a Setup, wanted: usize, heard: usize) -> Spoken<'a> {
+        let progress = std::io::stderr().is_terminal();
+        Spoken { setup, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
+    }
+
+    /// Whether there is still somebody to read it.
+    pub fn hear(&mut self, report: Report) -> bool {
+        self.heard += 1;
+        if self.progress && self.heard.is_multiple_of(500) {
+            let _ = writeln!(std::io::stderr(), "{} of {}", self.heard, self.wanted);
+        }
+        self.untold.extend(report.untold().into_iter().map(str::to_owned));
+        if self.setup.json {
+            return print(&json(&report));
+        }
+        let is_plain = report.outcome == Outcome::Applied && report.effects.is_empty();
+        if is_plain || self.printed >= SHOWN {
+            return true;
+        }
+        self.printed += 1;
+        print(&text(&report, false))
+    }
+
+    /// What an undo will not take back.
+    pub fn beyond_undo(&self) -> String {
+        beyond_undo(self.untold.iter().map(String::as_str))
+    }
+}
+
+/// So many of many are printed for people.
+const SHOWN: usize = 20;
+
+/// The first of the claims that will be done.
+fn listed(first: &[ListedClaim], all: usize) -> String {
+    let mut list = String::new();
+    for claim in first.iter().take(SHOWN) {
+        list.push_str(&format!("  {}  {}\n", safe(&claim.address), safe(&claim.why)));
+    }
+    if all > SHOWN.min(first.len()) {
+        list.push_str(&format!("  ... and {} more\n", all - SHOWN.min(first.len())));
     }
     list
+}
+
+pub fn claims_word(count: usize) -> &'static str {
+    if count == 1 { "claim" } else { "claims" }
 }
 
 pub fn asked() -> bool {
@@ -232,22 +298,33 @@ pub fn exit_of(outcome: &Outcome) -> Exit {
     }
 }
 
+/// The worst of them.
+fn exit_of_all(tally: &BulkTally) -> Exit {
+    let all = [
+        (tally.not_tried(), Exit::Error),
+        (tally.moved, Exit::Moved),
+        (tally.refused, Exit::Refused),
+        (tally.unknown, Exit::Unknown),
+    ];
+    let some = all.into_iter().filter(|(count, _)| *count > 0);
+    some.fold(Exit::Fine, |worst, (_, exit)| worse(worst, exit))
+}
+
 /// Of several results: unknown, then refused, then moved.
 pub fn worse(one: Exit, other: Exit) -> Exit {
     if (other as u8) > (one as u8) { other } else { one }
 }
 
-/// Undoes an act of the trail, or all of a batch.
+/// Undoes an act of the trail, or all of a bulk.
 pub fn undo(setup: &Setup, source: &str, action: &str, reason: Option<&str>) -> Exit {
-    let mut exit = Exit::Fine;
     let undone = desk(setup, source, Purpose::Act).and_then(|mut desk| {
         Ok(desk.undo_all(action, reason, &mut |report| {
-            exit = worse(exit, exit_of(&report.outcome));
             print(&if setup.json { json(&report) } else { text(&report, false) })
         })?)
     });
     match undone {
-        Ok(()) => exit,
+        Ok(result) if result.batch.is_none() => exit_of_all(&result.tally),
+        Ok(result) => conclude(setup, result, source, ("acts", "undone"), false),
         Err(refusal) => refusal.say(setup.json, "undo", None),
     }
 }

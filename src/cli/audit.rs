@@ -44,7 +44,7 @@ pub enum AuditVerb {
 pub fn run(setup: &Setup, verb: AuditVerb) -> Exit {
     if let AuditVerb::Init { source } = &verb {
         let made = desk(setup, source, Purpose::Act).and_then(|mut desk| {
-            // Once there is a table, an act that is not in it counts as not done.
+            // Acts from before the table have no row in it: what can be found out about them is found out first.
             desk.settle_open_actions()?;
             Ok(desk.actor().create_audit_table()?)
         });

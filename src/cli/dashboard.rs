@@ -96,7 +96,7 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
     let (own, name) = (setup.of_the_dead(), word.to_owned());
     let dead: Opener = Arc::new(move || own.options(&name, effort));
     let (own, name) = (setup.clone(), word.to_owned());
-    let probers: ProberMaker = Arc::new(move || own.prober(own.config.named(&name)));
+    let probers: ProberMaker = Arc::new(move || own.prober(own.settings_for(&name).as_deref()));
     let is_named = setup.config.named(word).is_some();
     let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
     let mut view = SourceView::new(shown, engine, reach);

@@ -134,7 +134,7 @@ fn server(setup: &Setup, word: &str) -> Result<Server, String> {
         return Err(format!("{} is open read-only in this session", setup.label(word)));
     }
     if setup.source(word).engine() != "postgres" {
-        return Err(format!("--postgres takes the URL of a server, and {word} is none"));
+        return Err(format!("--postgres takes the URL of a server, and {} is none", setup.label(word)));
     }
     setup.target(word).map_err(|error| error.to_string())?;
     let configured = setup.config.named(word).and_then(|name| setup.config.source.get(name));

@@ -50,12 +50,12 @@ fn exit_of(diagnosis: &Diagnosis) -> Exit {
 
 fn patient(setup: &Setup, word: &str) -> Result<Patient, StoreError> {
     let options = setup.options(word, setup.effort())?;
-    let name = setup.config.named(word);
+    let name = setup.settings_for(word);
     Ok(Patient {
         profiles: profiles(setup, options.profiles())?,
         vouched: setup.named_profiles(word),
         session: if setup.is_read_only(word) { Session::ReadOnly } else { Session::MayAct },
-        holders_on: name.and_then(|name| setup.config.source.get(name)?.holders_on),
+        holders_on: name.and_then(|name| setup.config.source.get(&name)?.holders_on),
         options,
     })
 }

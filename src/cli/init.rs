@@ -62,6 +62,7 @@ fn systems(wanted: &[Wanted], source: &Source) -> Vec<System> {
     let is_there = |system: &System| match source {
         Source::Sqlite(_) => true,
         Source::Postgres(_) => system.postgres().is_some(),
+        Source::Unsupported(_) => false,
     };
     let named = |system: &System| {
         wanted.contains(&Wanted::One(*system)) || wanted.contains(&Wanted::All) && is_there(system)
@@ -80,7 +81,8 @@ fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<
     let patience = Duration::from_micros(setup.config.busy_timeout.as_micros().unsigned_abs());
     let path = match source {
         Source::Sqlite(path) => path.clone(),
-        Source::Postgres(_) => return postgres::lay(&setup.target(word)?, &systems, patience),
+        Source::Postgres(_) => return postgres::lay(setup, word, &systems, patience),
+        Source::Unsupported(shown) => return Err(Source::unsupported(shown).into()),
     };
     admit(&path)?;
     let told = |error: rusqlite::Error| Refusal::from(explain(&path, &error, patience));

@@ -18,6 +18,17 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Says it on standard error.
+    pub fn complain(self) -> Exit {
+        let (exit, sentence) = match self {
+            Refusal::Moved(why) => (Exit::Moved, format!("moved: {why}")),
+            Refusal::Refused(why) => (Exit::Refused, format!("refused: {why}")),
+            Refusal::Error(why) => (Exit::Error, why),
+        };
+        complain(&sentence);
+        exit
+    }
+
     /// Says it, and prints the object that a verb owes; `id` is the claim that was asked for.
     pub fn say(self, json: bool, action: &str, id: Option<&str>) -> Exit {
         let (exit, outcome, sentence) = match self {

@@ -69,6 +69,14 @@ pub fn run(common: &Common, setup: Setup, arguments: &ServeArgs) -> Exit {
         complain("refused: --sweep writes, and this session is read-only");
         return Exit::Refused;
     }
+    // An address that is wrong, or holds a password, does not get better by waiting for it.
+    for word in &sources {
+        if setup.source(word).engine() != "sqlite"
+            && let Err(error) = setup.target(word)
+        {
+            return complain(&error.to_string());
+        }
+    }
     let calls = match Calls::listen() {
         Ok(calls) => calls,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
@@ -165,7 +173,7 @@ impl Server<'_> {
             match self.calls.wait(LONG) {
                 Call::None => {}
                 Call::Stop => return,
-                Call::Reload => match Setup::load(self.common) {
+                Call::Reload => match current(setup).reload(self.common) {
                     Ok(new) => {
                         *setup.lock().unwrap_or_else(PoisonError::into_inner) = new;
                         watchers.iter().for_each(|watcher| watcher.restart(self.arguments.every));

@@ -1,19 +1,26 @@
 //! `claimtop release --session`: everything a session holds, and then the session.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
-use super::act::{How, asked, confirm_profile, exit_of, listed, worse};
+use super::act::{How, Spoken, asked, claims_word, conclude, confirm_profile, exit_of, worse};
 use super::output::print;
 use super::recovery::Refusal;
 use super::setup::Setup;
-use crate::domain::recovery::Outcome;
-use crate::domain::visible::visible;
+use crate::domain::tally::BulkTally;
+use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
 use crate::recovery::{Desk, Report};
 use crate::report::act::{json, text};
+use crate::report::bulk;
 use crate::store::{Ends, Holding};
 
-pub fn release(setup: &Setup, desk: &mut Desk, session: &str, how: &How) -> Result<Exit, Refusal> {
+pub fn release(
+    setup: &Setup,
+    desk: &mut Desk,
+    source: &str,
+    session: &str,
+    how: &How,
+) -> Result<Exit, Refusal> {
     let holding = desk.actor().held_by(session)?;
     if holding.claims.is_empty() && holding.registered.is_empty() {
         let name = visible(session);
@@ -22,9 +29,11 @@ pub fn release(setup: &Setup, desk: &mut Desk, session: &str, how: &How) -> Resu
     for seen in &holding.claims {
         confirm_profile(setup, desk, seen)?;
     }
-    // Whoever reads standard output gets results only.
-    let _ = std::io::stderr().write_all(preview(desk, &holding).as_bytes());
     let word = how.word();
+    let preview = desk.plan_session(&holding, &word)?;
+    // Whoever reads standard output gets results only.
+    let said = describe(desk, &holding, &preview);
+    let _ = write!(std::io::stderr(), "{}: {said}", setup.label(source));
     if how.dry_run {
         let mut exit = Exit::Fine;
         for report in desk.rehearse_session(&holding, &word)? {
@@ -34,48 +43,46 @@ pub fn release(setup: &Setup, desk: &mut Desk, session: &str, how: &How) -> Resu
         return Ok(exit);
     }
     // What is refused anyway is not asked about.
-    desk.actor().permit_session(&holding, &word).map_err(Refusal::Refused)?;
+    desk.actor().permit_session(&holding, &word).map_err(|refused| Refusal::Refused(refused.to_string()))?;
     if !how.yes && !asked() {
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
-    let (mut exit, mut done, mut applied) = (Exit::Fine, 0_usize, 0_usize);
-    let progress = std::io::stderr().is_terminal();
-    desk.release_session(&holding, &word, &mut |report: Report| {
-        done += 1;
-        exit = worse(exit, exit_of(&report.outcome));
-        if progress && done.is_multiple_of(500) {
-            let _ = writeln!(std::io::stderr(), "{done} of {}", holding.claims.len());
-        }
-        if setup.json {
-            return print(&json(&report));
-        }
-        let is_claim = done <= holding.claims.len();
-        applied += usize::from(is_claim && report.outcome == Outcome::Applied);
-        // One line for all claims that went as they should, and one for the session's end.
-        (is_claim && report.outcome == Outcome::Applied) || print(&text(&report, false))
-    })?;
+    let mut each = Spoken::new(setup, preview.wanted, 0);
+    let result = desk.release_session(&holding, &word, &mut |report: Report| each.hear(report))?;
+    let untold = each.beyond_undo();
+    let exit = conclude(setup, result, source, (ACTS, "done"), false);
     if !setup.json {
-        print(&format!("{applied} of {} claims released\n", holding.claims.len()));
+        print(&untold);
     }
     Ok(exit)
 }
 
-/// The exact count, the claims, and what becomes of the session itself.
-fn preview(desk: &mut Desk, holding: &Holding) -> String {
+/// A session's claims, and its own end.
+const ACTS: &str = "acts";
+
+/// What will be done, the claims, and what becomes of the session itself.
+fn describe(desk: &mut Desk, holding: &Holding, preview: &BulkTally) -> String {
     let session = visible(&holding.session);
-    let mut preview = format!("release {} claims of session {session}\n", holding.claims.len());
-    preview.push_str(&listed(desk, &holding.claims));
+    let claims = holding.claims.len();
+    let mut text = format!("release {claims} {} of session {session}; ", claims_word(claims));
+    text.push_str(&bulk::preview(preview, ACTS, "done"));
+    for seen in holding.claims.iter().take(20) {
+        text.push_str(&format!("  {}  {}\n", safe(&desk.actor().address(seen)), safe(&seen.why)));
+    }
+    if claims > 20 {
+        text.push_str(&format!("  ... and {} more\n", claims - 20));
+    }
     if holding.registered.is_empty() {
-        preview.push_str("  it is not registered (any more): there is no session to end\n");
+        text.push_str("  it is not registered (any more): there is no session to end\n");
     }
     for registered in &holding.registered {
         let (address, profile) = (registered.address(), &registered.profile);
-        preview.push_str(&match registered.ends {
+        text.push_str(&match registered.ends {
             Ends::Described => format!("  {address}  and then the session itself\n"),
             Ends::Undescribed => {
                 format!("  {address}  stays: profile {profile} does not say how a session ends\n")
             }
         });
     }
-    preview
+    text
 }

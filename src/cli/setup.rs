@@ -1,18 +1,19 @@
 //! What all verbs share: the config, the profiles, and how to open a source.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::Common;
 use super::output::complain;
-use crate::config::{self, Config};
+use crate::config::{self, Config, Loaded, SourceConfig};
 use crate::domain::claim::Process;
 use crate::domain::time::{Moment, Span};
 use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::postgres::Target;
+use crate::store::protected::{Doubt, Place, Protected, ProtectedSource, is_same};
 use crate::store::{
     Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, postgres, sqlite,
 };
@@ -20,6 +21,8 @@ use crate::store::{
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub config: Config,
+    /// As it was read: `config` may have other sources since.
+    loaded: Arc<Loaded>,
     pub library: Library,
     pub json: bool,
     pub now: Option<Moment>,
@@ -31,6 +34,10 @@ pub struct Setup {
     named: Vec<Profile>,
     /// Whether it is about what is claimed, or about what is dead.
     rows: Rows,
+    /// What the config protects from being written.
+    protected: Protected,
+    /// The sources whose settings apply to other words for their servers, as the servers told.
+    recognised: Arc<Mutex<BTreeMap<String, Option<String>>>>,
     /// The words whose warnings were given: once is enough, and later the screen is taken.
     warned: Arc<Mutex<BTreeSet<String>>>,
     /// Who was registered before, as far as this process has seen.
@@ -46,7 +53,17 @@ pub enum Rows {
 
 impl Setup {
     pub fn load(common: &Common) -> Result<Setup, String> {
-        let config = Config::load(common.config.as_deref()).map_err(|error| error.to_string())?;
+        let loaded = Loaded::load(common.config.as_deref()).map_err(|error| error.to_string())?;
+        Setup::with(common, loaded)
+    }
+
+    /// The same, read again: an error if the config that was there is gone, empty or wrong.
+    pub fn reload(&self, common: &Common) -> Result<Setup, String> {
+        let loaded = self.loaded.again(common.config.as_deref()).map_err(|error| error.to_string())?;
+        Setup::with(common, loaded)
+    }
+
+    fn with(common: &Common, loaded: Loaded) -> Result<Setup, String> {
         let folder = config::folder().map(|folder| folder.join("profiles"));
         let library = Library::with_folder(folder.as_deref()).map_err(|error| error.to_string())?;
         let mut named = Vec::new();
@@ -54,7 +71,10 @@ impl Setup {
             named.push(library.find(name).map_err(|error| error.to_string())?);
         }
         Ok(Setup {
-            config,
+            config: loaded.config.clone(),
+            protected: protected(&loaded.config),
+            recognised: Arc::default(),
+            loaded: Arc::new(loaded),
             library,
             json: common.json,
             now: common.now,
@@ -82,15 +102,75 @@ impl Setup {
         Source::parse(configured.map_or(word, |source| &source.at.0))
     }
 
-    /// Whether the source that `word` means may not be written in this session.
+    /// Whether the source that `word` means may not be written in this session. An actor compares the database
+    /// itself once more before anything is written: a server that did not answer now may answer then.
     pub fn is_read_only(&self, word: &str) -> bool {
-        self.read_only || self.config.is_read_only(word)
+        self.read_only || self.config.is_read_only(word) || self.is_protected_server(word)
+    }
+
+    fn is_protected_server(&self, word: &str) -> bool {
+        let protected = self.protected(word);
+        if protected.is_empty() || self.source(word).engine() != "postgres" {
+            return false;
+        }
+        let found = self.target(word).and_then(|target| postgres::identify(&target));
+        found.is_ok_and(|found| protected.covers(&found))
+    }
+
+    /// What may not be written when the source that `word` means is opened. A source with a name decides for
+    /// itself if it says so.
+    pub fn protected(&self, word: &str) -> Protected {
+        match self.config.source.get(word).map(|source| source.read_only) {
+            Some(Some(false)) => Protected::default(),
+            Some(_) => self.protected.clone().in_doubt(Doubt::Allow),
+            None if self.config.settings_for(word).is_some() => self.protected.clone().in_doubt(Doubt::Allow),
+            None => self.protected.clone(),
+        }
+    }
+
+    /// The source of the config whose settings apply to what `word` means: it is the same database, by its name,
+    /// by its path or address, or because both servers say that they are one.
+    pub fn settings_for(&self, word: &str) -> Option<String> {
+        match self.config.settings_for(word) {
+            Some(name) => Some(name.to_owned()),
+            None => self.recognise(word),
+        }
+    }
+
+    /// Asks the servers that may be the one that `word` means. Each word is asked for once: a poll must not
+    /// connect to others every time.
+    fn recognise(&self, word: &str) -> Option<String> {
+        let Source::Postgres(_) = Source::parse(word) else { return None };
+        if let Some(known) = self.recognised.lock().ok().and_then(|known| known.get(word).cloned()) {
+            return known;
+        }
+        let wanted = Target::parse(word, None).ok()?;
+        let candidates: Vec<(&String, Target)> = self
+            .config
+            .source
+            .iter()
+            .filter_map(|(name, source)| match place(source) {
+                Place::Server(target) => Some((name, *target)),
+                Place::File(_) | Place::Nowhere(_) => None,
+            })
+            .filter(|(_, target)| target.may_share_a_machine(&wanted))
+            .collect();
+        let mut found = None;
+        if !candidates.is_empty() {
+            let wanted = postgres::identify(&wanted).ok()?;
+            let same = |target: &Target| postgres::identify(target).is_ok_and(|one| is_same(&one, &wanted));
+            found = candidates.iter().find(|(_, target)| same(target)).map(|(name, _)| (*name).clone());
+        }
+        if let Ok(mut known) = self.recognised.lock() {
+            known.insert(word.to_owned(), found.clone());
+        }
+        found
     }
 
     /// The profiles that the command line, or else the config, names for a source: whoever does that
     /// says that its tables are theirs.
     pub fn named_profiles(&self, word: &str) -> Vec<String> {
-        let living = self.living_profiles(self.config.named(word));
+        let living = self.living_profiles(self.settings_for(word).as_deref());
         match living {
             Ok(Profiles::Named(profiles)) => profiles.into_iter().map(|profile| profile.name).collect(),
             Ok(Profiles::Detect(_) | Profiles::Dead(_)) | Err(_) => Vec::new(),
@@ -99,10 +179,7 @@ impl Setup {
 
     /// The word as it may be printed: a URL without its password.
     pub fn label(&self, word: &str) -> String {
-        match Source::parse(word) {
-            Source::Postgres(url) => url,
-            Source::Sqlite(_) => word.into(),
-        }
+        Source::shown(word)
     }
 
     /// Has a thread open the source that `word` means.
@@ -112,13 +189,15 @@ impl Setup {
 
     /// How to read the source that `word` means.
     pub fn options(&self, word: &str, effort: Effort) -> Result<Options, StoreError> {
-        let name = self.config.named(word);
+        let name = self.settings_for(word);
+        let name = name.as_deref();
         let profiles = self.profiles(name)?;
         let operator = self.config.operator(name);
         let busy_timeout = duration(self.config.busy_timeout);
         let poll_timeout = duration(self.config.poll_timeout);
         let frozen_at = self.now;
         let prober = self.check_pid.then(|| self.prober(name));
+        let protected = self.protected(word);
         Ok(match self.source(word) {
             Source::Sqlite(path) => Options::from(sqlite::Options {
                 path,
@@ -130,7 +209,9 @@ impl Setup {
                 frozen_at,
                 prober,
                 registrations: self.registrations.clone(),
+                protected,
             }),
+            Source::Unsupported(shown) => return Err(Source::unsupported(&shown)),
             Source::Postgres(_) => Options::Postgres(Box::new(postgres::Options {
                 target: self.target(word)?,
                 profiles,
@@ -141,6 +222,7 @@ impl Setup {
                 frozen_at,
                 prober,
                 registrations: self.registrations.clone(),
+                protected,
             })),
         })
     }
@@ -148,6 +230,9 @@ impl Setup {
     /// The server that `word` means. Other users see the words of a command line: a password among
     /// them is refused even if it would work.
     pub fn target(&self, word: &str) -> Result<Target, StoreError> {
+        if let Source::Unsupported(shown) = Source::parse(word) {
+            return Err(Source::unsupported(&shown));
+        }
         if Source::has_password(word) {
             return Err(StoreError::ToldPassword { source_name: self.label(word) });
         }
@@ -215,6 +300,25 @@ impl Setup {
     /// The effort of a verb that looks once, and so cannot leave the rest to the next poll.
     pub fn effort(&self) -> Effort {
         Effort { rows: 0, slice: self.config.census_slice, whole: ONE_LOOK }
+    }
+}
+
+/// The sources of a config that may never be written.
+fn protected(config: &Config) -> Protected {
+    let protects = |source: &&SourceConfig| source.read_only == Some(true);
+    let all = config.source.iter().filter(|(_, source)| protects(source));
+    Protected::new(all.map(|(name, source)| ProtectedSource::new(name, place(source))).collect())
+}
+
+fn place(source: &SourceConfig) -> Place {
+    let command = source.password_command.as_ref().map(|command| command.0.as_str());
+    match Source::parse(&source.at.0) {
+        Source::Sqlite(path) => Place::File(path),
+        Source::Unsupported(shown) => Place::Nowhere(Source::unsupported(&shown).to_string()),
+        Source::Postgres(_) => match Target::parse(&source.at.0, command) {
+            Ok(target) => Place::Server(Box::new(target)),
+            Err(error) => Place::Nowhere(error.to_string()),
+        },
     }
 }
 

@@ -166,7 +166,7 @@ impl<'a> Sweeper<'a> {
 
     /// Reads the config again; one that is wrong leaves everything as it was.
     fn reload(&mut self, posts: &mut [Post]) {
-        match Setup::load(self.common) {
+        match self.setup.reload(self.common) {
             Ok(setup) => self.setup = setup,
             Err(sentence) => {
                 complain(&format!("the config stays as it was: {sentence}"));
@@ -189,7 +189,7 @@ impl<'a> Sweeper<'a> {
             max_share: self.terms.max_share,
             ..SweepLimits::default()
         };
-        said.or(self.setup.config.sweep(self.setup.config.named(word))).or(SweepLimits::USUAL)
+        said.or(self.setup.config.sweep(self.setup.settings_for(word).as_deref())).or(SweepLimits::USUAL)
     }
 
     fn orders(&self, word: &str, trail: PathBuf) -> Orders {

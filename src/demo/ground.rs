@@ -32,6 +32,7 @@ impl Ground {
         };
         match Source::parse(&source.at.0) {
             Source::Sqlite(path) => Ok(Ground::File(path)),
+            Source::Unsupported(shown) => Err(Source::unsupported(&shown).into()),
             Source::Postgres(_) => {
                 let command = source.password_command.as_ref().map(|command| command.0.as_str());
                 Ok(Ground::Server(Box::new(Target::parse(&source.at.0, command)?)))

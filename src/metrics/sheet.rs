@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::catalog::{ALL, Metric, Nature};
+use crate::domain::visible::{escape, is_deceptive};
 
 /// What a sample says.
 #[derive(Debug, Clone)]
@@ -49,8 +50,16 @@ impl Sheet {
         self.0.entry(metric.name).or_default()
     }
 
-    /// As OpenMetrics text, to its end. A metric without samples is named all the same.
-    pub fn text(self) -> Result<String, fmt::Error> {
+    /// As text, to its end. A metric without samples is named all the same.
+    pub fn text(self, format: Format) -> Result<String, fmt::Error> {
+        let text = self.openmetrics()?;
+        Ok(match format {
+            Format::OpenMetrics => text,
+            Format::Prometheus => prometheus(&text),
+        })
+    }
+
+    fn openmetrics(self) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));
         let mut text = String::new();
@@ -60,7 +69,52 @@ impl Sheet {
 }
 
 fn owned(labels: &[&str]) -> Vec<String> {
-    labels.iter().map(|label| (*label).to_owned()).collect()
+    labels.iter().map(|label| shown(label)).collect()
+}
+
+/// A label's value without anything that acts on a terminal or cannot be seen. Two different texts stay
+/// different: one with a backslash is escaped as well.
+fn shown(text: &str) -> String {
+    if text.chars().any(|c| c == '\\' || is_deceptive(c)) { escape(text) } else { text.to_owned() }
+}
+
+/// The two formats that scrapers ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    OpenMetrics,
+    /// The older text format, version 0.0.4.
+    Prometheus,
+}
+
+/// The same in the older format: it has no units, no type for information and no mark at the end, and a family
+/// is called what its samples are called.
+fn prometheus(openmetrics: &str) -> String {
+    let nature = |name: &str| {
+        let same = |metric: &&&Metric| {
+            metric.name == name || metric.nature.in_seconds() && name == format!("{}_seconds", metric.name)
+        };
+        ALL.iter().find(same).map(|metric| metric.nature)
+    };
+    let mut text = String::with_capacity(openmetrics.len());
+    for line in openmetrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        let comment = (words.next(), words.next(), words.next(), words.next());
+        match comment {
+            (Some("#"), Some("UNIT"), _, _) | (Some("#"), Some("EOF"), _, _) => continue,
+            (Some("#"), Some(word @ ("HELP" | "TYPE")), Some(name), Some(rest)) => {
+                let (ending, kind) = match nature(name) {
+                    Some(Nature::Counter) => ("_total", "counter"),
+                    Some(Nature::Info) => ("_info", "gauge"),
+                    _ => ("", rest),
+                };
+                let rest = if word == "TYPE" { kind } else { rest };
+                text += &format!("# {word} {name}{ending} {rest}");
+            }
+            _ => text += line,
+        }
+        text.push('\n');
+    }
+    text
 }
 
 impl Collector for Sheet {

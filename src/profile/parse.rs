@@ -104,6 +104,16 @@ impl Board {
             }
         }
         self.session.as_ref().map_or(Ok(()), Registry::validate)?;
+        // A lease of no time would have no runaways, and everybody would be silent at once.
+        for (key, span) in [
+            ("deadline.lease", deadline.lease),
+            ("silent_after", self.silent_after),
+            ("orphan_after", self.orphan_after),
+        ] {
+            if span.is_some_and(|span| !span.is_positive()) {
+                return Err(format!("{key} has to be longer than nothing"));
+            }
+        }
         // The documents' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
         // the moment of renewal.
         let shortest = self.time.tick().times(5);

@@ -8,7 +8,8 @@ use super::perform::{Desk, RecoveryError, Report, report_of};
 use super::scribe::Scribe;
 use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
-use crate::store::{Batch, Change, Intents, Order, Pending, Seen, Tried, numbered, prefix};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Batch, Change, Intents, Order, Pending, Seen, SideEffects, Tried, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -35,17 +36,18 @@ pub struct Told<'a> {
     pub seen: &'a Seen,
     pub outcome: Outcome,
     changes: Vec<Change>,
+    effects: SideEffects,
     action: Action,
-    /// The name of the batch, and its number there, unless it was alone.
+    /// The name of the transaction, and its number there.
     id: &'a str,
-    number: Option<usize>,
+    number: usize,
     prefix: &'a str,
     unwritten: Option<&'a TrailError>,
 }
 
 impl Told<'_> {
     pub fn action_id(&self) -> String {
-        self.number.map_or_else(|| self.id.to_owned(), |number| numbered(self.id, number))
+        numbered(self.id, self.number)
     }
 
     pub fn address(&self) -> String {
@@ -55,23 +57,63 @@ impl Told<'_> {
     /// Everything that is to be said of it.
     pub fn report(self) -> Report {
         let (id, address) = (self.action_id(), self.address());
-        let tried = Tried { outcome: self.outcome, changes: self.changes };
+        let tried = Tried { outcome: self.outcome, changes: self.changes, effects: self.effects };
         let mut report = report_of(self.seen, id, address, self.action, tried);
         report.confess(self.unwritten);
         report
     }
 }
 
+/// Hears what came of each act; `false` ends the bulk after the current transaction.
+pub(super) type Each<'a> = dyn FnMut(Told<'_>) -> bool + 'a;
+
+/// A bulk that is under way.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// What all its acts are undone by.
+    pub(super) batch: String,
+    /// How long the acts of the next transaction may take.
+    budget: Duration,
+    /// The time spent in pauses.
+    paused: Duration,
+}
+
+impl Run {
+    pub(super) fn new() -> Run {
+        Run { batch: new_action_id(), budget: FIRST, paused: Duration::ZERO }
+    }
+}
+
 impl Desk {
+    /// Does `action` to many claims, in short transactions with pauses between them so that other
+    /// writers get their turn; `each` hears of every one as it is done, on a server in an order of its own, and
+    /// may end it with `false`: then nothing more is begun, and it hears the rest of what was done.
+    /// An error that would hit every further claim ends it as well.
+    /// The answer is the time spent in pauses.
+    pub fn perform_all(
+        &mut self,
+        all: Vec<&Seen>,
+        action: Action,
+        word: &Word,
+        each: &mut Each<'_>,
+    ) -> Result<Duration, RecoveryError> {
+        self.settle_open_actions()?;
+        let mut run = Run::new();
+        self.perform_each(all, action, word, &mut run, each)?;
+        Ok(run.paused)
+    }
+
     /// Does `action` to many claims, and returns when the disk has every record of it.
     pub(super) fn perform_each(
         &mut self,
         all: Vec<&Seen>,
         action: Action,
         word: &Word,
-        each: &mut dyn FnMut(Told<'_>) -> bool,
+        run: &mut Run,
+        each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
-        let ended = self.perform_batches(all, action, word, each);
+        let ended = self.perform_batches(all, action, word, run, each);
+        let _uninterrupted = uninterrupted();
         self.trail.sync()?;
         ended
     }
@@ -81,46 +123,48 @@ impl Desk {
         mut all: Vec<&Seen>,
         action: Action,
         word: &Word,
-        each: &mut dyn FnMut(Told<'_>) -> bool,
+        run: &mut Run,
+        each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
-        let mut paused = Duration::ZERO;
-        let mut budget = FIRST;
         let board = |seen: &Seen| (seen.place.profile, seen.place.board);
         let mut boards: VecDeque<&mut [&Seen]> =
             all.chunk_by_mut(|one, other| board(one) == board(other)).collect();
         while let Some(rest) = boards.pop_front() {
             let together = rest.len().min(MOST_AT_ONCE);
-            let done = match &mut rest[..together] {
-                [alone] => self.perform_alone(alone, action, word)?,
-                batch => self.perform_batch(batch, action, word, budget)?,
-            };
+            let done = self.perform_batch(&mut rest[..together], action, word, run)?;
             let Done { id, prefix, batch: Batch { passed, tried, held, log }, released, unwritten } = done;
             let (now_done, others) = rest.split_at_mut(passed + tried.len());
             if !others.is_empty() {
                 boards.push_front(others);
             }
             if let (Some(held), true) = (held, now_done.len() < together) {
-                budget = next_budget(budget, held);
+                run.budget = next_budget(run.budget, held);
             }
             // All of them are done: also who wants no more has to hear of each.
-            let mut go_on = true;
+            let (mut go_on, mut stop) = (true, None);
             let others_were_quicker = (0..passed).map(|_| Tried::quicker());
             for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
-                let Tried { outcome, changes } = tried;
-                let number = (together > 1).then_some(at + 1);
-                let (id, prefix, unwritten) = (&id, &prefix, unwritten.as_ref());
-                go_on &= each(Told { seen, outcome, changes, action, id, number, prefix, unwritten });
+                let Tried { outcome, changes, effects } = tried;
+                if stop.is_none() {
+                    stop = outcome.stops_a_bulk().map(str::to_owned);
+                }
+                let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
+                go_on &=
+                    each(Told { seen, outcome, changes, effects, action, id, number, prefix, unwritten });
+            }
+            if let Some(why) = stop {
+                return Ok(Ended::Stopped(why));
             }
             if !go_on {
-                return Ok(Ended::Early(paused));
+                return Ok(Ended::Early);
             }
             if let (Some(held), false) = (held, boards.is_empty()) {
-                paused += pause(held, released);
+                run.paused += pause(held, released);
             }
             // It never fails; and the next batch should not begin before it is done.
             let _ = log.map(JoinHandle::join);
         }
-        Ok(Ended::AtTheEnd(paused))
+        Ok(Ended::AtTheEnd)
     }
 
     /// As many of the claims, all of one board, as fit into one short transaction, at least one.
@@ -129,17 +173,19 @@ impl Desk {
         all: &mut [&Seen],
         action: Action,
         word: &Word,
-        budget: Duration,
+        run: &Run,
     ) -> Result<Done, RecoveryError> {
+        let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, by, source, fingerprint, settled } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();
         let order = Order { action, word, action_id: &id, dry_run: false };
-        let of = by.sign(scribe.shared(Stage::Intent, actor, all[0], &order));
+        let of_bulk = |record| by.sign(Record { batch: Some(run.batch.clone()), ..record });
+        let of = of_bulk(scribe.shared(Stage::Intent, actor, all[0], &order));
         let lines = Lines::default();
         let mut intents = LinesOf { scribe: &scribe, trail, of, lines, added: Ok(()), written: None };
-        let batch = actor.act_batch(all, &order, budget, &mut intents)?;
+        let batch = actor.act_batch(all, &order, run.budget, &mut intents)?;
         let intended = intents.written;
         let (profile, board) = actor.names(all[0]);
         let prefix = prefix(&profile, &board);
@@ -148,7 +194,7 @@ impl Desk {
         let unwritten = if batch.tried.is_empty() {
             None
         } else {
-            let shared = by.sign(scribe.shared(Stage::Outcome, actor, all[0], &order));
+            let shared = of_bulk(scribe.shared(Stage::Outcome, actor, all[0], &order));
             let begun = all.iter().copied().enumerate().skip(batch.passed).zip(&batch.tried);
             match write_outcomes(trail, &scribe, shared, &prefix, begun) {
                 Ok(told) => {
@@ -159,14 +205,6 @@ impl Desk {
             }
         };
         Ok(Done { id, prefix, batch, released, unwritten })
-    }
-
-    fn perform_alone(&mut self, seen: &Seen, action: Action, word: &Word) -> Result<Done, RecoveryError> {
-        let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
-        let (profile, board) = self.actor.names(seen);
-        let held = Some(Duration::ZERO);
-        let batch = Batch { passed: 0, tried: vec![Tried::of(acted)], held, log: None };
-        Ok(Done { id, prefix: prefix(&profile, &board), batch, released: Instant::now(), unwritten })
     }
 }
 
@@ -215,11 +253,13 @@ fn write_outcomes<'a>(
 ) -> Result<Stretch, TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
     for ((at, seen), tried) in all {
-        if tried.outcome == Outcome::Applied {
+        let said = tried.effects.sentence();
+        if tried.outcome == Outcome::Applied && said.is_none() {
             applied += 1;
         } else {
             let address = seen.address(prefix);
-            others.add(&scribe.exception(at + 1, &address, seen, &tried.outcome))?;
+            let why = tried.outcome.why().or(said.as_deref());
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };
@@ -238,11 +278,14 @@ fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried:
     }
 }
 
-/// Whether all were tried; with the time spent in pauses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far a bulk came.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
-    AtTheEnd(Duration),
-    Early(Duration),
+    AtTheEnd,
+    /// Nobody wanted to hear more.
+    Early,
+    /// The rest would have met the same error.
+    Stopped(String),
 }
 
 /// How long the next batch may act so that it keeps the lock for [`BATCH`], with its record and commit.

@@ -2,15 +2,14 @@
 
 use serde_json::Value as Json;
 use std::path::Path;
-use std::time::Duration;
 use thiserror::Error;
 
-use super::bulk::{Ended, Told};
 use super::scribe::{By, Scribe};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::store::StoreError;
-use crate::store::{Acted, Actor, Change, Images, Options, Order, Seen, Side, Tried};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Acted, Actor, Change, Images, Options, Order, Seen, Side, SideEffects, Tried};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -42,6 +41,7 @@ pub struct Report {
     pub holder: Option<String>,
     pub changes: Vec<Change>,
     pub preview: Vec<String>,
+    pub effects: SideEffects,
 }
 
 /// A source that can be acted on, and the trail that is kept of it.
@@ -108,23 +108,6 @@ impl Desk {
         Ok(self.report(seen, &id, action, acted))
     }
 
-    /// Does `action` to many claims, in short transactions with pauses between them so that other
-    /// writers get their turn; `each` hears of every one as it is done, on a server in an order of its own, and
-    /// may end it with `false`: then nothing more is begun, and it hears the rest of what was done.
-    /// The answer is the time spent in pauses.
-    pub fn perform_all(
-        &mut self,
-        all: Vec<&Seen>,
-        action: Action,
-        word: &Word,
-        each: &mut dyn FnMut(Told<'_>) -> bool,
-    ) -> Result<Duration, RecoveryError> {
-        self.settle_open_actions()?;
-        Ok(match self.perform_each(all, action, word, each)? {
-            Ended::AtTheEnd(paused) | Ended::Early(paused) => paused,
-        })
-    }
-
     fn perform_one(&mut self, seen: &Seen, action: Action, word: &Word) -> Result<Report, RecoveryError> {
         let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
         let mut report = self.report(seen, &id, action, acted);
@@ -140,6 +123,7 @@ impl Desk {
         action: Action,
         word: &Word,
     ) -> Result<(String, Acted, Option<TrailError>), RecoveryError> {
+        let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, by, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
@@ -150,7 +134,7 @@ impl Desk {
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         });
         let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said)),
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said.into())),
             other => other?,
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
@@ -159,9 +143,9 @@ impl Desk {
     }
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
-        let tried = Tried { outcome: acted.outcome, changes: acted.changes };
         let address = self.actor.address(seen);
-        Report { preview: acted.preview, ..report_of(seen, action_id.into(), address, action, tried) }
+        let preview = acted.preview.clone();
+        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
     }
 }
 
@@ -182,6 +166,7 @@ pub(super) fn report_of(
         changes: tried.changes,
         outcome: tried.outcome,
         preview: Vec::new(),
+        effects: tried.effects,
     }
 }
 

@@ -54,7 +54,7 @@ impl Scribe<'_> {
             profile,
             board,
             outcome: Some(acted.outcome.as_str().into()),
-            why: acted.outcome.why().map(str::to_owned),
+            why: acted.outcome.why().map(str::to_owned).or_else(|| acted.effects.sentence()),
             ..self.of_claim(Stage::Outcome, order, seen, &actor.address(seen))
         }
     }
@@ -103,9 +103,10 @@ impl Scribe<'_> {
         n: usize,
         address: &'a str,
         seen: &'a Seen,
-        outcome: &'a Outcome,
+        outcome: &'a str,
+        why: Option<&'a str>,
     ) -> Line<'a, Images<'a>, Differences<'a>> {
-        Line { outcome: Some(outcome.as_str()), why: outcome.why(), ..self.row(n, address, seen) }
+        Line { outcome: Some(outcome), why, ..self.row(n, address, seen) }
     }
 
     fn row<'a>(&self, n: usize, address: &'a str, seen: &'a Seen) -> Line<'a, Images<'a>, Differences<'a>> {
@@ -192,6 +193,8 @@ impl Scribe<'_> {
             why: None,
             refers_to: None,
             transaction: None,
+            batch: None,
+            inferred: false,
             tool: tool(),
         }
     }

@@ -1,17 +1,45 @@
 //! Releasing a session: everything it holds, and then its own end.
 
-use super::bulk::Ended;
+use super::bulk::{Ended, Run};
 use super::perform::{Desk, RecoveryError, Report};
+use super::plan::BulkResult;
 use super::scribe::Scribe;
-use super::trail::{Stage, new_action_id};
-use crate::domain::recovery::{Action, Outcome, Word};
+use super::trail::{Record, Stage, new_action_id};
+use crate::domain::recovery::{Action, Outcome, Refused, Word};
+use crate::domain::tally::BulkTally;
+use crate::domain::visible::visible;
 use crate::store::session::END;
-use crate::store::{Acted, Ends, Holding, Registered};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Acted, Ends, Holding, Order, Registered, Seen, SideEffects};
 
 impl Desk {
+    /// What a release of the session will come to if nothing moves. If the session or one of its claims takes
+    /// more than was said, that is nothing at all.
+    pub fn plan_session(&mut self, holding: &Holding, word: &Word) -> Result<BulkTally, RecoveryError> {
+        let ends: Vec<&Registered> = ends(holding).collect();
+        let mut tally = BulkTally::of(holding.claims.len() + ends.len());
+        if let Err(refused) = self.actor.permit_session(holding, word) {
+            let outcome = Outcome::Refused(refused);
+            (0..tally.wanted).for_each(|_| tally.add(&outcome, || visible(&holding.session)));
+            return Ok(tally);
+        }
+        let order = Order { action: Action::Release, word, action_id: "", dry_run: true };
+        let claims: Vec<&Seen> = holding.claims.iter().collect();
+        for (seen, outcome) in claims.iter().zip(self.actor.foresee(&claims, &order)?) {
+            tally.add(&outcome, || seen.judged.claim.key.visible());
+        }
+        let outcome = match tally.refused {
+            0 => Outcome::Applied,
+            // A session ends only if it holds nothing any more.
+            some => Outcome::Moved(format!("it holds {some} {} still", claims_word(some))),
+        };
+        ends.iter().for_each(|_| tally.add(&outcome, || visible(&holding.session)));
+        Ok(tally)
+    }
+
     /// Releases everything that was seen to be held, then ends the session where the profile says
     /// how; `each` hears of every act, the end last, and may stop it with `false`. [`crate::store::Actor::held_by`]
-    /// is the look before it.
+    /// is the look before it. One id undoes all of it.
     ///
     /// If the session or one of its claims takes more than was said, nothing is done, and a single
     /// refusal tells why.
@@ -20,24 +48,47 @@ impl Desk {
         holding: &Holding,
         word: &Word,
         each: &mut dyn FnMut(Report) -> bool,
-    ) -> Result<(), RecoveryError> {
+    ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
-        if let Err(why) = self.actor.permit_session(holding, word) {
-            let refusal = self.refuse(holding, word, why);
+        let ends: Vec<&Registered> = ends(holding).collect();
+        let mut run = Run::new();
+        let wanted = BulkTally::of(holding.claims.len() + ends.len());
+        let mut result = BulkResult::new(run.batch.clone(), wanted);
+        if let Err(refused) = self.actor.permit_session(holding, word) {
+            let outcome = Outcome::Refused(refused.clone());
+            (0..result.tally.wanted).for_each(|_| result.tally.add(&outcome, || visible(&holding.session)));
+            let refusal = self.refuse(holding, word, refused);
             each(refusal?);
-            return Ok(());
+            return Ok(result);
         }
         let claims = holding.claims.iter().collect();
-        match self.perform_each(claims, Action::Release, word, &mut |told| each(told.report()))? {
-            Ended::Early(_) => return Ok(()),
-            Ended::AtTheEnd(_) => {}
+        let tally = &mut result.tally;
+        let ended = self.perform_each(claims, Action::Release, word, &mut run, &mut |told| {
+            tally.add(&told.outcome, || told.seen.judged.claim.key.visible());
+            each(told.report())
+        });
+        if !result.goes_on(ended) {
+            return Ok(result);
         }
-        for session in holding.registered.iter().filter(|session| session.ends == Ends::Described) {
-            if !each(self.end_session(session, word)?) {
+        for session in ends {
+            let report = match self.end_session(session, word, &run.batch) {
+                Ok(report) => report,
+                Err(error) => {
+                    result.goes_on(Err(error));
+                    break;
+                }
+            };
+            result.tally.add(&report.outcome, || visible(&report.id));
+            let stop = report.outcome.stops_a_bulk().map(|why| Ended::Stopped(why.into()));
+            let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
+            if !result.goes_on(Ok(stop.unwrap_or(ended))) {
                 break;
             }
         }
-        Ok(())
+        if result.tally.not_tried() == 0 {
+            result.tally.stopped = None;
+        }
+        Ok(result)
     }
 
     /// What a release of the session would do, with nothing written anywhere.
@@ -55,7 +106,7 @@ impl Desk {
         Ok(reports)
     }
 
-    fn refuse(&mut self, holding: &Holding, word: &Word, why: String) -> Result<Report, RecoveryError> {
+    fn refuse(&mut self, holding: &Holding, word: &Word, why: Refused) -> Result<Report, RecoveryError> {
         let Desk { trail, who, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let (id, outcome) = (new_action_id(), Outcome::Refused(why));
@@ -63,17 +114,24 @@ impl Desk {
         Ok(refused(holding, id, outcome))
     }
 
-    fn end_session(&mut self, session: &Registered, word: &Word) -> Result<Report, RecoveryError> {
+    fn end_session(
+        &mut self,
+        session: &Registered,
+        word: &Word,
+        batch: &str,
+    ) -> Result<Report, RecoveryError> {
+        let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, source, fingerprint, .. } = self;
         let scribe = Scribe { who, source, fingerprint, word };
         let id = new_action_id();
+        let of_bulk = |record| Record { batch: Some(batch.into()), ..record };
         let acted = actor.end_session(session, word, &id, &mut |acted| {
-            let intent = scribe.end(Stage::Intent, session, &id, acted);
+            let intent = of_bulk(scribe.end(Stage::Intent, session, &id, acted));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         })?;
         // The act is done and its intent is on record; the outcome can be found out from the rows.
-        let unwritten = trail.append(&[scribe.end(Stage::Outcome, session, &id, &acted)]).err();
+        let unwritten = trail.append(&[of_bulk(scribe.end(Stage::Outcome, session, &id, &acted))]).err();
         let mut report = self.ended(session, id, acted);
         report.preview.clear();
         report.confess(unwritten.as_ref());
@@ -90,8 +148,18 @@ impl Desk {
             changes: acted.changes,
             outcome: acted.outcome,
             preview: acted.preview,
+            effects: acted.effects,
         }
     }
+}
+
+/// The rows of a session that go with it.
+fn ends(holding: &Holding) -> impl Iterator<Item = &Registered> {
+    holding.registered.iter().filter(|session| session.ends == Ends::Described)
+}
+
+fn claims_word(count: usize) -> &'static str {
+    if count == 1 { "claim" } else { "claims" }
 }
 
 fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
@@ -104,5 +172,6 @@ fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
         changes: Vec::new(),
         outcome,
         preview: Vec::new(),
+        effects: SideEffects::default(),
     }
 }

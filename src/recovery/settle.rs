@@ -4,42 +4,30 @@ use std::collections::HashSet;
 
 use super::perform::{Desk, RecoveryError};
 use super::trail::{Entry, Position, Record, Stage};
-use crate::store::{Change, Side, clock};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Basis, Change, Resolution, clock};
 
 impl Desk {
-    /// Finds out what became of acts on this source whose outcome was never written: by the row of
-    /// the audit table, or by the images.
+    /// Finds out what became of acts on this source whose outcome was never written, and writes down what can be
+    /// shown. What cannot stays open.
     pub fn settle_open_actions(&mut self) -> Result<Vec<Record>, RecoveryError> {
+        let _uninterrupted = uninterrupted();
         let (open, end) = self.open_here()?;
         if open.is_empty() {
             self.settled = end;
             return Ok(Vec::new());
         }
-        // Whoever is at work says himself what comes of his acts; what he leaves open is for the next time.
+        // Somebody at work writes his own outcomes; what he leaves open is for the next time.
         let Some(_alone) = self.trail.alone() else { return Ok(Vec::new()) };
         let (open, _) = self.open_here()?;
-        // An intent is written under the write lock. Whoever has had that lock since the intents were
-        // read knows that none of their acts is still under way: this rehearsal of nothing takes it.
-        self.actor.undo(&[], true, &mut |_| Ok(()))?;
         let mut settled = Vec::new();
         for entry in open {
-            let Some(changes) = Change::from_json(&entry.record.before, &entry.record.after) else {
-                continue;
-            };
-            let (outcome, why) = match self.became(&entry.record, &changes)? {
-                Some(true) => ("applied", "found out later: the rows are as the act leaves them"),
-                Some(false) => ("refused", "found out later: the rows are as they were"),
-                None => continue,
-            };
-            settled.push(Record {
-                stage: Stage::Outcome,
-                at: clock().rfc3339(),
-                outcome: Some(outcome.into()),
-                why: Some(why.into()),
-                ..entry.record
-            });
+            let Record { action_id, transaction, before, after, .. } = &entry.record;
+            let Some(changes) = Change::from_json(before, after) else { continue };
+            let resolution = self.actor.resolve(action_id, transaction.as_deref(), &changes)?;
+            settled.extend(outcome(entry.record, resolution));
         }
-        // Somebody who was still at work may have said it in the meantime.
+        // Somebody who was still at work may have written it in the meantime.
         let (open, _) = self.open_here()?;
         let open: HashSet<&str> = open.iter().map(|entry| entry.record.action_id.as_str()).collect();
         settled.retain(|record| open.contains(record.action_id.as_str()));
@@ -56,17 +44,31 @@ impl Desk {
         open.retain(|entry| entry.record.fingerprint == self.fingerprint);
         Ok((open, end))
     }
+}
 
-    /// Done, not done, or neither can be shown. An undo of SQLite has no row in the audit table, so
-    /// only its images can tell.
-    fn became(&mut self, record: &Record, changes: &[Change]) -> Result<Option<bool>, RecoveryError> {
-        let transaction = record.transaction.as_deref();
-        if record.action != "undo" || transaction.is_some() {
-            return Ok(self.actor.became(&record.action_id, transaction, changes)?);
+/// The outcome of an intent, if it is known.
+fn outcome(intent: Record, resolution: Resolution) -> Option<Record> {
+    let (outcome, why, basis) = match resolution {
+        Resolution::Unknown => return None,
+        Resolution::Applied(Basis::Proven) => {
+            ("applied", "found later: the database shows that it was committed", Basis::Proven)
         }
-        if self.actor.matches(changes, Side::Before)? {
-            return Ok(Some(false));
+        Resolution::NotApplied(Basis::Proven) => {
+            ("refused", "found later: the database shows that it was not committed", Basis::Proven)
         }
-        Ok(self.actor.matches(changes, Side::After)?.then_some(true))
-    }
+        Resolution::Applied(Basis::Inferred) => {
+            ("applied", "inferred later: the rows are as the act leaves them", Basis::Inferred)
+        }
+        Resolution::NotApplied(Basis::Inferred) => {
+            ("refused", "inferred later: the rows are as they were before the act", Basis::Inferred)
+        }
+    };
+    Some(Record {
+        stage: Stage::Outcome,
+        at: clock().rfc3339(),
+        outcome: Some(outcome.into()),
+        why: Some(why.into()),
+        inferred: basis == Basis::Inferred,
+        ..intent
+    })
 }

@@ -8,24 +8,36 @@
 //! record        what is written down            who           who acts
 //! batch         many acts in one line
 //! link          a line, and its hash            canonical     one text for one value
-//! journal       the file, its lock              tail          its end, found from behind
-//! follower      what is new in it               scrap         what a crash left
-//! anchor        how far the chain reached       presence      who is at work
+//! journal       the files: locked, appended to  segment       read as one, from either end
+//! lock          waiting for others, not forever trust         who could have written them
+//! tail          the end, found from behind      scrap         what a crash left
+//! index         where acts stand in the past    outline       what it needs of a line
+//! open_set      acts that may be open           acts          found by index and journal
+//! follower      what is new                     presence      who is at work
 //! verification  the chain, followed             finding       what can be wrong with it
+//! comparison    the index against the journal   anchor        how far the chain reached
 //! ```
 
+mod acts;
 mod anchor;
 mod batch;
 mod canonical;
+mod comparison;
 mod error;
 mod finding;
 mod follower;
+mod index;
 mod journal;
 mod link;
+mod lock;
+mod open_set;
+mod outline;
 mod presence;
 mod record;
 mod scrap;
+mod segment;
 mod tail;
+mod trust;
 mod verification;
 mod who;
 
@@ -33,23 +45,28 @@ pub use anchor::{Anchor, BadAnchor};
 pub use batch::{Evidence, Line, Lines};
 pub use canonical::Sorted;
 pub use error::TrailError;
-pub use finding::Finding;
+pub use finding::{Finding, Found};
 pub use follower::Follower;
 pub use journal::{Position, Stretch};
 pub use record::{Entry, Record, Stage, new_action_id};
 pub use verification::Verification;
 pub use who::Who;
 
+use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::env;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use batch::Intended;
-use journal::{Journal, WaitFor};
+use acts::View;
+use batch::{Intended, differences};
+use comparison::Comparison;
+use index::Index;
+use journal::{Journal, Locked, WaitFor};
 use link::{Body, Link};
+use segment::{Segment, sealed_numbers};
 use tail::Tail;
-use verification::Walk;
 
 /// The audit journal of a folder.
 #[derive(Debug)]
@@ -79,15 +96,33 @@ impl Trail {
     /// Opens the journal for acts; the folder and the file are made if they are not there.
     pub fn open(folder: &Path) -> Result<Trail, TrailError> {
         let journal = Journal::at(folder);
-        journal.create(folder).map_err(|error| journal.error(error))?;
+        journal.create()?;
         Ok(Trail { journal, access: Access::Append, last: None })
     }
 
     /// Opens the journal to look at it, and makes nothing: one that is not there is an empty trail.
     pub fn read_only(folder: &Path) -> Result<Trail, TrailError> {
         let trail = Trail { journal: Journal::at(folder), access: Access::Read, last: None };
-        trail.journal.readable().map_err(|error| trail.journal.error(error))?;
+        trail.journal.segments()?;
         Ok(trail)
+    }
+
+    /// The same trail, whose files are full at another length.
+    pub fn with_files_of(mut self, bytes: u64) -> Trail {
+        self.journal.full = bytes;
+        self
+    }
+
+    /// The same trail, whose index lags no further behind than this.
+    pub fn with_lag_of(mut self, bytes: u64) -> Trail {
+        self.journal.lag = bytes;
+        self
+    }
+
+    /// The same trail, which waits for others that append no longer than this.
+    pub fn with_patience(mut self, patience: Duration) -> Trail {
+        self.journal.patience = patience;
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -104,10 +139,9 @@ impl Trail {
         }
         self.extend(WaitFor::Disk, |head, text| {
             for record in records {
-                let (line, next) = link::write(head, &Body::Record(Box::new(record.clone())))?;
+                let (line, next) = link::write(head, &Body::Record(Box::new(brief(record))))?;
                 // What could not be read back (nested too deep, say) would break the chain for good.
-                let link: Link = serde_json::from_str(&line)?;
-                entries.extend(link.entries(&mut Intended::default()));
+                entries.extend(Link::parse(&line)?.entries(&mut Intended::default()));
                 text.push_str(&line);
                 text.push('\n');
                 *head = next;
@@ -139,7 +173,7 @@ impl Trail {
 
     /// Returns when the disk has everything that was appended.
     pub fn sync(&self) -> Result<(), TrailError> {
-        self.journal.sync().map_err(|error| self.journal.error(error))
+        self.journal.sync()
     }
 
     /// Appends one line whose text is in pieces.
@@ -162,22 +196,58 @@ impl Trail {
             return Err(TrailError::ReadOnlySession { path: self.path().to_owned() });
         }
         let failed = |error| self.journal.error(error);
-        let (file, length) = self.journal.lock().map_err(failed)?;
-        let here = Position::at(&file, length).map_err(failed)?;
+        let (mut locked, mut here) = self.locked()?;
         let ours = self.last.take().filter(|(end, _)| *end == here);
         let (mut text, mut head) = match ours {
-            Some((_, head)) => (String::new(), head),
+            Some((_, head)) if locked.length < self.journal.full => (String::new(), head),
             // Another process has appended since: only the file knows the head.
-            None => Tail::read(&file, length).map_err(failed)?.mended()?,
+            _ => {
+                let mut tail = self.tail(&locked)?;
+                if locked.length >= self.journal.full && tail.is_clean() {
+                    drop(self.journal.seal(locked)?);
+                    (locked, here) = self.locked()?;
+                    tail = self.tail(&locked)?;
+                }
+                tail.mended()?
+            }
         };
         write(&mut head, &mut text)?;
-        Journal::append(&file, length, &text, wait).map_err(failed)?;
-        let to = Position::at(&file, length + text.len() as u64).ok();
+        Journal::append(&locked, &text, wait).map_err(failed)?;
+        let to = Position::at(&locked.file, locked.number, locked.length + text.len() as u64).ok();
         self.last = to.map(|end| (end, head));
         Ok(Stretch { from: here, to })
     }
 
-    /// All records in the order of the file. Lines that are torn or unreadable are passed over, and
+    fn locked(&self) -> Result<(Locked, Position), TrailError> {
+        let locked = self.journal.lock()?;
+        let here = Position::at(&locked.file, locked.number, locked.length);
+        Ok((locked, here.map_err(|error| self.journal.error(error))?))
+    }
+
+    fn tail(&self, locked: &Locked) -> Result<Tail, TrailError> {
+        let tail = Tail::read(&locked.file, locked.length);
+        let mut tail = tail.map_err(|error| self.journal.error(error))?;
+        if tail.head.is_none() {
+            tail.head = self.head_before(locked.number)?;
+        }
+        Ok(tail)
+    }
+
+    /// Where the chain stood at the end of the sealed files.
+    fn head_before(&self, number: u32) -> Result<Option<Anchor>, TrailError> {
+        let failed = |error| self.journal.error(error);
+        let sealed = sealed_numbers(self.journal.folder()).map_err(failed)?;
+        for number in sealed.into_iter().rev().filter(|sealed| *sealed < number) {
+            let segment = Segment::sealed(self.journal.folder(), number)?;
+            let tail = segment.open().and_then(|file| Tail::read(&file, segment.end)).map_err(failed)?;
+            if tail.head.is_some() {
+                return Ok(tail.head);
+            }
+        }
+        Ok(None)
+    }
+
+    /// All records in the order of the journal. Lines that are torn or unreadable are passed over, and
     /// edited ones are not: only [`Trail::verify`] says whether the trail can be believed.
     pub fn entries(&self) -> Result<Vec<Entry>, TrailError> {
         let mut entries = Vec::new();
@@ -186,28 +256,56 @@ impl Trail {
     }
 
     /// One record after the other, in the same order: a trail of years need not be held in memory.
-    pub fn each_entry(&self, visit: impl FnMut(Entry)) -> Result<(), TrailError> {
-        self.each_entry_since(Position::default(), visit).map(drop)
+    pub fn each_entry(&self, mut visit: impl FnMut(Entry)) -> Result<(), TrailError> {
+        self.each_entry_until(|entry| {
+            visit(entry);
+            ControlFlow::Continue(())
+        })
     }
 
-    /// The records after a place that somebody has read up to, and the place where they end. A journal
-    /// that is another one by now is read from its beginning.
-    fn each_entry_since(&self, from: Position, mut visit: impl FnMut(Entry)) -> Result<Position, TrailError> {
+    /// The same, for those who may have seen enough.
+    pub fn each_entry_until(
+        &self,
+        mut visit: impl FnMut(Entry) -> ControlFlow<()>,
+    ) -> Result<(), TrailError> {
         let mut intended = Intended::default();
-        let read = self.journal.each_line_since(from, |line| {
-            if let Some(link) = line.strip_suffix(b"\n").and_then(Link::read) {
-                link.entries(&mut intended).into_iter().for_each(&mut visit);
-            }
+        let read = self.journal.segments()?.each_line(Default::default(), |_, line| {
+            let link = line.strip_suffix(b"\n").and_then(Link::read);
+            link.into_iter().flat_map(|link| link.entries(&mut intended)).try_for_each(&mut visit)
         });
         read.map_err(|error| self.journal.error(error))
     }
 
+    /// The same from behind: the newest record first, for those who do not want to see them all.
+    pub fn each_entry_back(&self, visit: impl FnMut(Entry) -> ControlFlow<()>) -> Result<(), TrailError> {
+        let read = acts::each_entry_back(&self.journal.segments()?, visit);
+        read.map_err(|error| self.journal.error(error))
+    }
+
+    /// The records of one bulk, intents and outcomes, in the order of the journal: by the id of the bulk, or by
+    /// that of one of its transactions. The id of a single act finds the records of that act.
+    pub fn batch(&self, id: &str) -> Result<Vec<Entry>, TrailError> {
+        let view = View::of(&self.journal, self.access)?;
+        view.records_of(id).map_err(|error| self.journal.error(error))
+    }
+
     /// Follows the chain from its first line; a cut at the end shows only against an anchor.
     pub fn verify(&self, anchor: Option<&Anchor>) -> Result<Verification, TrailError> {
-        let mut walk = Walk::new(anchor);
-        let read = self.journal.each_line_since(Position::default(), |line| walk.step(line));
-        read.map_err(|error| self.journal.error(error))?;
-        Ok(walk.end())
+        let index = Index::read(self.journal.folder())?;
+        let comparison = index.as_ref().and_then(Comparison::begin);
+        let verified = verification::verify(&self.journal.segments()?, comparison, anchor);
+        verified.map_err(|error| self.journal.error(error))
+    }
+
+    /// Follows the chain from the file in which the first record of an act, or of a bulk, stands. What stands in
+    /// the files before cannot change what was written there.
+    pub fn verify_since(&self, id: &str) -> Result<Verification, TrailError> {
+        let view = View::of(&self.journal, self.access)?;
+        let verified = view.places(id).and_then(|places| {
+            let first = places.iter().min().map_or(u32::MAX, |place| place.segment);
+            verification::verify_from(&view.segments, first)
+        });
+        verified.map_err(|error| self.journal.error(error))
     }
 
     /// Intents of which nobody knows what came: without an outcome, or with "unknown" alone.
@@ -217,17 +315,35 @@ impl Trail {
 
     /// The same after a place before which nothing is open, and the place up to which this was read.
     pub fn open_actions_since(&self, from: Position) -> Result<(Vec<Entry>, Position), TrailError> {
-        let (mut open, mut number) = (HashMap::new(), 0_usize);
-        let end = self.each_entry_since(from, |entry| {
-            number += 1;
-            if entry.record.settles() {
-                open.remove(&entry.record.action_id);
-            } else if entry.record.stage == Stage::Intent {
-                open.insert(entry.record.action_id.clone(), (number, entry));
-            }
-        })?;
-        let mut open: Vec<(usize, Entry)> = open.into_values().collect();
-        open.sort_unstable_by_key(|(number, _)| *number);
-        Ok((open.into_iter().map(|(_, entry)| entry).collect(), end))
+        let view = View::of(&self.journal, self.access)?;
+        let read = || {
+            let end = Position::end_of(&view.segments)?;
+            let open = match from.found_in(&view.segments)? {
+                Some(from) if view.segments.bytes_after(from) <= self.journal.lag => {
+                    let mut places = Vec::new();
+                    view.segments.each_line(from, |place, _| {
+                        places.push(place);
+                        ControlFlow::Continue(())
+                    })?;
+                    acts::open_among(&view.segments, &places)?
+                }
+                _ => view.open_acts()?,
+            };
+            Ok((open, end))
+        };
+        read().map_err(|error| self.journal.error(error))
+    }
+}
+
+/// The record as it is written: what its intent has, an outcome does not repeat; and of rows that stay, only what
+/// was changed is written twice.
+fn brief(record: &Record) -> Record {
+    let record = record.clone();
+    match record.stage {
+        Stage::Outcome => Record { before: Value::Null, after: Value::Null, ..record },
+        Stage::Intent => match differences(&record.before, &record.after) {
+            Some(after) => Record { after, ..record },
+            None => record,
+        },
     }
 }

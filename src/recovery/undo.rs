@@ -1,41 +1,72 @@
 //! Taking acts of the trail back, each as an act of its own.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
+use super::bulk::Ended;
 use super::perform::{Desk, RecoveryError, Report};
+use super::plan::BulkResult;
 use super::scribe::tool;
 use super::trail::{Entry, Record, Stage, new_action_id};
-use crate::store::{Change, Side, clock};
+use crate::domain::recovery::{Outcome, Word};
+use crate::domain::tally::BulkTally;
+use crate::domain::visible::visible;
+use crate::store::suspend::uninterrupted;
+use crate::store::{Acted, Change, Side, Undo, clock};
 
 impl Desk {
     /// Takes back what an act of the trail did, if every row is still as it left them.
     pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
-        let mut done = self.applied(|id| id == action_id, action_id)?;
+        let mut done = self.applied(|record| record.action_id == action_id, action_id)?;
         match done.pop() {
-            Some(intent) => self.undo_one(&intent.record, reason),
+            Some(done) => self.undo_one(&done, reason, None),
             None => Err(RecoveryError::NoSuchAction(action_id.into())),
         }
     }
 
-    /// The same for one act, or for all of a batch by the name of that: the last one first, each by
-    /// itself, until `each` says `false`.
+    /// The same for one act, or for all of a bulk by the id of that or of one of its transactions: the last one
+    /// first, each by itself, until `each` says `false`.
     pub fn undo_all(
         &mut self,
         action_id: &str,
         reason: Option<&str>,
         each: &mut dyn FnMut(Report) -> bool,
-    ) -> Result<(), RecoveryError> {
-        let of_batch = format!("{action_id}.");
-        let done = self.applied(|id| id == action_id || id.starts_with(&of_batch), action_id)?;
-        for intent in done.iter().rev() {
-            if !each(self.undo_one(&intent.record, reason)?) {
+    ) -> Result<BulkResult, RecoveryError> {
+        let done = self.applied(|record| record.is_of_batch(action_id), action_id)?;
+        let is_one = done.len() == 1 && done[0].intent.action_id == action_id;
+        let batch = new_action_id();
+        let mut result = BulkResult::new(batch.clone(), BulkTally::of(done.len()));
+        for done in done.iter().rev() {
+            let report = match self.undo_one(done, reason, (!is_one).then_some(batch.as_str())) {
+                Ok(report) => report,
+                // What is wrong with a single act is all there is to say of it.
+                Err(error) if is_one => return Err(error),
+                Err(error) => {
+                    result.goes_on(Err(error));
+                    break;
+                }
+            };
+            result.tally.add(&report.outcome, || visible(&report.id));
+            let stop = report.outcome.stops_a_bulk().map(|why| Ended::Stopped(why.into()));
+            let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
+            if !result.goes_on(Ok(stop.unwrap_or(ended))) {
                 break;
             }
         }
-        Ok(())
+        if result.tally.not_tried() == 0 {
+            result.tally.stopped = None;
+        }
+        result.batch = result.batch.filter(|_| !is_one);
+        Ok(result)
     }
 
-    fn undo_one(&mut self, record: &Record, reason: Option<&str>) -> Result<Report, RecoveryError> {
+    fn undo_one(
+        &mut self,
+        done: &Done,
+        reason: Option<&str>,
+        batch: Option<&str>,
+    ) -> Result<Report, RecoveryError> {
+        let _uninterrupted = uninterrupted();
+        let record = &done.intent;
         let action_id = &record.action_id;
         if record.fingerprint != self.fingerprint {
             return Err(RecoveryError::OtherSource {
@@ -49,6 +80,7 @@ impl Desk {
         let id = new_action_id();
         let _at_work = self.trail.at_work();
         let Desk { actor, trail, who, .. } = self;
+        let word = Word { reason: reason.map(str::to_owned), ..Word::default() };
         let mut written = Record {
             stage: Stage::Intent,
             action_id: id.clone(),
@@ -64,15 +96,22 @@ impl Desk {
             why: None,
             refers_to: Some(action_id.clone()),
             transaction: None,
+            batch: batch.map(str::to_owned),
+            inferred: false,
             tool: tool(),
             ..record.clone()
         };
-        let acted = actor.undo(&changes, false, &mut |acted| {
+        let undo = Undo::For { action_id: &id, address: &record.address, word: &word };
+        let mut write = |acted: &Acted| {
             written.transaction.clone_from(&acted.transaction);
             // What a trigger made of the rows is what the next undo will find.
             (written.before, written.after) = (acted.images(Side::Before), acted.images(Side::After));
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
-        })?;
+        };
+        let acted = match done.standing.refusal(action_id) {
+            Some(why) => Acted::nothing(Outcome::Refused(why.into())),
+            None => actor.undo(&changes, undo, &mut write)?,
+        };
         written.stage = Stage::Outcome;
         written.outcome = Some(acted.outcome.as_str().into());
         written.why = acted.outcome.why().map(str::to_owned);
@@ -90,33 +129,88 @@ impl Desk {
             changes: acted.changes,
             outcome: acted.outcome,
             preview,
+            effects: acted.effects,
         })
     }
 
-    /// The intents of the acts of this name that were applied, in their order.
-    fn applied(&mut self, is_meant: impl Fn(&str) -> bool, name: &str) -> Result<Vec<Entry>, RecoveryError> {
+    /// The acts of this name that were applied, or may have been, in their order.
+    fn applied(
+        &mut self,
+        is_meant: impl Fn(&Record) -> bool,
+        name: &str,
+    ) -> Result<Vec<Done>, RecoveryError> {
         // What an edited line says would be written into the database.
-        let verified = self.trail.verify(None)?;
+        let verified = self.trail.verify_since(name)?;
         if let Some(finding) = verified.findings.iter().find(|finding| finding.is_tampering()) {
             return Err(RecoveryError::Tampered(finding.to_string()));
         }
         self.settle_open_actions()?;
-        let mut entries = self.trail.entries()?;
-        entries.retain(|entry| is_meant(&entry.record.action_id));
+        let mut entries = self.trail.batch(name)?;
+        entries.retain(|entry| is_meant(&entry.record));
         if entries.is_empty() {
             return Err(RecoveryError::NoSuchAction(name.into()));
         }
-        let applied: HashSet<String> = entries
-            .iter()
-            .filter(|entry| entry.record.outcome.as_deref() == Some("applied"))
-            .map(|entry| entry.record.action_id.clone())
-            .collect();
-        entries
-            .retain(|entry| entry.record.stage == Stage::Intent && applied.contains(&entry.record.action_id));
-        if entries.is_empty() {
+        let mut standings: HashMap<String, Standing> = HashMap::new();
+        for Entry { record, .. } in entries.iter().filter(|entry| entry.record.stage == Stage::Outcome) {
+            let standing = standings.entry(record.action_id.clone()).or_default();
+            *standing = standing.after(record);
+        }
+        let intents = entries.into_iter().filter(|entry| entry.record.stage == Stage::Intent);
+        let done = intents.map(|Entry { record: intent, .. }| Done {
+            standing: standings.get(&intent.action_id).copied().unwrap_or_default(),
+            intent,
+        });
+        let done: Vec<Done> = done.filter(|done| done.standing != Standing::NotApplied).collect();
+        if done.is_empty() {
             return Err(RecoveryError::NotApplied(name.into()));
         }
-        Ok(entries)
+        Ok(done)
+    }
+}
+
+/// An act of the trail, and what the trail knows of its outcome.
+struct Done {
+    intent: Record,
+    standing: Standing,
+}
+
+/// What the trail knows of an act's outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Standing {
+    /// No outcome, or only that the answer was lost.
+    #[default]
+    Open,
+    Applied,
+    /// The rows suggest that it was applied.
+    Inferred,
+    NotApplied,
+}
+
+impl Standing {
+    /// What is known after one more outcome: what the rows suggest counts only while nothing is proven.
+    fn after(self, outcome: &Record) -> Standing {
+        match (outcome.outcome.as_deref(), outcome.inferred, self) {
+            (_, true, Standing::Applied | Standing::NotApplied) => self,
+            (Some("unknown") | None, ..) => self,
+            (Some("applied"), true, _) => Standing::Inferred,
+            (Some("applied"), false, _) => Standing::Applied,
+            (Some(_), ..) => Standing::NotApplied,
+        }
+    }
+
+    /// Why an act is not undone although it was not refused.
+    fn refusal(self, action_id: &str) -> Option<String> {
+        match self {
+            Standing::Applied | Standing::NotApplied => None,
+            Standing::Inferred => Some(format!(
+                "that action {action_id} was applied is only inferred from the rows, and what is inferred is not \
+                 undone: its worker may have finished since"
+            )),
+            Standing::Open => Some(format!(
+                "it is not known whether action {action_id} was applied (`claimtop audit list --open`), so it is \
+                 not undone"
+            )),
+        }
     }
 }
 

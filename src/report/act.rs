@@ -11,7 +11,7 @@ use crate::store::Side;
 /// The object that a verb with `--json` prints.
 pub fn json(report: &Report) -> String {
     let mut object = json!({
-        "action_id": report.action_id,
+        "action_id": Some(&report.action_id).filter(|id| !id.is_empty()),
         "action": report.action,
         "outcome": report.outcome.as_str(),
         "id": report.id,
@@ -24,6 +24,12 @@ pub fn json(report: &Report) -> String {
     let untold = report.untold();
     if !untold.is_empty() {
         object["not_undone"] = json!(untold);
+    }
+    if !report.effects.other_rows.is_empty() {
+        object["other_rows"] = json!(report.effects.other_rows);
+    }
+    if report.effects.still_held {
+        object["still_held"] = json!(true);
     }
     line(&object) + "\n"
 }
@@ -43,16 +49,19 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
             report.action_id,
             report.action_id
         ),
-        Outcome::Moved(why) | Outcome::Refused(why) | Outcome::Unknown(why) => {
+        Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => {
             format!(
                 "{} {}{holder}: {}: {}\n",
                 report.action,
                 safe(&report.address),
                 report.outcome.as_str(),
-                safe(why)
+                safe(report.outcome.why().unwrap_or_default())
             )
         }
     };
+    for sentence in report.effects.sentences() {
+        out.push_str(&format!("  {}\n", safe(&sentence)));
+    }
     let untold = report.untold();
     out.push_str(&beyond_undo(untold.iter().copied()));
     if rehearsed {

@@ -5,15 +5,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
-use crate::app::message::{Done, Many, Msg, Ready, Summary, Target};
+use crate::app::message::{BulkOf, Done, Many, Msg, Ready, Summary, Target};
 use crate::domain::change::Change;
 use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::poller::{Opener, ProberMaker};
 use crate::recovery::trail::Trail;
-use crate::recovery::{Desk, Report};
+use crate::recovery::{BulkPlan, BulkResult, Desk, ListedClaim, Report};
 use crate::store::Filter;
-use crate::store::{Ends, Holding, Seen, clock};
+use crate::store::{Ends, Holding, Seen, Selection, clock};
 
 #[derive(Debug)]
 pub enum Job {
@@ -76,15 +77,17 @@ struct Work {
 /// What was seen, and the desk it was seen from.
 struct Prepared {
     desk: Desk,
-    action: Action,
     seen: Prospect,
 }
 
 /// What an act in bulk is about to be done to.
 enum Prospect {
-    Claims(Vec<Seen>),
-    Session(Box<Holding>),
+    Claims(BulkPlan),
+    Session(Box<Holding>, BulkTally),
 }
+
+/// So many of the claims that a bulk was done to are remembered by name.
+const REMEMBERED: usize = 10_000;
 
 impl Work {
     fn run(mut self, inbox: &Receiver<Job>) {
@@ -96,7 +99,7 @@ impl Work {
                     Msg::BulkReady { question, ready: self.prepare(action, what) }
                 }
                 Job::Run { question, word } => Msg::BulkDone(self.run_prepared(question, &word)),
-                Job::Undo { action_id } => Msg::Acted(self.undo(&action_id)),
+                Job::Undo { action_id } => self.undo(&action_id),
             };
             if self.answers.blocking_send(msg).is_err() {
                 return;
@@ -137,7 +140,7 @@ impl Work {
                 ..done(report.outcome)
             },
             Ok(Err(moved)) => done(Outcome::Moved(moved)),
-            Err(why) => done(Outcome::Refused(why)),
+            Err(why) => done(Outcome::Refused(why.into())),
         }
     }
 
@@ -156,45 +159,72 @@ impl Work {
         desk.perform(&seen, action, word).map(Ok).map_err(|error| error.to_string())
     }
 
-    fn undo(&self, action_id: &str) -> Done {
-        let undone =
-            self.desk().and_then(|mut desk| desk.undo(action_id, None).map_err(|error| error.to_string()));
-        let (outcome, shown, holder, address) = match undone {
-            Ok(report) => {
-                let shown = shown(&report, visible(&report.id));
-                (report.outcome, shown, report.holder, report.address)
+    /// Takes back one act, or all of a bulk.
+    fn undo(&self, action_id: &str) -> Msg {
+        let mut last = None;
+        let undone = self.desk().and_then(|mut desk| {
+            let mut each = |report| {
+                last = Some(report);
+                true
+            };
+            desk.undo_all(action_id, None, &mut each).map_err(|error| error.to_string())
+        });
+        let (source, action) = (self.source, "undo".to_owned());
+        match (undone, last) {
+            (Ok(BulkResult { batch: Some(batch), tally, .. }), _) => {
+                let (of, addresses) = (BulkOf::Undo(action_id.into()), Vec::new());
+                Msg::BulkDone(Summary { source, of, tally, batch: Some(batch), addresses })
             }
-            Err(why) => (Outcome::Refused(why), action_id.to_owned(), None, String::new()),
-        };
-        let (source, action_id) = (self.source, action_id.to_owned());
-        Done { source, address, action_id, action: "undo".into(), outcome, shown, holder }
+            (Ok(_), Some(report)) => {
+                let (shown, action_id) = (shown(&report, visible(&report.id)), action_id.to_owned());
+                let Report { address, holder, outcome, .. } = report;
+                Msg::Acted(Done { source, address, action_id, action, outcome, shown, holder })
+            }
+            (undone, _) => {
+                let why = undone.err().unwrap_or_else(|| "there is nothing to undo".into());
+                let (outcome, shown) = (Outcome::Refused(why.into()), action_id.to_owned());
+                let (address, holder, action_id) = (String::new(), None, action_id.to_owned());
+                Msg::Acted(Done { source, address, action_id, action, outcome, shown, holder })
+            }
+        }
     }
 
     fn prepare(&mut self, action: Action, what: Many) -> Result<Ready, String> {
         self.prepared = None;
         let mut desk = self.desk()?;
-        let mut left_out = Vec::new();
-        let seen = match what {
+        let mut moved = Vec::new();
+        let claims = match what {
             Many::Session(session) => return self.prepare_session(desk, &session),
             Many::Marked(targets) => {
                 let mut all = Vec::new();
                 for target in &targets {
                     match still_there(&mut desk, target)? {
                         Ok(seen) => all.push(seen),
-                        Err(moved) => left_out.push(format!("{}: {moved}", target.claim.key.visible())),
+                        Err(what) => moved.push((target.claim.key.visible(), what)),
                     }
                 }
-                all
+                Selection::from(all)
             }
             Many::Set(set) => {
                 let filter = Filter { sets: vec![set], ..Filter::default() };
-                desk.actor().select(&filter).map_err(|error| error.to_string())?
+                desk.actor().selection(&filter).map_err(|error| error.to_string())?
             }
         };
-        let profiles = profiles(&mut desk, &seen);
-        let ready =
-            Ready { count: seen.len(), lines: lines(&mut desk, &seen), left_out, holder: None, profiles };
-        self.prepared = Some(Prepared { desk, action, seen: Prospect::Claims(seen) });
+        let planned = desk.plan(claims, action, &Word::default(), &mut |_| ());
+        let mut plan = planned.map_err(|error| error.to_string())?;
+        plan.preview.wanted += moved.len();
+        for (id, what) in moved {
+            plan.preview.add(&Outcome::Moved(what), || id);
+        }
+        let line = |claim: &ListedClaim| format!("{}  {}", claim.address, claim.why);
+        let ready = Ready {
+            tally: plan.preview.clone(),
+            lines: plan.listed.iter().map(line).collect(),
+            notes: Vec::new(),
+            holder: None,
+            profiles: profiles(&mut desk, plan.samples()),
+        };
+        self.prepared = Some(Prepared { desk, seen: Prospect::Claims(plan) });
         Ok(ready)
     }
 
@@ -204,75 +234,73 @@ impl Work {
         let mut all = lines(&mut desk, &holding.claims);
         let mut profiles = profiles(&mut desk, &holding.claims);
         profiles.extend(holding.registered.iter().map(|registered| registered.profile.clone()));
-        let mut left_out = Vec::new();
+        let mut notes = Vec::new();
         for registered in &holding.registered {
             match registered.ends {
                 Ends::Described => all.push(format!("the session {} itself ends", visible(session))),
                 Ends::Undescribed => {
-                    left_out.push("the session itself: its profile does not say how one ends".into());
+                    notes.push("The session itself stays: its profile does not say how one ends.".into());
                 }
             }
         }
-        let refusal = desk.actor().permit_session(&holding, &Word::default()).err();
-        let ends = holding.registered.iter().filter(|session| session.ends == Ends::Described).count();
-        let ready = Ready {
-            count: holding.claims.len() + ends,
-            lines: all,
-            left_out,
-            holder: refusal.map(|_| session.to_owned()),
-            profiles,
+        let needs_name = desk.actor().permit_session(&holding, &Word::default()).is_err();
+        // What will be done if it is named.
+        let word = Word {
+            force: needs_name,
+            holder: needs_name.then(|| session.to_owned()),
+            reason: needs_name.then(|| "asked for".to_owned()),
+            by: None,
         };
-        let seen = Prospect::Session(Box::new(holding));
-        self.prepared = Some(Prepared { desk, action: Action::Release, seen });
+        let tally = desk.plan_session(&holding, &word).map_err(|error| error.to_string())?;
+        let holder = needs_name.then(|| session.to_owned());
+        let ready = Ready { tally: tally.clone(), lines: all, notes, holder, profiles };
+        let seen = Prospect::Session(Box::new(holding), tally);
+        self.prepared = Some(Prepared { desk, seen });
         Ok(ready)
     }
 
     fn run_prepared(&mut self, question: u64, word: &Word) -> Summary {
-        let mut summary = Summary {
-            action: String::new(),
-            source: self.source,
-            applied: 0,
-            moved: 0,
-            refused: 0,
-            unknown: 0,
-            first_problem: None,
-            action_ids: Vec::new(),
+        let source = self.source;
+        let summary = |action, tally| Summary {
+            source,
+            of: BulkOf::Act(action),
+            tally,
+            batch: None,
             addresses: Vec::new(),
         };
-        let Some(Prepared { mut desk, action, seen }) =
-            self.prepared.take().filter(|_| self.question == question)
+        let Some(Prepared { mut desk, seen }) = self.prepared.take().filter(|_| self.question == question)
         else {
-            summary.first_problem = Some("it was not looked at first".into());
-            summary.refused = 1;
-            return summary;
+            let stopped = Some("it was not looked at first".into());
+            return summary(Action::Reclaim, BulkTally { stopped, ..BulkTally::of(1) });
         };
-        summary.action = action.to_string();
-        let mut done = 0;
+        let (mut done, mut addresses) = (0, Vec::new());
         let answers = &self.answers;
-        let mut each = |report: &Report| {
+        let mut each = |report: Report| {
             done += 1;
-            count(&mut summary, report);
+            if report.outcome == Outcome::Applied && addresses.len() < REMEMBERED {
+                addresses.push(report.address);
+            }
             if done % 100 == 0 {
                 let _ = answers.blocking_send(Msg::BulkProgress { done });
             }
             true
         };
-        let (ended, of) = match &seen {
-            Prospect::Claims(claims) => {
-                let all = claims.iter().collect();
-                let acted = desk.perform_all(all, action, word, &mut |told| each(&told.report()));
-                (acted.map(|_| ()), claims.len())
+        let (action, preview, result) = match seen {
+            Prospect::Claims(plan) => {
+                let (action, preview) = (plan.action, plan.preview.clone());
+                (action, preview, desk.run_plan(plan, word, &mut |told| each(told.report())))
             }
-            Prospect::Session(holding) => {
-                let released = desk.release_session(holding, word, &mut |report| each(&report));
-                (released, holding.claims.len() + 1)
+            Prospect::Session(holding, preview) => {
+                (Action::Release, preview, desk.release_session(&holding, word, &mut each))
             }
         };
-        if let Err(error) = ended {
-            summary.refused += of.saturating_sub(done);
-            summary.first_problem.get_or_insert(error.to_string());
+        match result {
+            Ok(BulkResult { batch, tally, .. }) => Summary { batch, addresses, ..summary(action, tally) },
+            Err(error) => {
+                let stopped = Some(error.to_string());
+                summary(action, BulkTally { stopped, ..preview.without_applied() })
+            }
         }
-        summary
     }
 }
 
@@ -287,24 +315,12 @@ fn profiles(desk: &mut Desk, claims: &[Seen]) -> Vec<String> {
     names.into_iter().collect()
 }
 
-fn count(summary: &mut Summary, report: &Report) {
-    match &report.outcome {
-        Outcome::Applied => {
-            summary.applied += 1;
-            summary.action_ids.push(report.action_id.clone());
-            summary.addresses.push(report.address.clone());
-            return;
-        }
-        Outcome::Moved(_) => summary.moved += 1,
-        Outcome::Refused(_) => summary.refused += 1,
-        Outcome::Unknown(_) => summary.unknown += 1,
-    }
-    let why = report.outcome.why().unwrap_or_default();
-    summary.first_problem.get_or_insert_with(|| format!("{}: {why}", visible(&report.id)));
-}
-
 /// A claim, and what an act on it set off that no undo takes back.
 fn shown(report: &Report, claim: String) -> String {
+    let claim = match report.effects.sentence() {
+        Some(said) => format!("{claim} ({said})"),
+        None => claim,
+    };
     match report.untold()[..] {
         [] => claim,
         ref tables => format!("{claim} (what triggers did in {} stays)", visible(&tables.join(", "))),

@@ -1,11 +1,12 @@
 //! Connections: each has its time and its room, and there are only so many at once.
 
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, AsHeaderName, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, VARY};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -13,16 +14,19 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use super::reply::{Asked, reply};
 use crate::metrics::Metrics;
 
-/// Connections at once; whoever comes then waits for one of them to end.
-const MOST: usize = 64;
-/// A connection's whole life: a scrape takes milliseconds.
+/// Connections at once. For one more the oldest is ended: whoever is slow waits for nobody's turn, and a
+/// scrape, which takes milliseconds, never waits for the slow.
+const MOST: usize = 256;
+/// A connection's whole life.
 const LONGEST: Duration = Duration::from_secs(5);
-/// The head of a request.
+/// The time to send the head of a request.
+const HEAD: Duration = Duration::from_secs(2);
+/// The size of that head.
 const LARGEST: usize = 16 * 1024;
 /// After an error of the system, such as too many open files.
 const BREATH: Duration = Duration::from_millis(100);
@@ -37,24 +41,38 @@ pub fn start(listener: TcpListener, metrics: Arc<Metrics>) -> io::Result<()> {
         tokio::net::TcpListener::from_std(listener)?
     };
     let accept = async move {
-        let room = Arc::new(Semaphore::new(MOST));
+        let mut open: VecDeque<AbortHandle> = VecDeque::new();
         loop {
-            let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
             match listener.accept().await {
                 Ok((stream, _)) => {
+                    make_room(&mut open);
                     let metrics = Arc::clone(&metrics);
-                    tokio::spawn(async move {
-                        // Whatever the client does or leaves undone, it does it alone.
-                        let _ = tokio::time::timeout(LONGEST, connection(stream, here, metrics)).await;
-                        drop(place);
-                    });
+                    // Whatever the client does or leaves undone, it does it alone.
+                    let life = tokio::time::timeout(LONGEST, connection(stream, here, metrics));
+                    open.push_back(tokio::spawn(life).abort_handle());
                 }
-                Err(_) => tokio::time::sleep(BREATH).await,
+                Err(_) => {
+                    // Too many open files, perhaps: some of them are ours.
+                    make_room(&mut open);
+                    tokio::time::sleep(BREATH).await;
+                }
             }
         }
     };
     thread::Builder::new().name("http".into()).spawn(move || runtime.block_on(accept))?;
     Ok(())
+}
+
+/// Forgets the connections that have ended, and ends the oldest if there are too many.
+fn make_room(open: &mut VecDeque<AbortHandle>) {
+    if open.len() >= MOST {
+        open.retain(|connection| !connection.is_finished());
+    }
+    if open.len() >= MOST
+        && let Some(oldest) = open.pop_front()
+    {
+        oldest.abort();
+    }
 }
 
 async fn connection(stream: TcpStream, here: SocketAddr, metrics: Arc<Metrics>) {
@@ -63,6 +81,8 @@ async fn connection(stream: TcpStream, here: SocketAddr, metrics: Arc<Metrics>) 
         async { Ok::<_, Infallible>(response) }
     });
     let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
         .keep_alive(false)
         .max_buf_size(LARGEST)
         .serve_connection(TokioIo::new(stream), service)
@@ -72,12 +92,12 @@ async fn connection(stream: TcpStream, here: SocketAddr, metrics: Arc<Metrics>) 
 }
 
 fn respond(request: &Request<Incoming>, here: SocketAddr, metrics: &Metrics) -> Response<String> {
-    let header = request.headers().get_all(HOST).iter();
-    let hosts = header.map(|host| host.to_str().unwrap_or_default());
+    let hosts = all(request, HOST).into_iter();
     let asked = Asked {
         method: request.method().as_str(),
         path: request.uri().path(),
         hosts: hosts.chain(request.uri().authority().map(|authority| authority.as_str())).collect(),
+        accept: all(request, ACCEPT),
     };
     let answer = reply(&asked, here.ip(), metrics, Instant::now());
     // The length of what GET would bring stays; hyper itself sends no body to HEAD.
@@ -86,8 +106,14 @@ fn respond(request: &Request<Incoming>, here: SocketAddr, metrics: &Metrics) -> 
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
     if answer.status == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
     response
+}
+
+/// Every value of a header; one that is no text is empty.
+fn all<'a>(request: &'a Request<Incoming>, name: impl AsHeaderName) -> Vec<&'a str> {
+    request.headers().get_all(name).iter().map(|value| value.to_str().unwrap_or_default()).collect()
 }

@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use crate::metrics::Metrics;
+use crate::domain::visible::safe;
+use crate::metrics::{Format, Metrics};
 
 const TEXT: &str = "text/plain; charset=utf-8";
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A request, as far as it matters.
@@ -15,6 +17,8 @@ pub struct Asked<'a> {
     pub path: &'a str,
     /// Every name by which the client calls us.
     pub hosts: Vec<&'a str>,
+    /// The formats that it takes.
+    pub accept: Vec<&'a str>,
 }
 
 /// An answer.
@@ -43,21 +47,55 @@ pub fn reply(asked: &Asked<'_>, here: IpAddr, metrics: &Metrics, now: Instant) -
     let known = ["/metrics", "/healthz", "/readyz"].contains(&asked.path);
     match (asked.path, asked.method) {
         _ if !known => Reply::text(404, "there are /metrics, /healthz and /readyz"),
-        ("/metrics", "GET" | "HEAD") => match metrics.text(now) {
-            Ok(body) => Reply { status: 200, content_type: OPENMETRICS, body },
-            Err(_) => Reply::text(500, "the metrics could not be written"),
-        },
+        ("/metrics", "GET" | "HEAD") => scrape(wanted(&asked.accept), metrics, now),
         ("/healthz", "GET" | "HEAD") => Reply::text(200, "alive"),
         ("/readyz", "GET" | "HEAD") => ready(metrics, now),
         _ => Reply::text(405, "GET and HEAD are all"),
     }
 }
 
+fn scrape(format: Format, metrics: &Metrics, now: Instant) -> Reply {
+    let content_type = match format {
+        Format::OpenMetrics => OPENMETRICS,
+        Format::Prometheus => PROMETHEUS,
+    };
+    match metrics.text(now, format) {
+        Ok(body) => Reply { status: 200, content_type, body },
+        Err(_) => Reply::text(500, "the metrics could not be written"),
+    }
+}
+
+/// OpenMetrics, unless the client likes the older text format more.
+fn wanted(accept: &[&str]) -> Format {
+    let ranges: Vec<(String, f32)> = accept.iter().flat_map(|line| line.split(',')).map(range).collect();
+    let liking = |kinds: &[&str]| {
+        let fits = ranges.iter().filter(|(kind, _)| kinds.contains(&kind.as_str()));
+        fits.map(|(_, liking)| *liking).fold(0.0, f32::max)
+    };
+    let openmetrics = liking(&["application/openmetrics-text", "application/*"]);
+    if liking(&["text/plain", "text/*"]) > openmetrics { Format::Prometheus } else { Format::OpenMetrics }
+}
+
+/// A kind of content, and how much it is liked. The older format has other versions that are not ours.
+fn range(text: &str) -> (String, f32) {
+    let mut parts = text.split(';').map(str::trim);
+    let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let mut liking = 1.0;
+    for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+        match (key.trim().to_ascii_lowercase().as_str(), value.trim().trim_matches('"')) {
+            ("q", value) => liking = value.parse().unwrap_or(0.0),
+            ("version", version) if kind == "text/plain" && version != "0.0.4" => liking = 0.0,
+            _ => {}
+        }
+    }
+    (kind, liking)
+}
+
 fn ready(metrics: &Metrics, now: Instant) -> Reply {
     let all = metrics.readiness(now);
     let status = if all.iter().all(Result::is_ok) { 200 } else { 503 };
     let sentences: Vec<String> =
-        all.into_iter().map(|one| one.unwrap_or_else(|bad| format!("not ready: {bad}"))).collect();
+        all.into_iter().map(|one| safe(&one.unwrap_or_else(|bad| format!("not ready: {bad}")))).collect();
     Reply::text(status, &sentences.join("\n"))
 }
 
@@ -92,12 +130,33 @@ mod tests {
         let metrics = Metrics::new(["a".to_owned()]);
         let everywhere = IpAddr::from([0, 0, 0, 0]);
         let status = |hosts: Vec<&str>, here| {
-            let asked = Asked { method: "GET", path: "/healthz", hosts };
+            let asked = Asked { method: "GET", path: "/healthz", hosts, accept: Vec::new() };
             reply(&asked, here, &metrics, Instant::now()).status
         };
         assert_eq!(status(vec!["prod-7:9464"], everywhere), 200);
         assert_eq!(status(vec![], everywhere), 400);
         let here = IpAddr::from([127, 0, 0, 1]);
         assert_eq!(status(vec!["localhost", "evil.example"], here), 403);
+    }
+    #[test]
+    fn the_older_format_is_for_those_who_like_it_more() {
+        for openmetrics in [
+            &[][..],
+            &["*/*"],
+            &["text/html,*/*;q=0.8"],
+            &["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1"],
+            &["application/openmetrics-text, text/plain"],
+            &["text/plain;version=1.0.0"],
+        ] {
+            assert_eq!(wanted(openmetrics), Format::OpenMetrics, "{openmetrics:?}");
+        }
+        for older in [
+            &["text/plain"][..],
+            &["Text/Plain; Version=0.0.4; charset=utf-8"],
+            &["application/openmetrics-text;q=0.1", "text/plain; q=0.9"],
+            &["text/*;q=0.5"],
+        ] {
+            assert_eq!(wanted(older), Format::Prometheus, "{older:?}");
+        }
     }
 }

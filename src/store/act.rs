@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
-use crate::domain::recovery::{Action, Outcome, Word};
+use super::side_effects::SideEffects;
+use crate::domain::recovery::{Action, Outcome, Refused, Word};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -30,7 +31,7 @@ pub struct Pending<'a> {
     pub address: String,
     pub changes: &'a [Change],
     pub db_at: Moment,
-    /// The database's own number of the transaction, where it can be asked later what became of it.
+    /// The text of the [`super::TransactionMark`]: by what the database can be asked what became of it.
     pub transaction: Option<&'a str>,
 }
 
@@ -43,15 +44,47 @@ pub struct Acted {
     pub preview: Vec<String>,
     /// As in [`Pending`].
     pub transaction: Option<String>,
+    pub effects: SideEffects,
 }
 
 impl Acted {
     pub fn nothing(outcome: Outcome) -> Acted {
-        Acted { outcome, changes: Vec::new(), preview: Vec::new(), transaction: None }
+        let (changes, preview, effects) = (Vec::new(), Vec::new(), SideEffects::default());
+        Acted { outcome, changes, preview, transaction: None, effects }
     }
 
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()
+    }
+}
+
+/// How an act is to be taken back.
+#[derive(Debug, Clone, Copy)]
+pub enum Undo<'a> {
+    /// Everything but the commit.
+    Rehearse,
+    /// For good. The table of records gets a row of it, too.
+    For { action_id: &'a str, address: &'a str, word: &'a Word },
+}
+
+impl Undo<'_> {
+    pub fn is_rehearsal(&self) -> bool {
+        matches!(self, Undo::Rehearse)
+    }
+
+    pub fn action_id(&self) -> &str {
+        match self {
+            Undo::Rehearse => "",
+            Undo::For { action_id, .. } => action_id,
+        }
+    }
+
+    /// What the table of records keeps of it.
+    pub fn note<'a>(&'a self, changes: &'a [Change]) -> Option<Note<'a>> {
+        match self {
+            Undo::Rehearse => None,
+            Undo::For { address, word, .. } => Some(Note { action: "undo", address, word, changes }),
+        }
     }
 }
 
@@ -90,11 +123,12 @@ pub struct Batch {
 pub struct Tried {
     pub outcome: Outcome,
     pub changes: Vec<Change>,
+    pub effects: SideEffects,
 }
 
 impl Tried {
     pub fn of(acted: Acted) -> Tried {
-        Tried { outcome: acted.outcome, changes: acted.changes }
+        Tried { outcome: acted.outcome, changes: acted.changes, effects: acted.effects }
     }
 
     /// Somebody else had been quicker, so that nothing was tried.
@@ -177,11 +211,18 @@ impl Note<'_> {
     }
 }
 
+/// An act whose record could not be written must not be, and the next one's could not be either.
+pub fn unrecorded(problem: &str) -> Outcome {
+    Outcome::Refused(Refused::of_all(format!("the record could not be written: {problem}")))
+}
+
 /// The sentence for rows that were not what was seen when the statement ran.
 pub const AT_THE_LAST_MOMENT: &str = "it changed at the last moment";
 /// The sentence for a claim that is none any more.
 pub const NO_LONGER_CLAIMED: &str = "it is claimed no longer: finished or released";
 /// The sentence for claims that somebody else works through at the same time.
 pub const CHANGED_MEANWHILE: &str = "somebody else was quicker: its row has changed";
+/// The sentence for a claim that its profile keeps from the act.
+pub const BLOCKED: &str = "the profile forbids it for this claim (blocked_by)";
 /// The sentence for a place that is none any more.
 pub const TABLES_CHANGED: &str = "the tables have changed since it was seen";

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
+use super::selection::{Again, Noted, Selection};
+use super::suspend::uninterrupted;
 use super::{
-    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Seen, Side, StoreError, postgres,
-    sqlite,
+    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Seen, Side, StoreError,
+    Undo, postgres, sqlite,
 };
-use crate::domain::recovery::Word;
+use crate::domain::recovery::{Outcome, Refused, Word};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 
@@ -43,6 +45,7 @@ impl Actor {
 
     /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.create_audit_table())
     }
 
@@ -63,12 +66,29 @@ impl Actor {
 
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.find(wanted, board))
     }
 
     /// The claims in the sets of a filter, worst first.
     pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
         either!(self, actor => actor.select(filter))
+    }
+
+    /// The same for a bulk act, however many they are.
+    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
+        either!(self, actor => actor.selection(filter))
+    }
+
+    /// Claims that are not kept with their rows, as they are now; an error is why one is not what it was.
+    pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
+        either!(self, actor => actor.look_again(all))
+    }
+
+    /// What the rules and the profile say to the order, claim by claim: what the act will ask as well. Nothing
+    /// is written, and no lock is taken.
+    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
+        either!(self, actor => actor.foresee(all, order))
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.
@@ -92,6 +112,7 @@ impl Actor {
         order: &Order<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.act(seen, order, record))
     }
 
@@ -105,16 +126,18 @@ impl Actor {
         budget: Duration,
         intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.act_batch(all, order, budget, intents))
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), String> {
+    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), Refused> {
         holding.permit(word, |seen| self.address(seen))
     }
 
     /// A session and all it holds, on every board of every profile.
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.held_by(session))
     }
 
@@ -126,6 +149,7 @@ impl Actor {
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.end_session(seen, word, action_id, record))
     }
 
@@ -135,6 +159,7 @@ impl Actor {
         holding: &Holding,
         word: &Word,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.rehearse_session(holding, word))
     }
 
@@ -142,27 +167,28 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
-        either!(self, actor => actor.undo(changes, dry_run, record))
+        let _uninterrupted = uninterrupted();
+        either!(self, actor => actor.undo(changes, undo, record))
     }
 
     /// Whether the rows of an act are as one of its images has them.
     pub fn matches(&mut self, changes: &[Change], side: Side) -> Result<bool, StoreError> {
+        let _uninterrupted = uninterrupted();
         either!(self, actor => actor.matches(changes, side))
     }
 
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(
+    /// What became of an act whose answer was lost; `transaction` is the mark in its intent. On a file this
+    /// waits for whoever is writing, so the act itself is over.
+    pub fn resolve(
         &mut self,
         action_id: &str,
         transaction: Option<&str>,
         changes: &[Change],
-    ) -> Result<Option<bool>, StoreError> {
-        match self {
-            Actor::Sqlite(actor) => actor.became(action_id, changes),
-            Actor::Postgres(actor) => actor.became(action_id, transaction, changes),
-        }
+    ) -> Result<Resolution, StoreError> {
+        let _uninterrupted = uninterrupted();
+        either!(self, actor => actor.resolve(action_id, transaction, changes))
     }
 }

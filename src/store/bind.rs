@@ -231,6 +231,7 @@ impl Binder<'_> {
             table: table.name.clone(),
             unit: board.time,
             has_rowid: table.has_rowid,
+            key: table.key_instead_of_rowid(),
             width: table.columns.len(),
             from: alone.trim_end().into(),
             always: self.dialect.always(),
@@ -300,6 +301,7 @@ impl Binder<'_> {
         misfit.refused = misfit.refused.take().or(scope.misfit.refused);
         Some(BoundRegistry {
             table: table.name.clone(),
+            key: table.key_instead_of_rowid(),
             from,
             id: id?,
             beat_at: beat_at?,

@@ -12,6 +12,7 @@ use crate::domain::value::Value;
 use crate::domain::verdict::gives_up;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::Profile;
+use crate::store::schema::Names;
 
 /// A profile that fits a database.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub struct BoundBoard {
     /// The zone of its times that have none.
     pub zone: BoundZone,
     pub has_rowid: bool,
+    /// The columns that tell rows apart which have no rowid.
+    pub key: Arc<Names>,
     /// How many columns the claim's row has.
     pub width: usize,
     /// `FROM` without the registry.
@@ -67,6 +70,11 @@ impl BoundBoard {
     /// The condition for a row to be a claim.
     pub fn is_held(&self) -> &str {
         self.held.as_deref().unwrap_or(self.always)
+    }
+
+    /// Whether one row can be told from all others, and so be acted on; those of a view cannot.
+    pub fn is_addressable(&self) -> bool {
+        self.has_rowid || !self.key.is_empty()
     }
 
     /// Whether time alone can end or begin a claim.
@@ -181,6 +189,8 @@ impl TimeSql {
 #[derive(Debug)]
 pub struct BoundRegistry {
     pub table: String,
+    /// The columns that tell rows apart which have no rowid.
+    pub key: Arc<Names>,
     /// `FROM` of the registry alone.
     pub from: String,
     pub id: Sql,

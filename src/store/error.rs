@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
+use crate::domain::recovery::Refused;
 use crate::profile::format::ProfileError;
 
 #[derive(Debug, Error)]
@@ -30,6 +31,10 @@ pub enum StoreError {
     Replaced { path: PathBuf },
     #[error("{}: the file was deleted while it was watched", path.display())]
     Deleted { path: PathBuf },
+    #[error("{0}: something other than SQLite has overwritten it, while {0}-wal holds changes that were not in it yet; SQLite would read a mixture of both: stop its writers, remove {0}-wal and {0}-shm, and copy the file again", path.display())]
+    Overwritten { path: PathBuf },
+    #[error("{}: the file is empty, although {} is not: it was cut off; restore it from a backup, and keep the log: SQLite deletes it when it opens an empty file", path.display(), log.display())]
+    CutOff { path: PathBuf, log: PathBuf },
     #[error("{}: {message} (code {code}), in: {doing}", path.display())]
     Sql { path: PathBuf, code: i32, message: String, doing: String },
     #[error("{}: a poll took longer than {limit_ms} ms and was stopped; `claimtop check` names indexes that would help", path.display())]
@@ -64,6 +69,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Why an act was refused. A constraint is about one row; anything else would hit every other act as well.
+    pub fn as_refusal(&self) -> Refused {
+        match self {
+            StoreError::RowRefused { .. } => self.to_string().into(),
+            other => Refused::of_all(other.to_string()),
+        }
+    }
+
     /// The sentence for somebody who has read it before, by these profiles.
     pub fn sentence_after(&self, known: &BTreeSet<&str>) -> String {
         match self {

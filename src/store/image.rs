@@ -140,7 +140,7 @@ impl Change {
         self.before.is_none() && self.after.is_none()
     }
 
-    fn image(&self, side: Side) -> Option<&Image> {
+    pub fn image(&self, side: Side) -> Option<&Image> {
         match side {
             Side::Before => self.before.as_ref(),
             Side::After => self.after.as_ref(),

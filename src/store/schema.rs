@@ -115,12 +115,21 @@ impl Schema {
         })
     }
 
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.values()
+    }
+
     pub fn table_names(&self) -> impl Iterator<Item = &str> {
         self.tables.values().map(|table| table.name.as_str())
     }
 }
 
 impl Table {
+    /// The columns that tell its rows apart, where no rowid does.
+    pub fn key_instead_of_rowid(&self) -> Arc<Names> {
+        if self.has_rowid { Arc::default() } else { Arc::clone(&self.key) }
+    }
+
     /// The columns that can be written.
     pub fn written(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.generated)

@@ -3,7 +3,7 @@
 use super::image::Image;
 use super::seen::{Place, Seen};
 use crate::domain::claim::{Session, Worker};
-use crate::domain::recovery::{Action, Word, permit, permit_end};
+use crate::domain::recovery::{Action, Refused, Word, permit, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::{Key, Value};
 use crate::domain::visible::visible;
@@ -50,13 +50,13 @@ pub enum Ends {
 
 impl Holding {
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit(&self, word: &Word, address: impl Fn(&Seen) -> String) -> Result<(), String> {
+    pub fn permit(&self, word: &Word, address: impl Fn(&Seen) -> String) -> Result<(), Refused> {
         for session in &self.registered {
             permit_end(&self.session, session.is_stale, &session.worker, word)?;
         }
         for seen in &self.claims {
             permit(Action::Release, &seen.judged.claim, &seen.judged.verdict, seen.conclusion, word)
-                .map_err(|why| format!("{}: {why}", address(seen)))?;
+                .map_err(|refused| refused.of(&address(seen)))?;
         }
         Ok(())
     }

@@ -1,36 +1,52 @@
-//! What a user names on the command line: a file, or the URL of a server.
+//! What a user names on the command line: a file, or the address of a server.
 
 use std::fmt;
 use std::path::PathBuf;
 
+use super::StoreError;
+use super::address::{self, Form, SUPPORTED, Secret};
 use crate::store::postgres::Target;
-use crate::store::postgres::target::redact::{has_password, without_password};
 
 /// One database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Sqlite(PathBuf),
-    /// The URL, without its password.
+    /// The address, without its password.
     Postgres(String),
+    /// An address that claimtop does not know how to open, without what may be a password.
+    Unsupported(String),
 }
 
 impl Source {
     pub fn parse(text: &str) -> Source {
-        if is_postgres(text) {
-            return Source::Postgres(without_password(text));
+        match address::form(text) {
+            Form::Path(path) => Source::Sqlite(PathBuf::from(path)),
+            Form::Postgres(_) => Source::Postgres(address::shown(text).text),
+            Form::Unsupported => Source::Unsupported(address::shown(text).text),
         }
-        let path = text.strip_prefix("sqlite://").unwrap_or(text);
-        Source::Sqlite(PathBuf::from(path))
     }
 
-    /// Whether a text names a server and holds a password for it.
+    /// The text as it may be shown: without its password.
+    pub fn shown(text: &str) -> String {
+        address::shown(text).text
+    }
+
+    /// Whether a text holds a password for a server.
     pub fn has_password(text: &str) -> bool {
-        is_postgres(text) && has_password(text)
+        address::shown(text).secret == Secret::Password
     }
 
-    /// Whether two texts lead to one database of one server.
+    /// Whether a text holds anything that is not shown.
+    pub fn has_secret(text: &str) -> bool {
+        address::shown(text).secret != Secret::None
+    }
+
+    /// Whether two texts lead to one database of one server, as far as their words tell.
     pub fn is_same_server(one: &str, other: &str) -> bool {
-        let target = |text: &str| is_postgres(text).then(|| Target::parse(text, None).ok())?;
+        let target = |text: &str| match address::form(text) {
+            Form::Postgres(text) => Target::parse(text, None).ok(),
+            Form::Path(_) | Form::Unsupported => None,
+        };
         target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
     }
 
@@ -38,6 +54,15 @@ impl Source {
         match self {
             Source::Sqlite(_) => "sqlite",
             Source::Postgres(_) => "postgres",
+            Source::Unsupported(_) => "unknown",
+        }
+    }
+
+    /// What is wrong with an address that is not supported.
+    pub fn unsupported(shown: &str) -> StoreError {
+        StoreError::BadTarget {
+            source_name: shown.to_owned(),
+            why: format!("this kind of address is not supported; {SUPPORTED}"),
         }
     }
 }
@@ -46,20 +71,9 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Sqlite(path) => write!(f, "{}", path.display()),
-            Source::Postgres(url) => f.write_str(url),
+            Source::Postgres(shown) | Source::Unsupported(shown) => f.write_str(shown),
         }
     }
-}
-
-/// A URL, or the `key=value` form.
-fn is_postgres(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    ["postgres://", "postgresql://"].iter().any(|scheme| lower.starts_with(scheme))
-        || lower.split_whitespace().any(|word| {
-            ["host=", "hostaddr=", "dbname=", "user=", "password=", "service="]
-                .iter()
-                .any(|key| word.starts_with(key))
-        })
 }
 
 #[cfg(test)]
@@ -68,8 +82,8 @@ mod tests {
 
     #[test]
     fn a_password_never_stays_in_a_source() {
-        let source = Source::parse("postgres://ann:s3cr@t@db.example/app?x=1");
-        assert_eq!(source.to_string(), "postgres://ann:***@db.example/app?x=1");
+        let source = Source::parse("postgres://ann:s3cr@t@db.example/app?sslmode=require");
+        assert_eq!(source.to_string(), "postgres://ann:***@db.example/app?sslmode=require");
         assert!(!format!("{source:?}").contains("s3cr"));
         assert!(Source::has_password("host=db password='s3cr t'"));
         assert!(
@@ -89,6 +103,12 @@ mod tests {
         }
         for other in ["postgres://ann@db.example/crm", "postgres://ann@db.example:5433/app", "app.db"] {
             assert!(!Source::is_same_server(at, other), "{other}");
+        }
+        for here in ["0.0.0.0", "[::]", "[::ffff:127.0.0.1]", "127.0.0.1", "localhost"] {
+            assert!(Source::is_same_server(
+                "host=/run/pg dbname=app user=a",
+                &format!("postgres://b@{here}/app")
+            ));
         }
     }
 }

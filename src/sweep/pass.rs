@@ -114,7 +114,8 @@ impl<'a> Pass<'a> {
         for board in snapshots.iter().flat_map(|snapshot| &snapshot.boards) {
             let is_wanted = wanted.is_none_or(|wanted| wanted == board.board);
             if let Some(doubt) = board.nature.rules.doubt.as_ref().filter(|_| is_wanted) {
-                let sentence = format!("{}: {doubt}; held: `claimtop doctor` names the setting that fits", board.board);
+                let sentence =
+                    format!("{}: {doubt}; held: `claimtop doctor` names the setting that fits", board.board);
                 self.summary.hold(Brake::Clock, sentence);
             }
         }

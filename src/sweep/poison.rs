@@ -1,6 +1,7 @@
 //! Tasks that were taken too often: whoever claims them dies, so taking them again helps nobody.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::domain::time::{Moment, Span};
@@ -24,10 +25,16 @@ pub(super) fn taken(
             && Moment::parse(&record.at).is_some_and(|at| at >= since)
     };
     let mut taken = HashMap::new();
-    Trail::read_only(trail)?.each_entry(|entry| {
+    // A day more, because clocks are set back; the years before that need not be read.
+    let over = since.minus(DAY);
+    Trail::read_only(trail)?.each_entry_back(|entry| {
+        if Moment::parse(&entry.record.at).is_some_and(|at| at < over) {
+            return ControlFlow::Break(());
+        }
         if counts(&entry.record) {
             *taken.entry(entry.record.address).or_default() += 1;
         }
+        ControlFlow::Continue(())
     })?;
     Ok(taken)
 }

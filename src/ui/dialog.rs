@@ -13,6 +13,7 @@ use crate::app::dialog::{
 };
 use crate::app::message::{Many, Ready};
 use crate::app::model::Model;
+use crate::domain::tally::BulkTally;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
@@ -122,9 +123,10 @@ pub fn draw_bulk(
 ) {
     let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
     let room = usize::from(width.saturating_sub(4));
+    let label = model.sources.get(bulk.source).map_or("", |source| source.label.as_str());
     let what = match &bulk.what {
-        Many::Marked(targets) => format!("these {} claims", targets.len()),
-        Many::Set(set) => format!("all {set} claims"),
+        Many::Marked(targets) => format!("these {} claims of {}", targets.len(), visible(label)),
+        Many::Set(set) => format!("all {set} claims of {}", visible(label)),
         Many::Session(session) => format!("everything {} holds", visible(session)),
     };
     let mut inputs = Vec::new();
@@ -146,7 +148,7 @@ pub fn draw_bulk(
         Stage::Preview(ready) => preview(model, bulk, ready, theme, (area, room), &mut inputs),
     };
     let count = match &bulk.stage {
-        Stage::Preview(ready) => format!(" ({})", text::number(ready.count as u64)),
+        Stage::Preview(ready) => format!(" ({})", of_wanted(&ready.tally)),
         Stage::Looking | Stage::Running { .. } | Stage::Failed(_) => String::new(),
     };
     draw_box(&format!("{} {what}?{count}", bulk.action), lines, &inputs, theme, (area, width), view, buffer);
@@ -160,24 +162,41 @@ fn preview<'a>(
     (area, room): (Rect, usize),
     inputs: &mut Vec<InputLine<'a>>,
 ) -> Vec<Line<'static>> {
-    let count = text::number(ready.count as u64);
-    let claims = match (&bulk.what, ready.count) {
+    let claims = match (&bulk.what, ready.tally.wanted) {
         (Many::Session(_), 1) => "act",
         (Many::Session(_), _) => "acts",
         (Many::Marked(_) | Many::Set(_), 1) => "claim",
         (Many::Marked(_) | Many::Set(_), _) => "claims",
     };
-    let mut lines = vec![Line::styled(format!("{count} {claims}, exactly:"), theme.strong)];
-    let fits = usize::from(area.height).saturating_sub(14).clamp(1, 12);
+    let skipped = ready.tally.wanted.saturating_sub(ready.tally.applied);
+    let count = of_wanted(&ready.tally);
+    let mut headline = format!("{count} {claims} will be {}", bulk.action.done());
+    if skipped > 0 {
+        headline += &format!("; {} skipped:", text::number(skipped as u64));
+    }
+    let mut lines = paragraph(&headline, room, theme.strong);
+    for one in &ready.tally.reasons {
+        let count = text::number(one.count as u64);
+        let example = if one.said == one.why { one.example.clone() } else { one.in_full() };
+        let said = format!("  {count} {}: {} ({example})", one.outcome.as_str(), one.why);
+        lines.push(Line::styled(text::clip(&safe(&said), room), theme.set(Set::Expiring)));
+    }
+    let taken = 14 + lines.len();
+    let fits = usize::from(area.height).saturating_sub(taken).clamp(1, 12);
     for line in ready.lines.iter().take(fits) {
         lines.push(Line::styled(text::clip(&format!("  {}", safe(line)), room), theme.text));
     }
-    let more = ready.count.saturating_sub(ready.lines.len().min(fits));
+    let more = ready.tally.applied.saturating_sub(ready.lines.len().min(fits));
     if more > 0 {
         lines.push(Line::styled(format!("  ... and {} more", text::number(more as u64)), theme.dim));
     }
-    for said in ready.left_out.iter().take(3) {
-        lines.extend(paragraph(&format!("left out: {}", safe(said)), room, theme.set(Set::Expiring)));
+    if bulk.elsewhere > 0 {
+        let elsewhere = text::number(bulk.elsewhere as u64);
+        let said = format!("{elsewhere} more in other sources are not included.");
+        lines.extend(paragraph(&said, room, theme.set(Set::Expiring)));
+    }
+    for said in ready.notes.iter().take(3) {
+        lines.extend(paragraph(&safe(said), room, theme.set(Set::Expiring)));
     }
     let source = model.sources.get(bulk.source);
     let label = source.map_or("", |source| source.label.as_str());
@@ -207,7 +226,10 @@ fn preview<'a>(
     );
     lines.push(Line::default());
     match &ready.holder {
-        None => lines.push(Line::styled("y does it   n or esc does not", theme.strong)),
+        None if ready.tally.applied == 0 => {
+            lines.push(Line::styled("nothing can be done; esc closes this", theme.dim));
+        }
+        None => lines.push(Line::styled(format!("y {}   n or esc cancel", bulk.action), theme.strong)),
         Some(holder) => {
             let said = format!("It may well be alive. Type its name, {}, and a reason:", visible(holder));
             lines.extend(paragraph(&said, room, theme.strong));
@@ -222,6 +244,12 @@ fn preview<'a>(
         lines.extend(paragraph(complaint, room, theme.set(Set::Stale)));
     }
     lines
+}
+
+/// How many of those that are meant will be done: "3", or "2 of 3" if not all.
+fn of_wanted(tally: &BulkTally) -> String {
+    let (applied, wanted) = (text::number(tally.applied as u64), text::number(tally.wanted as u64));
+    if tally.applied == tally.wanted { wanted } else { format!("{applied} of {wanted}") }
 }
 
 pub fn draw_save(theme: &Theme, area: Rect, buffer: &mut Buffer) {

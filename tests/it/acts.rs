@@ -17,25 +17,33 @@ mod systems_finalization;
 mod systems_more;
 mod systems_native;
 mod systems_tasks;
+mod tallies;
 mod undo;
+mod undo_race;
 mod undo_traps;
+mod without_rowid;
 
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side, StoreError};
+use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side, StoreError, Undo};
 use rusqlite::types::Value;
 use std::time::Duration;
 
 use crate::support::{Database, Noted, dump};
 
+const UNDO: Undo<'_> = Undo::For {
+    action_id: "undo",
+    address: "somewhere",
+    word: &Word { force: false, reason: None, holder: None, by: None },
+};
+
 /// A database on which writes do not wait for the disk.
 fn fast(schema: &str) -> Database {
-    let database = Database::new("");
+    let database = Database::new(schema);
     if database.server().is_none() {
         database.connection.pragma_update(None, "synchronous", "OFF").expect("no waiting");
     }
-    database.batch(schema);
     database
 }
 
@@ -101,7 +109,7 @@ fn through_json(acted: &Acted) -> Vec<Change> {
 
 /// Takes an act back, by way of the trail's JSON.
 fn undo(actor: &mut Actor, acted: &Acted) -> Outcome {
-    actor.undo(&through_json(acted), false, &mut |_| Ok(())).expect("an undo").outcome
+    actor.undo(&through_json(acted), UNDO, &mut |_| Ok(())).expect("an undo").outcome
 }
 
 fn is_moved(outcome: &Outcome) -> bool {

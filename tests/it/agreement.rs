@@ -51,6 +51,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             frozen_at,
             prober,
             registrations: claimtop::store::Registrations::default(),
+            protected: Default::default(),
         }),
         Place::Postgres(database) => Reader::open(postgres::Options {
             target: Target::parse(&database.url(), None).expect("a target"),
@@ -62,6 +63,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             frozen_at,
             prober,
             registrations: claimtop::store::Registrations::default(),
+            protected: Default::default(),
         }),
     };
     reader.expect("a reader")

@@ -1,10 +1,12 @@
 //! Acts on servers: many at once, by those who may, on tables of every kind, through whatever breaks.
 
 mod batches;
+mod commit_faults;
 mod crowd;
 mod faults;
 mod keys;
 mod lanes;
+mod lost;
 mod on_record;
 mod privilege;
 mod proxy;

@@ -15,6 +15,7 @@ mod documents;
 mod events;
 mod failures;
 mod fleet;
+mod fuzzing;
 mod hostile;
 mod init;
 mod init_postgres;

@@ -2,6 +2,7 @@
 //! of a row on a server.
 
 mod endless;
+mod identity;
 mod looking;
 mod payloads;
 mod profiles;

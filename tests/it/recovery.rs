@@ -6,10 +6,15 @@ mod contract;
 mod disks;
 mod documents;
 mod kills;
+mod model;
 mod refusals;
 mod rehearsal;
 mod sessions;
 mod settling;
+mod steps;
+mod stopping;
+mod tallies;
+mod triggers;
 mod undo;
 
 use serde_json::Value as Json;
@@ -219,6 +224,24 @@ impl Run {
     fn lines(&self) -> Vec<Json> {
         let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
         self.out.lines().map(parse).collect()
+    }
+
+    /// The results of a bulk, without the object that it ends with.
+    #[track_caller]
+    fn results(&self) -> Vec<Json> {
+        let mut all = self.lines();
+        all.pop();
+        all
+    }
+
+    /// The object that a bulk ends with, with every field that is promised.
+    #[track_caller]
+    fn tally(&self) -> Json {
+        let last = self.lines().pop().unwrap_or_else(|| panic!("no object in {self:#?}"));
+        for field in ["batch", "wanted", "applied", "refused", "moved", "unknown", "undo"] {
+            assert!(last.get(field).is_some(), "no {field} in {self:#?}");
+        }
+        last
     }
 
     /// The object that a verb prints, with every field that is promised.

@@ -4,6 +4,7 @@ mod acts;
 mod figures;
 mod http;
 mod openmetrics;
+mod replaced;
 mod rules;
 mod servers;
 mod sources;
@@ -50,6 +51,18 @@ impl Server {
     fn with_state(arguments: &[&str], sources: &[&Path], folder: TempDir, state: &Path) -> Server {
         let mut command = serve(&["--listen", "127.0.0.1:0", "--every", "100ms"], sources);
         command.args(arguments).env("XDG_STATE_HOME", state);
+        Server::run(command, folder)
+    }
+
+    /// With the user's config below this folder.
+    fn at_home(home: &Path, sources: &[&Path]) -> Server {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = serve(&["--listen", "127.0.0.1:0", "--every", "100ms"], sources);
+        command.env("XDG_CONFIG_HOME", home).env("XDG_STATE_HOME", folder.path().join("state"));
+        Server::run(command, folder)
+    }
+
+    fn run(mut command: Command, folder: TempDir) -> Server {
         let errors = File::create(folder.path().join("stderr")).expect("a file");
         let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("claimtop starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();

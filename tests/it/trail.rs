@@ -5,12 +5,15 @@ mod batches;
 mod crashes;
 mod disks;
 mod many;
+mod permissions;
+mod segments;
 mod tampering;
+mod waiting;
 mod who;
 
 use claimtop::domain::visible::is_deceptive;
 use claimtop::recovery::trail::{
-    Anchor, Entry, Finding, Record, Stage, Trail, TrailError, Who, new_action_id,
+    Anchor, Entry, Finding, Record, Stage, Trail, TrailError, Verification, Who, new_action_id,
 };
 use serde_json::{Value as Json, json};
 use std::fs;
@@ -59,7 +62,7 @@ impl Place {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        self.trail.verify(None).expect("verified").findings
+        only_findings(self.trail.verify(None).expect("verified"))
     }
 
     fn anchor(&self) -> Anchor {
@@ -72,6 +75,16 @@ impl Place {
         assert!(verification.is_whole, "{:?}", verification.findings);
         assert_eq!(self.trail.entries().expect("entries").len(), count);
     }
+}
+
+/// How often something is tried: the long form says so in the environment.
+fn rounds(variable: &str, usual: usize) -> usize {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// What was found, wherever.
+fn only_findings(verification: Verification) -> Vec<Finding> {
+    verification.findings.into_iter().map(|found| found.finding).collect()
 }
 
 fn nobody() -> Who {
@@ -109,6 +122,8 @@ fn intent() -> Record {
         why: None,
         refers_to: None,
         transaction: None,
+        batch: None,
+        inferred: false,
         tool: "claimtop 0.1.0".into(),
     }
 }

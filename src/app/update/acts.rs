@@ -92,16 +92,8 @@ impl Model {
         let word = Word { reason: said(reason), ..Word::default() };
         let conclusion = row.conclusion(now);
         match permit(action, row.claim(), &row.judged.verdict, conclusion, &word) {
-            Err(why) => {
-                // What the command line would need is not what is asked for here.
-                let why = why
-                    .split("; --")
-                    .next()
-                    .unwrap_or(&why)
-                    .split("; name")
-                    .next()
-                    .unwrap_or(&why)
-                    .to_owned();
+            Err(refused) => {
+                let why = refused.why;
                 let holder = row.claim().holder.clone().unwrap_or_default();
                 self.ask(row, target, action, Asks::Name(holder), why, reason)
             }
@@ -232,7 +224,7 @@ impl Model {
     pub(super) fn acted(&mut self, done: Done) -> Vec<Effect> {
         let Done { source, address, action_id, action, outcome, shown, holder } = done;
         let from = holder.as_deref().map_or_else(String::new, |holder| format!(" ({})", visible(holder)));
-        match outcome {
+        match &outcome {
             Outcome::Applied if action == "undo" => {
                 self.undoable.retain(|(_, id, _)| *id != action_id);
                 self.say(Tone::Done, format!("undone: {shown}{from} is as it was"));
@@ -244,7 +236,8 @@ impl Model {
                 self.undoable.push((source, action_id, shown));
             }
             // It may go better the next time.
-            Outcome::Refused(why) | Outcome::Unknown(why) if action == "undo" => {
+            Outcome::Refused(_) | Outcome::Unknown(_) if action == "undo" => {
+                let why = outcome.why().unwrap_or_default();
                 self.say(Tone::Refused, format!("not taken back: {why}"));
                 self.undoable.push((source, action_id, shown));
             }

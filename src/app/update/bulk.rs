@@ -5,12 +5,13 @@ use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
 use super::super::dialog::{Field, InBulk, Stage};
-use super::super::message::{Effect, Many, Ready, Summary};
+use super::super::message::{BulkOf, Effect, Many, Ready, Summary};
 use super::super::model::{ListId, Model, Pane, Tone};
 use super::super::overlay::Overlay;
-use super::super::row::{Row, RowId};
+use super::super::row::RowId;
 use super::acts::said;
 use crate::domain::recovery::{Action, Word};
+use crate::domain::tally::{BulkTally, NotDone};
 use crate::domain::visible::visible;
 
 impl Model {
@@ -23,19 +24,23 @@ impl Model {
             self.say(Tone::Told, "the marked claims are gone; esc clears the marks");
             return Vec::new();
         }
-        let (source, what) = match (marked.first(), self.list()) {
+        let (source, what, all) = match (marked.first(), self.list()) {
             (Some(first), _) => {
                 let source = first.id.source;
                 let here = marked.iter().filter(|target| target.id.source == source).cloned().collect();
-                (source, Many::Marked(here))
+                (source, Many::Marked(here), marked.len())
             }
             (None, ListId::Overview(set)) => match self.selected_row().map(|row| row.id.source) {
                 // What is out of sight is not meant.
                 Some(source) if !self.query.is_empty() || !self.snoozed.is_empty() => {
-                    let rows = self.set_rows(set).into_iter().filter(|row| row.id.source == source);
-                    (source, Many::Marked(rows.map(Row::target).collect()))
+                    let all = self.set_rows(set);
+                    let rows = all.iter().filter(|row| row.id.source == source);
+                    (source, Many::Marked(rows.map(|row| row.target()).collect()), all.len())
                 }
-                Some(source) => (source, Many::Set(set)),
+                Some(source) => {
+                    let all = usize::try_from(self.counts().of(set)).unwrap_or(usize::MAX);
+                    (source, Many::Set(set), all)
+                }
                 None => {
                     self.say(Tone::Told, format!("nothing is {set}"));
                     return Vec::new();
@@ -46,7 +51,15 @@ impl Model {
                 return Vec::new();
             }
         };
-        self.prepare(source, action, what, reason)
+        let here = match &what {
+            Many::Marked(here) => here.len(),
+            Many::Set(set) => {
+                let counted = self.sources.get(source).map_or(0, |source| source.counts().of(*set));
+                usize::try_from(counted).unwrap_or(usize::MAX)
+            }
+            Many::Session(_) => all,
+        };
+        self.prepare(source, action, what, all.saturating_sub(here), reason)
     }
 
     /// Everything that the selected session holds.
@@ -56,10 +69,17 @@ impl Model {
             return Vec::new();
         };
         let name = super::super::lists::holder_name(holder);
-        self.prepare(source, Action::Release, Many::Session(name), reason)
+        self.prepare(source, Action::Release, Many::Session(name), 0, reason)
     }
 
-    fn prepare(&mut self, source: usize, action: Action, what: Many, reason: &str) -> Vec<Effect> {
+    fn prepare(
+        &mut self,
+        source: usize,
+        action: Action,
+        what: Many,
+        elsewhere: usize,
+        reason: &str,
+    ) -> Vec<Effect> {
         if let Some(why) = self.refusal(source) {
             self.say(Tone::Refused, why);
             return Vec::new();
@@ -71,6 +91,7 @@ impl Model {
             source,
             action,
             what: what.clone(),
+            elsewhere,
             stage: Stage::Looking,
             name: Input::default(),
             reason: Input::new(reason.into()),
@@ -118,38 +139,35 @@ impl Model {
     }
 
     pub(super) fn bulk_done(&mut self, summary: Summary) -> Vec<Effect> {
-        if matches!(self.overlay.last(), Some(Overlay::InBulk(_))) {
-            self.overlay.pop();
-        }
-        // Those of other sources wait for their own turn.
-        self.marked.retain(|id| id.source != summary.source);
-        let Summary {
-            action,
-            source,
-            applied,
-            moved,
-            refused,
-            unknown,
-            first_problem,
-            action_ids,
-            addresses,
-        } = summary;
-        for address in addresses {
-            self.recovered(RowId { source, address }, format!("{action} by you"));
-        }
-        for id in action_ids {
-            self.undoable.push((source, id, format!("{applied} claims")));
-        }
-        let mut text = format!("{action}: {applied} done");
-        for (count, word) in [(moved, "moved"), (refused, "refused"), (unknown, "unknown")] {
-            if count > 0 {
-                text += &format!(", {count} {word}");
+        let Summary { source, of, tally, batch, addresses } = summary;
+        let text = match &of {
+            BulkOf::Act(action) => {
+                if matches!(self.overlay.last(), Some(Overlay::InBulk(_))) {
+                    self.overlay.pop();
+                }
+                // Those of other sources wait for their own turn.
+                self.marked.retain(|id| id.source != source);
+                for address in addresses {
+                    self.recovered(RowId { source, address }, format!("{action} by you"));
+                }
+                format!("{action}: {} of {} done", tally.applied, tally.wanted)
             }
+            BulkOf::Undo(id) => {
+                // What was not tried can be tried again.
+                if tally.not_tried() > 0 {
+                    self.undoable.push((source, id.clone(), format!("{} acts", tally.not_tried())));
+                }
+                format!("undone: {} of {} acts", tally.applied, tally.wanted)
+            }
+        };
+        let is_undoable = tally.applied + tally.unknown > 0 && matches!(of, BulkOf::Act(_));
+        let mut text = text + &not_done(&tally);
+        if let Some(batch) = batch.filter(|_| is_undoable) {
+            let key = self.keymap.key(super::super::actions::Command::Undo);
+            text += &format!("; {key} undoes all of it");
+            self.undoable.push((source, batch, format!("{} claims", tally.applied)));
         }
-        if let Some(problem) = first_problem {
-            text += &format!(" (the first: {problem})");
-        }
-        let tone = match (unknown, refused, moved) {
+        let tone = match (tally.unknown, tally.refused + tally.not_tried(), tally.moved) {
             (0, 0, 0) => Tone::Done,
             (0, 0, _) => Tone::Moved,
             (0, _, _) => Tone::Refused,
@@ -208,9 +226,10 @@ impl Model {
 
     fn run_bulk(&mut self, ready: &Ready) -> Vec<Effect> {
         let Some(Overlay::InBulk(bulk)) = self.overlay.last_mut() else { return Vec::new() };
-        if ready.count == 0 {
+        if ready.tally.applied == 0 {
+            let skipped = not_done(&ready.tally);
             self.overlay.pop();
-            self.say(Tone::Told, "there is nothing to do");
+            self.say(Tone::Told, format!("there is nothing to do{skipped}"));
             return Vec::new();
         }
         if let Some(holder) = &ready.holder {
@@ -231,7 +250,19 @@ impl Model {
             holder: ready.holder.clone(),
             by: None,
         };
-        bulk.stage = Stage::Running { done: 0, of: ready.count };
+        bulk.stage = Stage::Running { done: 0, of: ready.tally.applied };
         vec![Effect::RunBulk { question: bulk.question, source: bulk.source, word }]
     }
+}
+
+/// What of it was not done, and the first reason: ", 2 refused (b: its process is alive)".
+fn not_done(tally: &BulkTally) -> String {
+    let counts = tally.not_done();
+    if counts.is_empty() {
+        return String::new();
+    }
+    let why = tally.stopped.clone().map(|why| format!("stopped: {why}"));
+    let first = tally.reasons.first().map(NotDone::in_full);
+    let why = why.or(first).map_or_else(String::new, |why| format!(" ({why})"));
+    format!(", {counts}{why}")
 }

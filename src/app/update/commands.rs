@@ -10,6 +10,7 @@ use super::super::row::Row;
 use crate::domain::close_up::Cursor;
 use crate::domain::recovery::Action;
 use crate::domain::time::Span;
+use crate::domain::visible::{escape, is_deceptive};
 
 /// How long a claim stays out of sight.
 const SNOOZE: Span = Span::minutes(15);
@@ -236,14 +237,17 @@ impl Model {
     }
 
     fn copy(&mut self) -> Vec<Effect> {
+        // What is pasted into a shell must not press Enter there: such an id goes by its address, which every
+        // command takes.
         let text = match (self.meant(), self.selected_holder(), self.selected_entry()) {
+            (Some(row), _, _) if !is_plain(&row.claim().key.text()) => row.id.address.clone(),
             (Some(row), _, _) => row.claim().key.text(),
             (None, Some((_, holder)), _) => super::super::lists::holder_name(holder),
             (None, None, Some(line)) => line.action_id.clone(),
             (None, None, None) => return Vec::new(),
         };
         self.say(Tone::Told, "copied (if the terminal allows it)");
-        vec![Effect::Copy(text)]
+        vec![Effect::Copy(if is_plain(&text) { text } else { escape(&text) })]
     }
 
     /// Closes nothing any more: clears what narrows the view.
@@ -256,4 +260,8 @@ impl Model {
         self.notice = None;
         self.set_query("")
     }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.chars().any(is_deceptive)
 }

@@ -37,7 +37,7 @@ pub(super) struct Row {
     evidence: Value,
     holder: Option<String>,
     n: usize,
-    outcome: Option<String>,
+    pub(super) outcome: Option<String>,
     why: Option<String>,
 }
 
@@ -153,8 +153,21 @@ impl Row {
     }
 }
 
+/// Of rows that stay, only the columns that are not as before: what `whole` makes the rows out of again.
+pub(super) fn differences(before: &Value, after: &Value) -> Option<Value> {
+    let (was, is) = (before.as_array()?, after.as_array()?);
+    let one = |(was, is): (&Value, &Value)| {
+        let columns = |row: &Value| row.get("row").and_then(Value::as_object).cloned();
+        let (Some(old), Some(new)) = (columns(was), columns(is)) else { return is.clone() };
+        let changed = new.into_iter().filter(|(name, value)| old.get(name) != Some(value)).collect();
+        serde_json::json!({"changed": Value::Object(changed)})
+    };
+    let short = was.iter().zip(is).map(one).collect::<Value>();
+    (was.len() == is.len() && whole(before, short.clone()) == *after).then_some(short)
+}
+
 /// The rows as they are left, out of how they were and what was changed.
-fn whole(before: &Value, after: Value) -> Value {
+pub(super) fn whole(before: &Value, after: Value) -> Value {
     let Value::Array(after) = after else { return after };
     let rows = after.into_iter().enumerate().map(|(at, mut left)| {
         let Some(Value::Object(changed)) = left.get_mut("changed").map(Value::take) else { return left };

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::domain::visible::safe;
 
@@ -28,6 +29,16 @@ pub enum TrailError {
         shown(path)
     )]
     Io { path: PathBuf, source: io::Error },
+    #[error("the audit journal {} cannot be trusted: {why}; {fix}", shown(path))]
+    Untrusted { path: PathBuf, why: String, fix: String },
+    #[error(
+        "the audit journal {} is locked by {}, and still was after {}s; \
+         wait until that is done, or end it if it hangs; nothing was written",
+        shown(path),
+        holder.as_deref().unwrap_or("another process"),
+        waited.as_secs_f32()
+    )]
+    Busy { path: PathBuf, holder: Option<String>, waited: Duration },
     #[error("this session only reads the audit journal {}; start it without --read-only to act", shown(path))]
     ReadOnlySession { path: PathBuf },
     #[error("this record cannot be written so that it can be read again: {0}; nothing was written")]

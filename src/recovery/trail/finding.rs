@@ -1,11 +1,10 @@
 //! What can be wrong with a journal, each with its sentence.
 
-use serde::Serialize;
 use std::fmt;
+use std::sync::Arc;
 
 /// Something that is wrong with the journal. Lines count from 1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "finding", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// The line does not fit its own hash.
     Edited { line: u64 },
@@ -21,6 +20,31 @@ pub enum Finding {
     Truncated { expected: u64, found: u64 },
     /// The journal reaches the anchor's count with another hash.
     Rewritten { count: u64 },
+    /// The index does not tell where the line stands, although it reaches further.
+    Unindexed { line: u64 },
+    /// The index tells of lines, or of open acts, that the journal does not.
+    Misindexed,
+    /// The index was made of a journal that reached this line.
+    BehindIndex { count: u64 },
+}
+
+/// A finding, and the file it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub file: Arc<str>,
+    pub finding: Finding,
+}
+
+impl Found {
+    pub fn is_tampering(&self) -> bool {
+        self.finding.is_tampering()
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.finding)
+    }
 }
 
 impl Finding {
@@ -56,6 +80,21 @@ impl fmt::Display for Finding {
             Finding::Rewritten { count } => write!(
                 f,
                 "line number {count} of the chain is not the one that the anchor knows: the journal was rewritten"
+            ),
+            Finding::Unindexed { line } => write!(
+                f,
+                "the index does not list line {line}: it was changed to hide it, or is damaged; \
+                 delete journal.index, it is made again"
+            ),
+            Finding::Misindexed => write!(
+                f,
+                "the index lists lines or open acts that the journal does not have: it was changed, or is damaged; \
+                 delete journal.index, it is made again"
+            ),
+            Finding::BehindIndex { count } => write!(
+                f,
+                "the index knows line number {count} of the chain, and the journal does not have it: \
+                 its end was cut off or rewritten"
             ),
         }
     }

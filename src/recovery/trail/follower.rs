@@ -1,5 +1,6 @@
 //! Reads a journal on from where it stopped: what other processes write counts, too.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::batch::Intended;
@@ -27,12 +28,18 @@ impl Follower {
     /// its beginning.
     pub fn news(&mut self, mut take: impl FnMut(Record)) -> Result<(), TrailError> {
         let Follower { journal, read, intended } = self;
-        let end = journal.each_line_since(*read, |line| {
-            let link = line.strip_suffix(b"\n").and_then(Link::read);
-            let entries = link.into_iter().flat_map(|link| link.entries(intended));
-            entries.for_each(|entry| take(entry.record));
-        });
-        *read = end.map_err(|error| journal.error(error))?;
+        let segments = journal.segments()?;
+        let mut go = || {
+            let from = read.found_in(&segments)?.unwrap_or_default();
+            segments.each_line(from, |_, line| {
+                let link = line.strip_suffix(b"\n").and_then(Link::read);
+                let entries = link.into_iter().flat_map(|link| link.entries(intended));
+                entries.for_each(|entry| take(entry.record));
+                ControlFlow::Continue(())
+            })?;
+            Position::end_of(&segments)
+        };
+        *read = go().map_err(|error| journal.error(error))?;
         Ok(())
     }
 }

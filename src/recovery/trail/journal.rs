@@ -1,17 +1,25 @@
-//! The file below a trail: opened, locked, read line by line, and appended to all or nothing.
+//! The files below a trail: opened, locked, and appended to all or nothing.
 //!
-//! It is opened anew for every use. A journal that was moved aside is then not written to by a
+//! They are opened anew for every use. A journal that was moved aside is then not written to by a
 //! session that still held it, and every use has a lock of its own, threads included.
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::retry_on_intr;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::error::TrailError;
+use super::lock::{Hold, PATIENCE, lock};
+use super::segment::{LAST, Place, Segment, Segments, sealed_name, sealed_numbers};
+use super::trust;
+
+/// How long a file gets before the next one is begun.
+const FULL: u64 = 8 << 20;
+/// How much of the journal is read again and again before the index covers it.
+const LAG: u64 = 128 << 10;
 
 /// What an append waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,16 +31,33 @@ pub(super) enum WaitFor {
 
 #[derive(Debug)]
 pub(super) struct Journal {
+    folder: PathBuf,
     path: PathBuf,
+    pub(super) patience: Duration,
+    pub(super) full: u64,
+    pub(super) lag: u64,
+}
+
+/// The last file, for one writer at a time until it is dropped.
+#[derive(Debug)]
+pub(super) struct Locked {
+    pub(super) file: File,
+    pub(super) length: u64,
+    pub(super) number: u32,
 }
 
 impl Journal {
     pub(super) fn at(folder: &Path) -> Journal {
-        Journal { path: folder.join("journal.jsonl") }
+        let (folder, path) = (folder.to_owned(), folder.join(LAST));
+        Journal { folder, path, patience: PATIENCE, full: FULL, lag: LAG }
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(super) fn error(&self, source: io::Error) -> TrailError {
@@ -40,80 +65,132 @@ impl Journal {
     }
 
     /// Makes the folder and the file, for their owner alone, unless they are there.
-    pub(super) fn create(&self, folder: &Path) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    pub(super) fn create(&self) -> Result<(), TrailError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        made.map_err(|error| self.error(error))?;
         self.writable()?;
-        // The name of a new file is safe on disk only with its folder.
-        OpenOptions::new().read(true).open(folder)?.sync_all()
+        self.sync_folder().map_err(|error| self.error(error))
     }
 
-    fn writable(&self) -> io::Result<File> {
-        OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&self.path)
+    /// The name of a new file is safe on disk only with its folder.
+    fn sync_folder(&self) -> io::Result<()> {
+        OpenOptions::new().read(true).open(&self.folder)?.sync_all()
     }
 
-    /// The file and its length, for one writer at a time, until the file is dropped.
-    pub(super) fn lock(&self) -> io::Result<(File, u64)> {
-        let file = self.writable()?;
-        retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
-        let length = file.metadata()?.len();
-        Ok((file, length))
+    fn writable(&self) -> Result<File, TrailError> {
+        trust::check_folder(&self.folder)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&self.path);
+        self.trusted(file)
     }
 
-    /// Appends the text to a locked file of this length. If that fails, the file is cut back; should even
-    /// this fail, the next append finds a torn line.
-    pub(super) fn append(mut file: &File, length: u64, text: &str, wait: WaitFor) -> io::Result<()> {
+    fn trusted(&self, file: io::Result<File>) -> Result<File, TrailError> {
+        let file = file.map_err(|error| self.error(error))?;
+        trust::check(&self.path, &file.metadata().map_err(|error| self.error(error))?)?;
+        Ok(file)
+    }
+
+    fn readable(&self) -> Result<Option<File>, TrailError> {
+        trust::check_folder(&self.folder)?;
+        match OpenOptions::new().read(true).open(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            file => self.trusted(file).map(Some),
+        }
+    }
+
+    /// Whether the file still has the name of the last one: while we waited it may have been sealed.
+    fn is_last(&self, file: &File) -> io::Result<bool> {
+        let (ours, named) = (file.metadata()?, fs::metadata(&self.path));
+        match named {
+            Ok(named) => Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The last file, and its length while nobody else appends.
+    pub(super) fn lock(&self) -> Result<Locked, TrailError> {
+        let failed = |error| self.error(error);
+        loop {
+            let file = self.writable()?;
+            lock(&file, &self.path, Hold::Alone, self.patience)?;
+            if self.is_last(&file).map_err(failed)? {
+                let length = file.metadata().map_err(failed)?.len();
+                let sealed = sealed_numbers(&self.folder).map_err(failed)?;
+                return Ok(Locked { file, length, number: sealed.last().map_or(1, |last| last + 1) });
+            }
+        }
+    }
+
+    /// Gives a full file its number and begins the next one. A crash in between leaves a journal without a last
+    /// file, which the next append makes.
+    pub(super) fn seal(&self, locked: Locked) -> Result<Locked, TrailError> {
+        let failed = |error| self.error(error);
+        locked.file.sync_all().map_err(failed)?;
+        let sealed = self.folder.join(sealed_name(locked.number));
+        // A sealed file is never replaced.
+        let renamed = renameat_with(CWD, &self.path, CWD, &sealed, RenameFlags::NOREPLACE);
+        renamed.map_err(|error| failed(error.into()))?;
+        self.sync_folder().map_err(failed)?;
+        let next = self.lock()?;
+        self.sync_folder().map_err(failed)?;
+        Ok(next)
+    }
+
+    /// Appends the text to a locked file. If that fails, the file is cut back; should even this fail, the next
+    /// append finds a torn line.
+    pub(super) fn append(locked: &Locked, text: &str, wait: WaitFor) -> io::Result<()> {
+        let mut file = &locked.file;
         let written = file.write_all(text.as_bytes()).and_then(|()| match wait {
             WaitFor::Disk => file.sync_data(),
             WaitFor::Nothing => Ok(()),
         });
         if written.is_err() {
-            let _ = file.set_len(length).and_then(|()| file.sync_data());
+            let _ = file.set_len(locked.length).and_then(|()| file.sync_data());
         }
         written
     }
 
     /// Waits until the disk has all of it.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        self.readable()?.map_or(Ok(()), |file| file.sync_data())
-    }
-
-    /// Hands every line after a place, with its newline, to `take`, and says where they end. A journal
-    /// that is not there has no lines.
-    pub(super) fn each_line_since(
-        &self,
-        from: Position,
-        mut take: impl FnMut(&[u8]),
-    ) -> io::Result<Position> {
-        let Some(mut file) = self.readable()? else { return Ok(Position::default()) };
-        let end = Position::at(&file, settled_length(&file)?)?;
-        let known = from.length <= end.length && Position::at(&file, from.length)? == from;
-        let start = if known { from.length } else { 0 };
-        file.seek(SeekFrom::Start(start))?;
-        let mut lines = BufReader::new(&file).take(end.length - start);
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            take(&line);
-            line.clear();
+    pub(super) fn sync(&self) -> Result<(), TrailError> {
+        match self.readable()? {
+            Some(file) => file.sync_data().map_err(|error| self.error(error)),
+            None => Ok(()),
         }
-        Ok(end)
     }
 
-    pub(super) fn readable(&self) -> io::Result<Option<File>> {
-        match OpenOptions::new().read(true).open(&self.path) {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+    /// All files, as they are while nobody appends. What stands in them then never changes, so a long read
+    /// needs no lock and keeps no writer waiting. A journal that is not there has no files.
+    pub(super) fn segments(&self) -> Result<Segments, TrailError> {
+        let failed = |error| self.error(error);
+        loop {
+            let last = self.readable()?;
+            if let Some(file) = &last {
+                lock(file, &self.path, Hold::Shared, self.patience)?;
+                if !self.is_last(file).map_err(failed)? {
+                    continue;
+                }
+            }
+            let numbers = sealed_numbers(&self.folder).map_err(failed)?;
+            let sealed = numbers.iter().map(|number| Segment::sealed(&self.folder, *number));
+            let mut segments = sealed.collect::<Result<Vec<Segment>, TrailError>>()?;
+            if let Some(file) = last {
+                let end = file.metadata().map_err(failed)?.len();
+                rustix::fs::flock(&file, rustix::fs::FlockOperation::Unlock)
+                    .map_err(|error| failed(error.into()))?;
+                let number = numbers.last().map_or(1, |last| last + 1);
+                segments.push(Segment { number, path: self.path.clone(), end, file: Some(file) });
+            }
+            return Ok(Segments(segments));
         }
     }
 }
 
 /// How far somebody has read; the default is the beginning.
 ///
-/// A file that takes the place of another may get its number, too, so what stands before the place
-/// is part of it.
+/// A file that takes the place of another may have its name, too, so what stands before the place is part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    inode: u64,
+    segment: u32,
     length: u64,
     before: [u8; 32],
 }
@@ -122,11 +199,28 @@ impl Position {
     /// How much of what stands before it is looked at.
     const LOOK: u64 = 1_024;
 
-    pub(super) fn at(file: &File, length: u64) -> io::Result<Position> {
+    pub(super) fn at(file: &File, segment: u32, length: u64) -> io::Result<Position> {
         let look = length.min(Position::LOOK);
         let mut bytes = vec![0; usize::try_from(look).map_err(io::Error::other)?];
         file.read_exact_at(&mut bytes, length - look)?;
-        Ok(Position { inode: file.metadata()?.ino(), length, before: Sha256::digest(&bytes).into() })
+        Ok(Position { segment, length, before: Sha256::digest(&bytes).into() })
+    }
+
+    /// The end of the journal.
+    pub(super) fn end_of(segments: &Segments) -> io::Result<Position> {
+        match segments.0.last() {
+            Some(last) => Position::at(&last.open()?, last.number, last.end),
+            None => Ok(Position::default()),
+        }
+    }
+
+    /// The same place in a journal, if that is still the one it was taken of.
+    pub(super) fn found_in(&self, segments: &Segments) -> io::Result<Option<Place>> {
+        let Some(segment) = segments.get(self.segment).filter(|segment| self.length <= segment.end) else {
+            return Ok(None);
+        };
+        let same = Position::at(&segment.open()?, self.segment, self.length)? == *self;
+        Ok(same.then_some(Place { segment: self.segment, offset: self.length }))
     }
 }
 
@@ -136,13 +230,4 @@ pub struct Stretch {
     pub from: Position,
     /// Unless the file could not be looked at any more.
     pub to: Option<Position>,
-}
-
-/// The length when nobody was writing. What stands before it never changes again, so a long read
-/// needs no lock and keeps no writer waiting.
-fn settled_length(file: &File) -> io::Result<u64> {
-    retry_on_intr(|| flock(file, FlockOperation::LockShared))?;
-    let length = file.metadata()?.len();
-    flock(file, FlockOperation::Unlock)?;
-    Ok(length)
 }

@@ -13,29 +13,38 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::anchor::Anchor;
-use super::batch::{Batch, Intended};
+use super::batch::{Batch, Intended, whole};
 use super::canonical::canonical;
-use super::record::{Entry, Record};
+use super::record::{Entry, Record, Stage};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Link {
     pub(super) seq: u64,
     pub(super) prev: String,
     pub(super) hash: String,
-    #[serde(flatten)]
     pub(super) body: Body,
     /// The hash fits the text.
-    #[serde(skip)]
     pub(super) holds: bool,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Body {
     Record(Box<Record>),
     #[serde(skip_serializing)]
     Batch(Batch),
     Torn(Torn),
+}
+
+/// A line as JSON.
+#[derive(Deserialize)]
+struct Fields {
+    seq: u64,
+    prev: String,
+    hash: String,
+    record: Option<Box<Record>>,
+    batch: Option<Batch>,
+    torn: Option<Torn>,
 }
 
 /// What a crash left between two lines of the chain, without the newline that the seal added.
@@ -54,14 +63,36 @@ impl Torn {
 impl Link {
     /// Reads a line, given without its newline; nothing if it is none of ours.
     pub(super) fn read(line: &[u8]) -> Option<Link> {
-        let text = str::from_utf8(line).ok()?;
-        let mut link: Link = serde_json::from_str(text).ok()?;
-        link.holds = fits(text, link.seq, &link.prev, &link.hash);
-        Some(link)
+        Link::parse(str::from_utf8(line).ok()?).ok()
+    }
+
+    /// The same of a text, with the reason if it is none of ours.
+    pub(super) fn parse(text: &str) -> serde_json::Result<Link> {
+        let Fields { seq, prev, hash, record, batch, torn } = serde_json::from_str(text)?;
+        let body = match (record, batch, torn) {
+            (Some(record), None, None) => Body::Record(record),
+            (None, Some(batch), None) => Body::Batch(batch),
+            (None, None, Some(torn)) => Body::Torn(torn),
+            _ => return Err(serde::de::Error::custom("no record, batch or seal")),
+        };
+        let holds = fits(text, seq, &prev, &hash);
+        Ok(Link { seq, prev, hash, body, holds })
     }
 
     pub(super) fn anchor(&self) -> Anchor {
         Anchor { count: self.seq, head: self.hash.clone() }
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(self.body, Body::Batch(_))
+    }
+
+    /// The batch whose outcome it tells.
+    pub(super) fn outcome_of_batch(&self) -> Option<&str> {
+        match &self.body {
+            Body::Batch(batch) if batch.of.stage == Stage::Outcome => Some(&batch.of.action_id),
+            _ => None,
+        }
     }
 
     /// Where the chain stands after a line that holds, found without reading what the line tells.
@@ -81,7 +112,10 @@ impl Link {
         let Link { seq, prev, hash, body, .. } = self;
         let entry = |record| Entry { seq, prev: prev.clone(), hash: hash.clone(), record };
         match body {
-            Body::Record(record) => vec![entry(*record)],
+            Body::Record(mut record) => {
+                record.after = whole(&record.before, record.after);
+                vec![entry(*record)]
+            }
             Body::Batch(batch) => intended.records(batch).into_iter().map(entry).collect(),
             Body::Torn(_) => Vec::new(),
         }

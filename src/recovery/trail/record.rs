@@ -50,11 +50,23 @@ pub struct Record {
     /// The database's own number of the transaction, where it can be asked what became of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<String>,
+    /// The id that all acts of one bulk share: `undo` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
+    /// The outcome was inferred from the rows. They prove too little for an undo.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inferred: bool,
     /// claimtop and its version
     pub tool: String,
 }
 
 impl Record {
+    /// Whether the record belongs to this batch: by the id of the bulk, or by that of one of its transactions.
+    pub fn is_of_batch(&self, id: &str) -> bool {
+        self.batch.as_deref() == Some(id)
+            || self.action_id.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
     /// An outcome that leaves nothing to find out. "unknown" does: the answer was lost, and the act
     /// stays open until a later outcome says what became of it.
     pub(super) fn settles(&self) -> bool {

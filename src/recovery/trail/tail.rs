@@ -14,7 +14,8 @@ const CHUNK: u64 = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Tail {
-    pub(super) head: Anchor,
+    /// Where the chain stands; nothing if no line of the file tells.
+    pub(super) head: Option<Anchor>,
     mend: Mend,
 }
 
@@ -41,7 +42,7 @@ impl Tail {
             }
             if start == 0 {
                 let mend = if bytes.is_empty() { Mend::Nothing } else { Mend::Seal(bytes) };
-                return Ok(Tail { head: Anchor::start(), mend });
+                return Ok(Tail { head: None, mend });
             }
             size = size.saturating_mul(4);
         }
@@ -59,7 +60,7 @@ impl Tail {
                     [] => Mend::Nothing,
                     scrap => Mend::Seal(scrap.to_vec()),
                 };
-                return Some(Tail { head, mend });
+                return Some(Tail { head: Some(head), mend });
             }
             if start == 0 {
                 return None;
@@ -68,15 +69,21 @@ impl Tail {
         }
     }
 
+    /// Whether the next line can be written as it is.
+    pub(super) fn is_clean(&self) -> bool {
+        matches!(self.mend, Mend::Nothing)
+    }
+
     /// The text that must be written before the next line, and where the chain then stands.
     pub(super) fn mended(self) -> serde_json::Result<(String, Anchor)> {
+        let head = self.head.unwrap_or_else(Anchor::start);
         match self.mend {
-            Mend::Nothing => Ok((String::new(), self.head)),
-            Mend::Newline => Ok(("\n".into(), self.head)),
+            Mend::Nothing => Ok((String::new(), head)),
+            Mend::Newline => Ok(("\n".into(), head)),
             Mend::Seal(scrap) => {
                 // What was cut gets its newline from us; the seal speaks of the bytes before it.
                 let newline = if scrap.ends_with(b"\n") { "" } else { "\n" };
-                let (seal, head) = seal(&self.head, &scrap)?;
+                let (seal, head) = seal(&head, &scrap)?;
                 Ok((format!("{newline}{seal}\n"), head))
             }
         }

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::error::PgError;
+use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
@@ -23,12 +24,14 @@ use super::words::Words;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    unrecorded,
 };
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
-use crate::store::{StoreError, clock};
+use crate::store::side_effects::SideEffects;
+use crate::store::{StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -47,6 +50,7 @@ pub struct Actor {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) now: Moment,
+    /// The text of its mark.
     pub(super) transaction: String,
 }
 
@@ -132,9 +136,13 @@ impl Actor {
         if !self.link.as_ref().is_some_and(Link::is_open) {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
-            self.link = Some(Link::open(&options.target, Purpose::Acts, limits)?);
+            let mut link = Link::open(&options.target, Purpose::Acts, limits)?;
+            identify::expect(&mut link, options, &self.reader.fingerprint())?;
+            self.link = Some(link);
         }
-        let columns = "clock_timestamp()::text, pg_current_xact_id()::text";
+        let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
+                       extract(epoch FROM pg_postmaster_start_time())::text, \
+                       extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
         let sql = format!("{} SELECT {columns}{}", question.with, question.columns);
         let begun = self.run(|link| link.begin_asking(Begin::Acting, &sql, &question.values()));
         if begun.is_err() {
@@ -150,7 +158,12 @@ impl Actor {
         };
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
-        Ok((Turn { now, transaction: text(1).to_owned() }, texts(rows.first(), 2)))
+        let mark = TransactionMark {
+            number: Some(text(1).to_owned()),
+            running_since: Some(format!("{}/{}", text(2), text(3))),
+            is_audited: self.has_audit_table(),
+        };
+        Ok((Turn { now, transaction: mark.to_string() }, texts(rows.first(), 4)))
     }
 
     /// Asks the question again.
@@ -207,7 +220,8 @@ impl Actor {
         match self.run(Link::commit) {
             Ok(()) => Ok(acted),
             Err(error) => {
-                let outcome = self.became_of(&error, action_id, acted.transaction.as_deref(), &acted.changes);
+                let outcome =
+                    self.resolve_commit(&error, action_id, acted.transaction.as_deref(), &acted.changes);
                 Ok(match outcome {
                     Outcome::Refused(_) => Acted { preview: acted.preview, ..Acted::nothing(outcome) },
                     other => Acted { outcome: other, ..acted },
@@ -254,7 +268,7 @@ impl Actor {
         let profile = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(profile, watch, &fresh, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.table.clone();
@@ -265,7 +279,12 @@ impl Actor {
             Err(error) => return Err(self.sentence(&error, "acting")),
         };
         let transaction = Some(turn.transaction.clone());
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction };
+        let mut effects = self.side_effects(&table, &fresh, &changes);
+        if order.action.frees() && self.reader.ties.has_triggers(&table.name) {
+            let now = self.fresh(turn, &fresh)?;
+            effects.still_held = now.is_some_and(|now| now.judged.claim.holder == fresh.judged.claim.holder);
+        }
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction, effects };
         if order.dry_run {
             return Ok(acted);
         }
@@ -280,9 +299,7 @@ impl Actor {
             transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
         let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
         let note = Note { action, address, word, changes: &acted.changes };
@@ -335,8 +352,7 @@ impl Actor {
         if let Some(sql) = &statements.blocked_by
             && !self.run(|link| query(link, words, sql))?.is_empty()
         {
-            let why = "the profile forbids it for this claim (blocked_by)";
-            return Ok(Err(Outcome::Refused(why.into())));
+            return Ok(Err(Outcome::Refused(BLOCKED.into())));
         }
         let mut changes = self.beside(words, &statements.before, false)?;
         let wake = self.wake_of(table, statements.lot.clone(), &[row])?;
@@ -350,6 +366,14 @@ impl Actor {
         changes.extend(self.beside(words, &statements.also, true)?);
         changes.extend(followed.into_values().flatten());
         Ok(Ok(changes))
+    }
+
+    /// What an act did to other rows of tables with claims.
+    pub(super) fn side_effects(&self, table: &Table, fresh: &Seen, changes: &[Change]) -> SideEffects {
+        let is_own =
+            |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
     }
 
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {

@@ -24,7 +24,7 @@ use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, 
 use super::schema::quoted;
 use super::ties::{Lot, Ties};
 use super::words::Put;
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Outcome, Refused, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
@@ -34,6 +34,7 @@ use crate::store::act::{
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
+use crate::store::side_effects::SideEffects;
 
 impl Actor {
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one, or finds
@@ -79,7 +80,7 @@ impl Actor {
         let profile = &self.reader.watched[first.place.profile].profile;
         let act = match ordered(profile, &watch.board.name, order) {
             Ok(act) => act.clone(),
-            Err(refusal) => return Ok(all.iter().map(|_| refused(&refusal)).collect()),
+            Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
@@ -215,7 +216,7 @@ impl Actor {
             self.run(|link| {
                 link.each_after(hold.opening(), &put.sql, &put.values(), |row| {
                     if let (Ok(()), Some((_, at, fresh, after))) = (&added, left(row)) {
-                        added = made.add(at, fresh, after, Vec::new());
+                        added = made.add(at, fresh, after, Vec::new(), SideEffects::default());
                     }
                 })
             })?;
@@ -232,11 +233,31 @@ impl Actor {
             }
         }
         let mut followed = self.after_wake(wake, &mut afters)?;
+        let still_held = self.held_still(made, eligible)?;
         for (number, after) in afters {
             let (at, fresh) = &eligible[number];
-            made.add(*at, fresh, after, followed.remove(&number).unwrap_or_default())?;
+            let followed = followed.remove(&number).unwrap_or_default();
+            let effects = self.side_effects(&table, fresh, &followed);
+            let effects = SideEffects { still_held: still_held.contains(&name(fresh)), ..effects };
+            made.add(*at, fresh, after, followed, effects)?;
         }
         Ok(())
+    }
+
+    /// Those of the claims that are held although they were just taken: a trigger may have put them back.
+    fn held_still(
+        &mut self,
+        made: &Made<'_>,
+        eligible: &[(usize, Cow<'_, Seen>)],
+    ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
+        let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
+        match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
+            Some(watch) if made.order.action.frees() && reader.ties.has_triggers(&watch.table.name) => {
+                held(link, watch, made.turn, &all)
+            }
+            _ => Ok(HashSet::new()),
+        }
     }
 
     /// Acts that are more than one statement, each so that it can be taken back without the others.
@@ -310,7 +331,7 @@ impl<'a> Look<'a> {
         let judged = &fresh.judged;
         match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
             Ok(()) => Look::Eligible(fresh),
-            Err(refusal) => Look::Over(refused(&refusal)),
+            Err(refusal) => Look::Over(refused(refusal)),
         }
     }
 }
@@ -319,7 +340,7 @@ fn moved(what: &str) -> Tried {
     Tried::of(Acted::nothing(Outcome::Moved(what.into())))
 }
 
-fn refused(why: &str) -> Tried {
+fn refused(why: impl Into<Refused>) -> Tried {
     Tried::of(Acted::nothing(Outcome::Refused(why.into())))
 }
 

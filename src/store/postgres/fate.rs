@@ -5,18 +5,24 @@ use std::time::{Duration, Instant};
 use super::actor::Actor;
 use super::audit_table;
 use super::error::PgError;
-use super::link::Backoff;
-use crate::domain::recovery::Outcome;
+use super::link::{Backoff, Link};
+use crate::domain::recovery::{Outcome, Refused};
 use crate::store::StoreError;
-use crate::store::image::{Change, Side};
+use crate::store::image::Change;
+use crate::store::resolution::{Basis, Resolution, TransactionMark};
 
 /// How long the answer to a lost commit is looked for before it is called unknown.
 const LOOKING_UP: Duration = Duration::from_secs(10);
 
+/// Since when the server has been running without a crash: a crash of one of its processes restarts all but the
+/// first, and sets its statistics back.
+const RUNNING_SINCE: &str = "SELECT extract(epoch FROM pg_postmaster_start_time())::text,
+                             extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
+
 impl Actor {
     /// What a failed commit comes to: the server's own refusal, or what can be found out on another
-    /// connection.
-    pub(super) fn became_of(
+    /// connection. What the rows suggest is not enough to call it applied or refused.
+    pub(super) fn resolve_commit(
         &mut self,
         error: &PgError,
         action_id: &str,
@@ -24,17 +30,23 @@ impl Actor {
         changes: &[Change],
     ) -> Outcome {
         if !error.ends_the_link() {
-            return Outcome::Refused(self.sentence(error, "committing").to_string());
+            return Outcome::Refused(self.sentence(error, "committing").as_refusal());
         }
         let (since, mut backoff) = (Instant::now(), Backoff::default());
         loop {
-            match self.became(action_id, transaction, changes) {
-                Ok(Some(true)) => return Outcome::Applied,
-                Ok(Some(false)) => {
-                    return Outcome::Refused(format!("{error}; nothing was written"));
+            match self.resolve(action_id, transaction, changes) {
+                Ok(Resolution::Applied(Basis::Proven)) => return Outcome::Applied,
+                Ok(Resolution::NotApplied(Basis::Proven)) => {
+                    return Outcome::Refused(Refused::of_all(format!("{error}; nothing was written")));
                 }
-                Ok(None) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
-                Ok(None) | Err(_) => {
+                Ok(Resolution::Applied(Basis::Inferred)) => {
+                    return Outcome::Unknown(format!("{error}; the rows suggest that it was applied"));
+                }
+                Ok(Resolution::NotApplied(Basis::Inferred)) => {
+                    return Outcome::Unknown(format!("{error}; the rows suggest that it was not applied"));
+                }
+                Ok(Resolution::Unknown) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
+                Ok(Resolution::Unknown) | Err(_) => {
                     return Outcome::Unknown(format!(
                         "{error}, and what became of it cannot be found out yet"
                     ));
@@ -43,59 +55,70 @@ impl Actor {
         }
     }
 
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(
+    /// What became of an act: by its row of the audit table, by what the server says of its transaction, else by
+    /// the rows that it changed.
+    pub fn resolve(
         &mut self,
         action_id: &str,
         transaction: Option<&str>,
         changes: &[Change],
-    ) -> Result<Option<bool>, StoreError> {
-        let has_table = self.has_audit_table();
-        let fate = self.reader.aside("looking up the act", |link| {
-            if has_table && audit_table::contains(link, action_id)? {
-                return Ok(Fate::Recorded);
+    ) -> Result<Resolution, StoreError> {
+        let mark = TransactionMark::parse(transaction);
+        match self.reader.aside("looking up the transaction", |link| fate(link, &mark))? {
+            Fate::Committed => return Ok(Resolution::Applied(Basis::Proven)),
+            Fate::Aborted => return Ok(Resolution::NotApplied(Basis::Proven)),
+            Fate::UnderWay => return Ok(Resolution::Unknown),
+            Fate::Ended | Fate::Untraceable => {}
+        }
+        // Asked in a new transaction: the one before may not see what was committed during it.
+        if self.has_audit_table() {
+            if self.reader.aside("looking up the act", |link| audit_table::contains(link, action_id))? {
+                return Ok(Resolution::Applied(Basis::Proven));
             }
-            let Some(transaction) = transaction else { return Ok(Fate::Unknown) };
-            let sql = "SELECT pg_xact_status(($1::text)::xid8)";
-            let rows = match link.query(sql, &[Some(transaction)]) {
-                // A number that the server has not given yet belonged to what a crash has swallowed.
-                Err(PgError::Server { code, .. }) if code == "22023" => return Ok(Fate::Aborted),
-                answer => answer?,
-            };
-            Ok(match rows.first().and_then(|row| row.get(0)) {
-                Some("committed") => Fate::Committed,
-                Some("aborted") => Fate::Aborted,
-                Some(_) => Fate::UnderWay,
-                // So old that the server has forgotten it.
-                None => Fate::Unknown,
-            })
-        })?;
-        match fate {
-            Fate::Recorded => return Ok(Some(true)),
-            Fate::Aborted => return Ok(Some(false)),
-            Fate::UnderWay => return Ok(None),
-            Fate::Committed | Fate::Unknown => {}
+            // The table may have been made after the act.
+            if mark.is_audited {
+                return Ok(Resolution::NotApplied(Basis::Proven));
+            }
         }
-        // A server that crashed may give the number of a lost transaction to another one. The rows know.
-        if !changes.is_empty() && self.matches(changes, Side::Before)? {
-            return Ok(Some(false));
-        }
-        if fate == Fate::Committed || (!changes.is_empty() && self.matches(changes, Side::After)?) {
-            return Ok(Some(true));
-        }
-        Ok(None)
+        Resolution::by_rows(changes, |side| self.matches(changes, side))
     }
+}
+
+/// What the server says of a transaction.
+fn fate(link: &mut Link, mark: &TransactionMark) -> Result<Fate, PgError> {
+    let Some(number) = mark.number.as_deref() else { return Ok(Fate::Untraceable) };
+    let sql = "SELECT pg_xact_status(($1::text)::xid8)";
+    let rows = match link.query(sql, &[Some(number)]) {
+        // A number that the server has not given yet belonged to what a crash has swallowed.
+        Err(PgError::Server { code, .. }) if code == "22023" => return Ok(Fate::Aborted),
+        answer => answer?,
+    };
+    Ok(match rows.first().and_then(|row| row.get(0)) {
+        // Committed by us, or by another transaction that got the number of ours after a crash.
+        Some("committed") if runs_since(link)? == mark.running_since => Fate::Committed,
+        // So old that the server has forgotten it, or of an earlier run.
+        Some("committed") | None => Fate::Ended,
+        Some("aborted") => Fate::Aborted,
+        Some(_) => Fate::UnderWay,
+    })
+}
+
+fn runs_since(link: &mut Link) -> Result<Option<String>, PgError> {
+    let rows = link.query(RUNNING_SINCE, &[])?;
+    let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
+    Ok((!rows.is_empty()).then(|| format!("{}/{}", text(0), text(1))))
 }
 
 /// What the server knows of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Its row of the audit table is there.
-    Recorded,
     Committed,
     Aborted,
     UnderWay,
-    Unknown,
+    /// It is over, and the server cannot say how.
+    Ended,
+    /// The journal does not have its number.
+    Untraceable,
 }
 
 #[allow(clippy::disallowed_methods, reason = "a server that is gone says nothing when it is back")]

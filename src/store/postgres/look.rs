@@ -134,7 +134,7 @@ pub fn look(
 }
 
 /// The columns of the claim's row, and of its holder's.
-fn rows_of(watch: &Watch) -> Vec<String> {
+pub(super) fn rows_of(watch: &Watch) -> Vec<String> {
     let mut columns = image::columns(&watch.table, "c");
     columns.extend(session_of(watch));
     columns

@@ -26,7 +26,8 @@ use crate::store::fit::{Fit, Ground};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::Schema;
-use crate::store::{Prober, Registrations, StoreError, clock};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Prober, Protected, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub struct Options {
     pub prober: Option<Prober>,
     /// Who was registered before.
     pub registrations: Registrations,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
@@ -267,6 +270,7 @@ impl Reader {
         &mut self,
         look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
     ) -> Result<Result<T, PgError>, StoreError> {
+        let _uninterrupted = uninterrupted();
         self.connect()?;
         let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
         let outcome = self.transaction(&mut link, look);
@@ -339,7 +343,7 @@ impl Sky {
 }
 
 /// Tells this database from every other, whatever it is called.
-fn fingerprint(link: &mut Link) -> Result<String, PgError> {
+pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
                current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
     let rows = link.query(sql, &[])?;

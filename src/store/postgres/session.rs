@@ -17,7 +17,7 @@ use crate::domain::value::Value;
 use crate::profile::format::{Act, Role};
 use crate::store::Prober;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::BoundRegistry;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
@@ -74,8 +74,7 @@ impl Actor {
                 return Ok(acted);
             }
             if let Err(problem) = record(&acted) {
-                let why = format!("the record could not be written: {problem}");
-                return Ok(Acted::nothing(Outcome::Refused(why)));
+                return Ok(Acted::nothing(unrecorded(&problem)));
             }
             let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
             self.note(action_id, turn.now, &note)?;
@@ -140,7 +139,7 @@ impl Actor {
         }
         let statements = match self.ending(&fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let Some(table) = self.schema().table(&fresh.table).cloned() else {
             return moved(TABLES_CHANGED.into());
@@ -149,7 +148,7 @@ impl Actor {
         match self.perform(&table, &fresh.row, &statements) {
             Ok(Ok(changes)) => {
                 let transaction = Some(turn.transaction.clone());
-                Ok(Acted { outcome: Outcome::Applied, changes, preview, transaction })
+                Ok(Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) })
             }
             Ok(Err(outcome)) => Ok(Acted { preview, ..Acted::nothing(outcome) }),
             Err(error) if is_locked(&error) => moved(BEING_CHANGED.into()),

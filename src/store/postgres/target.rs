@@ -6,14 +6,14 @@
 
 mod environment;
 mod host;
-mod keyword;
+pub(in crate::store) mod keyword;
 mod pgpass;
-pub mod redact;
 mod secret;
 mod service;
 mod settings;
 mod text;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use tokio_postgres::config::TargetSessionAttrs;
 
 use super::tls::{Check, Encryption, Tls};
 use crate::domain::visible::safe;
-use crate::store::StoreError;
+use crate::store::{StoreError, address};
 use environment::Environment;
 pub(super) use host::{Address, Host};
 use keyword::Mode;
@@ -68,7 +68,8 @@ impl Target {
         password_command: Option<&str>,
         here: &Environment,
     ) -> Result<Target, StoreError> {
-        let bad = |why| StoreError::BadTarget { source_name: safe(&redact::without_password(text)), why };
+        let bad = |why| StoreError::BadTarget { source_name: safe(&address::shown(text).text), why };
+        let text = text.trim();
         let settings = Settings::gather(text, here).map_err(bad)?;
         settings.target(password_command, here).map_err(bad)
     }
@@ -87,6 +88,27 @@ impl Target {
     pub fn is_same_database(&self, other: &Target) -> bool {
         let is_known = |host: &Host| other.hosts.iter().any(|one| one.is_same(host));
         self.database == other.database && self.hosts.iter().any(is_known)
+    }
+
+    /// Whether a port of one of their hosts may lead to the same machine: a pooler, a tunnel, another name.
+    pub fn may_share_a_machine(&self, other: &Target) -> bool {
+        let (one, two) = (self.machines(), other.machines());
+        // A name that leads nowhere now may lead anywhere later.
+        one.is_none() || two.is_none() || one.zip(two).is_some_and(|(one, two)| !one.is_disjoint(&two))
+    }
+
+    /// The addresses of all hosts; nothing if one of them is not known.
+    fn machines(&self) -> Option<BTreeSet<IpAddr>> {
+        let mut all = BTreeSet::new();
+        for host in &self.hosts {
+            all.extend(host.addresses()?);
+        }
+        Some(all)
+    }
+
+    /// The same with less patience.
+    pub fn hurried(&self, limit: Duration) -> Target {
+        Target { connect_timeout: self.connect_timeout.min(limit), ..self.clone() }
     }
 
     /// What the user should know of how the text was taken.

@@ -16,7 +16,7 @@ use crate::domain::recovery::Outcome;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder};
+use crate::store::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use crate::store::image::{Change, Image, RowAt, Side};
 use crate::store::schema::Schema;
 
@@ -25,7 +25,7 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         if changes.is_empty() {
@@ -36,11 +36,13 @@ impl Actor {
             Ok(Ok(undone)) => {
                 let transaction = Some(turn.transaction);
                 let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
-                match if dry_run { Ok(()) } else { record(&acted) } {
-                    Err(problem) => Ok(Acted::nothing(Outcome::Refused(format!(
-                        "the record could not be written: {problem}"
-                    )))),
-                    Ok(()) => Ok(acted),
+                match undo.note(&acted.changes).map(|note| (note, record(&acted))) {
+                    Some((_, Err(problem))) => Ok(Acted::nothing(unrecorded(&problem))),
+                    Some((note, Ok(()))) => {
+                        let noted = self.note(undo.action_id(), turn.now, &note);
+                        noted.map(|()| acted)
+                    }
+                    None => Ok(acted),
                 }
             }
             Ok(Err(what)) => Ok(Acted::nothing(Outcome::Moved(what))),
@@ -49,7 +51,7 @@ impl Actor {
             }
             Err(error) => Err(self.sentence(&error, "putting the rows back")),
         };
-        self.end(acted, "", dry_run)
+        self.end(acted, undo.action_id(), undo.is_rehearsal())
     }
 
     /// Puts every row back, or says which is not what the act left behind.

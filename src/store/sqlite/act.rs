@@ -24,6 +24,8 @@ pub struct Statements {
     pub before: Vec<String>,
     pub act: String,
     pub also: Vec<String>,
+    /// The act gives the row another key.
+    pub renames: bool,
     pub values: Vec<(String, SqlValue)>,
 }
 
@@ -43,23 +45,32 @@ pub fn statements(
     values.push((":rowid".into(), SqlValue::Integer(fresh.place.rowid)));
     values.extend(words(watch, &fresh.judged.claim, &fresh.why, order, fresh.now));
     let held = board.is_held();
-    let mut conditions = vec![format!("c.rowid = :rowid AND {guard}")];
+    let is_it = watch.rows.is(":rowid");
+    let mut conditions = vec![format!("{is_it} AND {guard}")];
     if let Some(stale) = still_stale(watch, fresh, order, &mut values) {
         conditions.push(format!(
-            "EXISTS (SELECT 1 FROM {} WHERE c.rowid = :rowid AND {held} AND ({stale}))",
+            "EXISTS (SELECT 1 FROM {} WHERE {is_it} AND {held} AND ({stale}))",
             board.joined()
         ));
     }
     let sql = guarded(act, table, "c", &conditions.join(" AND "), order.action.as_str())?;
     Ok(Statements {
-        blocked_by: act.blocked_by.as_ref().map(|predicate| {
-            format!("SELECT 1 FROM {} WHERE c.rowid = :rowid AND ({predicate})", board.joined())
-        }),
+        blocked_by: act
+            .blocked_by
+            .as_ref()
+            .map(|predicate| format!("SELECT 1 FROM {} WHERE {is_it} AND ({predicate})", board.joined())),
         before: act.before.clone(),
         act: sql,
         also: act.also.clone(),
+        renames: renames(act, table),
         values,
     })
+}
+
+/// Whether an act writes a column of the key by which its table is addressed.
+pub fn renames(act: &Act, table: &Table) -> bool {
+    let key = table.key_instead_of_rowid();
+    act.set.iter().any(|(column, _)| key.iter().any(|name| name.eq_ignore_ascii_case(column)))
 }
 
 /// The statement that does the act to the one row for which the conditions hold.
@@ -145,7 +156,7 @@ fn still_stale(
 impl Statements {
     /// Whether there is nothing but the act itself.
     pub fn is_alone(&self) -> bool {
-        self.before.is_empty() && self.also.is_empty()
+        self.before.is_empty() && self.also.is_empty() && !self.renames
     }
 
     /// Runs the act; how many claims it changed.

@@ -5,24 +5,29 @@
 //! as a guard, and recorded before the commit.
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use rusqlite::types::Value as SqlValue;
 
 use super::act::{Statements, statements};
 use super::audit_table;
+use super::file_state::{FileChange, FileState, forget_pages};
 use super::functions;
-use super::image::InFile;
+use super::image::{InFile, number_of, row_at};
 use super::open::{self, Identity};
 use super::reader::{Options, Reader};
-use super::run::bind_known;
+use super::run::{bind_known, count, now_value};
 use super::touched;
 use super::watch::Watch;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
+    unrecorded,
 };
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Schema;
 use crate::store::seen::{Place, Seen};
+use crate::store::side_effects::SideEffects;
 use crate::store::{StoreError, clock};
 
 /// Reads like a [`Reader`] and can write.
@@ -33,17 +38,28 @@ pub struct Actor {
     pub(super) schema: Schema,
     schema_version: i64,
     identity: Identity,
+    file: FileState,
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        // Whatever it finds, it sees to it that a log is not moved into a file that is not its own.
+        let _ = self.expect_the_file();
+    }
 }
 
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
         let reader = Reader::open(options)?;
         let path = &reader.options.path;
-        let writer = open::read_write(path, reader.options.busy_timeout)?;
+        let writer = open::read_write(path, reader.options.busy_timeout, &reader.keys)?;
         let identity = Identity::at(path)?;
         let remembered = reader.options.registrations.of(&identity.fingerprint());
         functions::remember(&writer, remembered).map_err(|error| reader.sentence(&error, "opening"))?;
-        let mut actor = Actor { reader, writer, schema: Schema::default(), schema_version: -1, identity };
+        reader.options.protected.admit(&path.display().to_string(), &identity.fingerprint())?;
+        let file = FileState::new(path, &reader.connection)?;
+        let schema = Schema::default();
+        let mut actor = Actor { reader, writer, schema, schema_version: -1, identity, file };
         actor.read_schema()?;
         Ok(actor)
     }
@@ -70,6 +86,19 @@ impl Actor {
 
     pub(super) fn watch(&self, place: Place) -> &Watch {
         &self.reader.watched[place.profile].boards[place.board]
+    }
+
+    /// Where a claim is now that was seen there: the number of its key may be another by now.
+    pub(super) fn place_of(&self, seen: &Seen) -> Place {
+        let table = self.schema.table(&self.watch(seen.place).board.table);
+        let number = |table| number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
+        Place { rowid: table.map_or(seen.place.rowid, number), ..seen.place }
+    }
+
+    /// Where a row is, in words that last.
+    pub(super) fn row_at(&self, table: &str, rowid: i64) -> RowAt {
+        let table = self.schema.table(table);
+        table.map_or(RowAt::Rowid(rowid), |table| row_at(table, rowid, &self.reader.keys))
     }
 
     /// Tells this file from every other, also after a rename.
@@ -105,13 +134,26 @@ impl Actor {
 
     /// Takes the write lock, on the file that the path leads to.
     pub(super) fn begin(&mut self) -> Result<(), StoreError> {
-        if Identity::at(&self.reader.options.path)? != self.identity {
-            return Err(StoreError::Replaced { path: self.reader.options.path.clone() });
-        }
+        self.expect_the_file()?;
         self.write("beginning", |writer| writer.execute_batch("BEGIN IMMEDIATE"))?;
         self.read_schema().inspect_err(|_| {
             // Nothing was written yet; the first error is the one to tell.
             let _ = self.writer.execute_batch("ROLLBACK");
+        })
+    }
+
+    /// That the file is the one that was opened, with nothing of it remembered that is no longer in it.
+    pub(super) fn expect_the_file(&mut self) -> Result<(), StoreError> {
+        let path = self.reader.options.path.clone();
+        let checked = self.file.check(&self.reader.connection).and_then(|change| match change {
+            FileChange::Same => self.file.note_log(&self.reader.connection),
+            FileChange::Written => forget_pages(&self.writer, &path),
+            FileChange::Another => Err(StoreError::Replaced { path: path.clone() }),
+        });
+        checked.inspect_err(|_| {
+            // The log of the old file must not be moved into the new one when this connection ends. That
+            // it cannot be told so is no other problem than the one that is reported.
+            let _ = self.writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         })
     }
 
@@ -123,14 +165,14 @@ impl Actor {
     ) -> Result<Acted, StoreError> {
         let commit = matches!(&acted, Ok(Acted { outcome: Outcome::Applied, .. })) && !dry_run;
         let ending = if commit { "COMMIT" } else { "ROLLBACK" };
-        let ended = self.write(ending, |writer| writer.execute_batch(ending));
+        let expected = if commit { self.expect_the_file() } else { Ok(()) };
+        let ended = expected.and_then(|()| self.write(ending, |writer| writer.execute_batch(ending)));
         if let Err(error) = ended {
-            // A commit that failed has not happened, as long as the transaction can be taken back.
-            let taken_back = self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok();
+            let taken_back = self.take_back_after(&error);
             return match acted {
                 Ok(acted) if taken_back => Ok(Acted {
                     preview: acted.preview,
-                    ..Acted::nothing(Outcome::Refused(error.to_string()))
+                    ..Acted::nothing(Outcome::Refused(error.as_refusal()))
                 }),
                 Ok(acted) => Ok(Acted { outcome: Outcome::Unknown(error.to_string()), ..acted }),
                 Err(first) => Err(first),
@@ -158,7 +200,7 @@ impl Actor {
         if seen.place.board >= boards {
             return Ok(Acted::nothing(Outcome::Moved(TABLES_CHANGED.into())));
         }
-        let fresh = self.look(&self.writer, seen.place, now)?;
+        let fresh = self.look(&self.writer, self.place_of(seen), now)?;
         let Some(fresh) = fresh else {
             return Ok(Acted::nothing(Outcome::Moved(NO_LONGER_CLAIMED.into())));
         };
@@ -175,15 +217,19 @@ impl Actor {
         let written = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(written, &self.schema, watch, &fresh, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.board.table.clone();
+        let may_reach_others = self.schema.is_entangled(&table);
         let changes = match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
         };
-        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction: None };
+        let transaction = self.transaction_mark();
+        let mut effects = self.side_effects(&fresh, &changes);
+        effects.still_held = may_reach_others && order.action.frees() && self.is_held_still(&fresh)?;
+        let acted = Acted { outcome: Outcome::Applied, changes, preview, transaction, effects };
         if order.dry_run {
             return Ok(acted);
         }
@@ -194,17 +240,41 @@ impl Actor {
             address: self.address(&fresh),
             changes: &acted.changes,
             db_at: now,
-            transaction: None,
+            transaction: acted.transaction.as_deref(),
         };
         if let Err(problem) = record(&pending) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
         let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
         let note = Note { action, address, word, changes: &acted.changes };
         self.note(|| order.action_id.into(), now, &note)?;
         Ok(acted)
+    }
+
+    /// What an act did to other rows of tables with claims.
+    fn side_effects(&self, fresh: &Seen, changes: &[Change]) -> SideEffects {
+        let table = &self.watch(fresh.place).board.table;
+        let own = self.row_at(table, fresh.place.rowid);
+        let is_own = |change: &Change| change.at == own && change.table.eq_ignore_ascii_case(table);
+        let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
+        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+    }
+
+    /// Whether its holder has the claim although it was just taken: a trigger may have put it back.
+    fn is_held_still(&self, fresh: &Seen) -> Result<bool, StoreError> {
+        let board = &self.watch(fresh.place).board;
+        let claim = &fresh.judged.claim;
+        let mut values = vec![(":now".to_owned(), now_value(board, fresh.now))];
+        let mut conditions = vec![board.is_held().to_string()];
+        let holder = board.holder.as_ref().map(|holder| &holder.text);
+        let holder_is = holder.map(|sql| (sql, claim.holder.clone().map_or(SqlValue::Null, SqlValue::Text)));
+        let key = board.id.iter().zip(claim.key.0.iter().map(super::cell::to_sql));
+        for (at, (sql, value)) in key.chain(holder_is).enumerate() {
+            conditions.push(format!("{sql} IS :part{at}"));
+            values.push((format!(":part{at}"), value));
+        }
+        let sql = format!("SELECT count(*) FROM {} WHERE {}", board.joined(), conditions.join(" AND "));
+        Ok(self.write("looking at the claim again", |writer| count(writer, &sql, &values))? > 0)
     }
 
     /// The record as a row of the same transaction, where the database has the table for it.
@@ -243,7 +313,7 @@ impl Actor {
             }
         };
         if self.write("asking what forbids it", blocked)? {
-            return Ok(Err(Outcome::Refused("the profile forbids it for this claim (blocked_by)".into())));
+            return Ok(Err(Outcome::Refused(BLOCKED.into())));
         }
         if statements.is_alone() && !self.schema.is_entangled(&table.name) {
             let before = Some(row.clone());
@@ -253,12 +323,14 @@ impl Actor {
             let after = self.write("reading it again", |writer| Image::read(writer, table, rowid))?;
             return Ok(Ok(vec![Change {
                 table: table.name.clone(),
-                at: RowAt::Rowid(rowid),
+                at: row_at(table, rowid, &self.reader.keys),
                 before,
                 after,
             }]));
         }
-        let outcome = touched::run(&mut self.writer, &self.schema, |writer| statements.run_all(writer));
+        let outcome = touched::run(&mut self.writer, &self.schema, &self.reader.keys, |writer| {
+            statements.run_all(writer)
+        });
         match outcome.map_err(|error| self.reader.sentence(&error, "acting"))? {
             Some(changes) => Ok(Ok(changes)),
             None => Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))),

@@ -5,13 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::actor::Actor;
-use super::audit_table;
 use super::open;
 use crate::domain::recovery::Outcome;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered};
-use crate::store::image::{Change, Side};
+use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, unrecorded};
 use crate::store::seen::Seen;
+use crate::store::suspend::uninterrupted;
 
 /// So many are done whatever the time: a transaction for each would keep others longer.
 pub(super) const FEWEST: usize = 16;
@@ -36,6 +35,7 @@ impl Actor {
         let held = started.elapsed();
         let path = self.reader.options.path.clone();
         let log = thread::spawn(move || {
+            let _uninterrupted = uninterrupted();
             // A convenience: if it fails, the next one who writes finds the log as it is.
             let _ = open::shorten_log(&path);
         });
@@ -79,20 +79,19 @@ impl Actor {
         let any = tried.iter().any(|acted| acted.outcome == Outcome::Applied);
         if any && let Err(problem) = intents.write() {
             self.take_back();
-            let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
-            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
+            let refused = unrecorded(&problem);
+            return tried.into_iter().map(|acted| acted.unless_applied(refused.clone())).collect();
         }
         let ending = if any { "COMMIT" } else { "ROLLBACK" };
-        match self.write(ending, |writer| writer.execute_batch(ending)) {
+        let expected = if any { self.expect_the_file() } else { Ok(()) };
+        match expected.and_then(|()| self.write(ending, |writer| writer.execute_batch(ending))) {
             Ok(()) => tried,
             Err(error) => {
-                // A commit that failed has not happened, as long as it can be taken back.
-                let taken_back = self.take_back();
-                let said = error.to_string();
-                let outcome = || {
-                    if taken_back { Outcome::Refused(said.clone()) } else { Outcome::Unknown(said.clone()) }
+                let outcome = match self.take_back_after(&error) {
+                    true => Outcome::Refused(error.as_refusal()),
+                    false => Outcome::Unknown(error.to_string()),
                 };
-                tried.into_iter().map(|acted| acted.unless_applied(outcome())).collect()
+                tried.into_iter().map(|acted| acted.unless_applied(outcome.clone())).collect()
             }
         }
     }
@@ -106,7 +105,7 @@ impl Actor {
         let acted = match act(self) {
             // Unless the refusal has ended the transaction, the others can still be done.
             Err(StoreError::RowRefused { said, .. }) if !self.writer.is_autocommit() => {
-                Acted::nothing(Outcome::Refused(said))
+                Acted::nothing(Outcome::Refused(said.into()))
             }
             other => other?,
         };
@@ -121,21 +120,18 @@ impl Actor {
         self.write("keeping acts apart", |writer| writer.prepare_cached(sql)?.execute([]).map(|_| ()))
     }
 
+    /// Takes back a transaction whose commit failed; whether it is sure that nothing was written.
+    ///
+    /// If only the last wait for the disk failed, the log has all of the transaction, and a crash before the next
+    /// write would bring it back.
+    pub(super) fn take_back_after(&self, error: &StoreError) -> bool {
+        let is_in_the_log =
+            matches!(error, StoreError::Sql { code, .. } if *code == rusqlite::ffi::SQLITE_IOERR_FSYNC);
+        self.take_back() && !is_in_the_log
+    }
+
     /// Ends the transaction with nothing written; whether that worked.
     fn take_back(&self) -> bool {
         self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok()
-    }
-
-    /// What became of an act whose answer was lost: done, not done, or neither can be shown.
-    pub fn became(&mut self, action_id: &str, changes: &[Change]) -> Result<Option<bool>, StoreError> {
-        if self.schema.table(audit_table::NAME).is_some() {
-            return self
-                .write("looking up the act", |writer| audit_table::contains(writer, action_id))
-                .map(Some);
-        }
-        if self.matches(changes, Side::Before)? {
-            return Ok(Some(false));
-        }
-        Ok(self.matches(changes, Side::After)?.then_some(true))
     }
 }

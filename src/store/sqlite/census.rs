@@ -6,10 +6,11 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
+use super::keys::RowSql;
 use super::plan::Planned;
 use super::probe::{Probe, Tag};
 use super::rowset::RowSet;
-use super::run::{all_bindings, bind_known};
+use super::run::{all_bindings, bind_known, count, select};
 use super::watch::Since;
 use crate::domain::snapshot;
 use crate::domain::time::Moment;
@@ -27,8 +28,10 @@ pub struct CensusPlan {
     probes: Vec<Probe>,
     /// Whether it counts the claims as well.
     counts_total: bool,
-    slice: String,
-    end: String,
+    /// Selects the rows that matter and their answers; conditions on `c` may follow.
+    select: String,
+    table: String,
+    rows: RowSql,
 }
 
 impl CensusPlan {
@@ -46,25 +49,43 @@ impl CensusPlan {
         let any = if counts_total || predicates.is_empty() { "1".into() } else { predicates.join(" OR ") };
         let columns: String = predicates.iter().map(|predicate| format!(", {predicate}")).collect();
         let held = board.is_held();
+        let rows = RowSql::claims(board);
         let plan = CensusPlan {
-            slice: format!(
-                "SELECT c.rowid{columns} FROM {from} WHERE {held} AND c.rowid > :after AND c.rowid <= :until AND ({any})"
-            ),
-            end: format!(
-                "SELECT count(*), max(r) FROM (SELECT rowid AS r FROM {} WHERE rowid > :after ORDER BY rowid LIMIT :slice)",
-                quoted(&board.table)
-            ),
+            select: format!("SELECT {}{columns} FROM {from} WHERE {held} AND ({any})", rows.number()),
+            table: format!("{} AS c", quoted(&board.table)),
+            rows,
             probes,
             counts_total,
         };
         if plan.is_needed() {
-            connection.prepare_cached(&plan.slice)?;
+            connection.prepare_cached(&plan.select)?;
         }
         Ok(plan)
     }
 
+    /// That a row lies in a slice.
+    fn within(&self, slice: Slice) -> String {
+        let after = slice.after.map(|_| self.rows.lies(">", ":after"));
+        let until = slice.until.map(|_| self.rows.lies("<=", ":until"));
+        after.into_iter().chain(until).map(|condition| format!(" AND {condition}")).collect()
+    }
+
     fn is_needed(&self) -> bool {
         self.counts_total || !self.probes.is_empty()
+    }
+}
+
+/// The rows after one and up to another; without the two, all there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slice {
+    after: Option<i64>,
+    until: Option<i64>,
+}
+
+impl Slice {
+    fn bindings(self) -> Vec<(String, SqlValue)> {
+        let ends = [(":after", self.after), (":until", self.until)];
+        ends.into_iter().filter_map(|(name, row)| Some((name.to_owned(), SqlValue::Integer(row?)))).collect()
     }
 }
 
@@ -94,7 +115,7 @@ pub struct Census {
     /// The last complete count.
     done: Option<Count>,
     /// The count under way, and the last row it has looked at.
-    running: Option<(Count, i64)>,
+    running: Option<(Count, Option<i64>)>,
     whole: bool,
 }
 
@@ -135,7 +156,7 @@ impl Census {
                 return Ok(false);
             }
             let mut count = Count::new(self.plan.probes.len(), now);
-            self.look(connection, board, now, (i64::MIN, i64::MAX), &mut count)?;
+            self.look(connection, board, now, Slice::default(), &mut count)?;
             let changed = self.done.as_ref().is_none_or(|done| done.sets != count.sets);
             (self.done, self.running) = (Some(count), None);
             return Ok(changed);
@@ -146,17 +167,18 @@ impl Census {
         }
         let step = if quiet || !self.is_urgent() { slice / SMALL_STEP } else { slice };
         let (mut count, after) =
-            self.running.take().unwrap_or_else(|| (Count::new(self.plan.probes.len(), now), i64::MIN));
+            self.running.take().unwrap_or_else(|| (Count::new(self.plan.probes.len(), now), None));
         let before = count.found();
-        let Some((looked_at, until)) = self.slice_end(connection, after, step)? else {
+        let (looked_at, slice) = self.slice_after(connection, after, step)?;
+        self.look(connection, board, now, slice, &mut count)?;
+        count.looked_at += looked_at;
+        if slice.until.is_none() {
             self.done = Some(count);
             return Ok(true);
-        };
-        self.look(connection, board, now, (after, until), &mut count)?;
-        count.looked_at += looked_at;
+        }
         // A slice in which there was nothing to find is no reason to fetch rows anew.
         let changed = self.plan.counts_total || count.found() != before;
-        self.running = Some((count, until));
+        self.running = Some((count, slice.until));
         Ok(changed)
     }
 
@@ -170,20 +192,29 @@ impl Census {
         self.plan.probes.iter().zip(&done.sets).any(moving)
     }
 
-    /// How many rows the next slice has, and the last of them.
-    fn slice_end(
+    /// The next slice, and how many rows it has. The last one has no end.
+    fn slice_after(
         &self,
         connection: &Connection,
-        after: i64,
-        slice: usize,
-    ) -> rusqlite::Result<Option<(u64, i64)>> {
-        let mut statement = connection.prepare_cached(&self.plan.end)?;
-        let slice = i64::try_from(slice.max(1)).unwrap_or(i64::MAX);
-        statement.query_row(&[(":after", &after), (":slice", &slice)], |row| {
-            let rows: i64 = row.get(0)?;
-            let last: Option<i64> = row.get(1)?;
-            Ok(last.map(|last| (rows.max(0) as u64, last)))
-        })
+        after: Option<i64>,
+        rows: usize,
+    ) -> rusqlite::Result<(u64, Slice)> {
+        let CensusPlan { table, rows: row, .. } = &self.plan;
+        let rest = Slice { after, until: None };
+        let from = format!("FROM {table} WHERE 1{}", self.plan.within(rest));
+        let last = format!(
+            "SELECT {} {from} ORDER BY {} LIMIT 1 OFFSET {}",
+            row.number(),
+            row.order("ASC"),
+            rows.max(1) - 1
+        );
+        let mut until = None;
+        select(connection, &last, &rest.bindings(), |row| until = Some(row))?;
+        let rows = match until {
+            Some(_) => rows.max(1) as u64,
+            None => count(connection, &format!("SELECT count(*) {from}"), &rest.bindings())?,
+        };
+        Ok((rows, Slice { after, until }))
     }
 
     fn look(
@@ -191,14 +222,12 @@ impl Census {
         connection: &Connection,
         board: &BoundBoard,
         now: Moment,
-        (after, until): (i64, i64),
+        slice: Slice,
         count: &mut Count,
     ) -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached(&self.plan.slice)?;
-        let mut bindings = vec![
-            (":after".to_owned(), SqlValue::Integer(after)),
-            (":until".to_owned(), SqlValue::Integer(until)),
-        ];
+        let sql = format!("{}{}", self.plan.select, self.plan.within(slice));
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut bindings = slice.bindings();
         for (at, probe) in self.plan.probes.iter().enumerate() {
             bindings.extend(all_bindings(probe, &at.to_string(), board, now, None));
         }
@@ -230,6 +259,12 @@ impl Census {
     /// The number of claims, where the census counts them.
     pub fn total(&self) -> Option<u64> {
         self.best().filter(|_| self.plan.counts_total).map(|count| count.total)
+    }
+
+    /// How many numbers its sets are made of.
+    pub fn numbers(&self) -> u64 {
+        let counts = self.done.iter().chain(self.running.iter().map(|(count, _)| count));
+        counts.map(Count::found).sum()
     }
 
     pub fn is_partial(&self) -> bool {

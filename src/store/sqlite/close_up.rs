@@ -4,6 +4,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
 use super::image::InFile;
+use super::keys::RowSql;
 use super::reader::Reader;
 use super::run::{bind_known, now_value};
 use super::stream::stream;
@@ -24,7 +25,7 @@ impl Reader {
             let Some(watch) = reader.board_named(&request.profile, &request.board) else {
                 return Ok(Page { claims: Vec::new(), now, is_first: true, is_last: true });
             };
-            if watch.board.has_rowid {
+            if watch.board.is_addressable() {
                 page(&reader.connection, watch, request, now)
             } else {
                 first_page(&reader.connection, watch, request, now)
@@ -66,9 +67,8 @@ impl Reader {
     ) -> Result<Option<Examined>, StoreError> {
         self.follow_the_path()?;
         self.in_one_transaction("looking at a claim", |reader, now, _| {
-            let (Some(watch), &Mark::Rowid(rowid)) = (reader.board_named(profile, board), mark) else {
-                return Ok(None);
-            };
+            let Some(watch) = reader.board_named(profile, board) else { return Ok(None) };
+            let Some(rowid) = watch.number(mark) else { return Ok(None) };
             let claim = watch.fetch(&reader.connection, rowid, now, true)?;
             let Some(judged) = claim.filter(|judged| judged.claim.key.address() == address) else {
                 return Ok(None);
@@ -108,20 +108,18 @@ fn page(
             values.push((place.into(), SqlValue::Text(wanted.clone())));
         }
     }
-    let (condition, order) = match request.from {
-        Cursor::First => ("", "ASC"),
-        Cursor::From(_) => (" AND c.rowid >= :from", "ASC"),
-        Cursor::After(_) => (" AND c.rowid > :from", "ASC"),
-        Cursor::Before(_) => (" AND c.rowid < :from", "DESC"),
-        Cursor::Last => ("", "DESC"),
+    let (from, order) = match &request.from {
+        Cursor::First => (None, "ASC"),
+        Cursor::From(mark) => (Some((">=", mark)), "ASC"),
+        Cursor::After(mark) => (Some((">", mark)), "ASC"),
+        Cursor::Before(mark) => (Some(("<", mark)), "DESC"),
+        Cursor::Last => (None, "DESC"),
     };
-    if let Cursor::From(Mark::Rowid(row))
-    | Cursor::After(Mark::Rowid(row))
-    | Cursor::Before(Mark::Rowid(row)) = request.from
-    {
-        values.push((":from".into(), SqlValue::Integer(row)));
+    if let Some((how, mark)) = from {
+        sql += &format!(" AND {}", watch.rows.lies(how, ":from"));
+        values.extend(watch.number(mark).map(|row| (":from".into(), SqlValue::Integer(row))));
     }
-    sql += &format!("{condition} ORDER BY c.rowid {order} LIMIT {}", request.rows.saturating_add(1));
+    sql += &format!(" ORDER BY {} LIMIT {}", watch.rows.order(order), request.rows.saturating_add(1));
     let mut statement = connection.prepare_cached(&sql)?;
     bind_known(&mut statement, &values)?;
     let mut found = statement.raw_query();
@@ -132,7 +130,7 @@ fn page(
     Ok(Page::of(request, claims, now))
 }
 
-/// A board without rowids has no order to page by: its beginning is all there is to see.
+/// A view has no order to page by: its beginning is all there is to see.
 fn first_page(
     connection: &Connection,
     watch: &Watch,
@@ -162,7 +160,8 @@ fn session_columns(
         return Ok(Vec::new());
     };
     let Some(table) = schema.table(&registry.table) else { return Ok(Vec::new()) };
-    let sql = format!("SELECT s.rowid FROM {} WHERE {} = ?1", registry.from, registry.id.text);
+    let row = RowSql::sessions(registry).number();
+    let sql = format!("SELECT {row} FROM {} WHERE {} = ?1", registry.from, registry.id.text);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([holder])?;
     match rows.next()? {

@@ -10,7 +10,7 @@ use rusqlite::types::Value as SqlValue;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::act::{guarded, words};
+use super::act::{guarded, renames, words};
 use super::actor::Actor;
 use super::batch::FEWEST;
 use super::cell::cell;
@@ -24,9 +24,10 @@ use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::StoreError;
 use crate::store::act::{Intents, Note, Order, Pending, Tried, act_of, numbered};
-use crate::store::image::{Change, Image, RowAt};
+use crate::store::image::{Change, Image};
 use crate::store::schema::{Column, Names, quoted};
 use crate::store::seen::{Place, Seen};
+use crate::store::side_effects::SideEffects;
 
 /// One statement for all claims of a board.
 #[derive(Debug)]
@@ -82,6 +83,9 @@ impl Actor {
             return None;
         }
         let table = self.schema.table(&watch.board.table)?;
+        if renames(act, table) {
+            return None;
+        }
         let columns: Vec<Compared> = table.written().map(Compared::new).collect();
         let now = self.now();
         let mut shared = vec![(":now".to_owned(), now_value(&watch.board, now))];
@@ -91,7 +95,7 @@ impl Actor {
             .enumerate()
             .map(|(at, column)| format!("c.{} COLLATE BINARY IS :seen{at}", quoted(&column.name)));
         let same = same.collect::<Vec<_>>().join(" AND ");
-        let conditions = format!("c.rowid = :rowid AND {same} AND {over}");
+        let conditions = format!("{} AND {same} AND {over}", watch.rows.is(":rowid"));
         let mut sql = guarded(act, table, "c", &conditions, order.action.as_str()).ok()?;
         let change = if act.delete { Kind::Delete } else { Kind::Update };
         if change == Kind::Update {
@@ -111,7 +115,7 @@ impl Actor {
         tried: &mut Vec<Tried>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let watch = self.watch(direct.place);
+        let (watch, mark) = (self.watch(direct.place), self.transaction_mark());
         let profile = &self.reader.watched[direct.place.profile].name;
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
@@ -120,14 +124,16 @@ impl Actor {
             if tried.len() >= FEWEST && Instant::now() >= until {
                 break;
             }
-            let after = match self.write("acting", |_| direct.run(&mut statement, &slots, watch, seen)) {
+            let rowid = self.place_of(seen).rowid;
+            let mut run = || direct.run(&mut statement, &slots, watch, seen, rowid);
+            let after = match self.write("acting", |_| run()) {
                 Ok(Some(after)) => after,
                 Ok(None) | Err(StoreError::RowRefused { .. }) => break,
                 Err(error) => return Err(error),
             };
             let changes = vec![Change {
                 table: direct.table.clone(),
-                at: RowAt::Rowid(seen.place.rowid),
+                at: self.row_at(&direct.table, rowid),
                 before: Some(seen.row.clone()),
                 after,
             }];
@@ -138,7 +144,7 @@ impl Actor {
                 address: self.address(seen),
                 changes: &changes,
                 db_at: direct.now,
-                transaction: None,
+                transaction: mark.as_deref(),
             };
             let number = tried.len() + 1;
             intents.add(number, &pending);
@@ -146,7 +152,8 @@ impl Actor {
             let (action, word) = (direct.order.action.as_str(), direct.order.word);
             let note = Note { action, address: &pending.address, word, changes: &changes };
             self.note(id, direct.now, &note)?;
-            tried.push(Tried { outcome: Outcome::Applied, changes });
+            let effects = SideEffects::default();
+            tried.push(Tried { outcome: Outcome::Applied, changes, effects });
         }
         Ok(())
     }
@@ -174,7 +181,7 @@ fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Opt
     Some(if !needs_session && board.from == bare {
         format!("({condition})")
     } else {
-        format!("EXISTS (SELECT 1 FROM {} WHERE c.rowid = :rowid AND {condition})", board.joined())
+        format!("EXISTS (SELECT 1 FROM {} WHERE {} AND {condition})", board.joined(), watch.rows.is(":rowid"))
     })
 }
 
@@ -215,9 +222,10 @@ impl Direct<'_> {
         slots: &Slots,
         watch: &Watch,
         seen: &Seen,
+        rowid: i64,
     ) -> rusqlite::Result<Option<Option<Image>>> {
         if let Some(at) = slots.rowid {
-            statement.raw_bind_parameter(at, seen.place.rowid)?;
+            statement.raw_bind_parameter(at, rowid)?;
         }
         for ((_, value), at) in seen.row.iter().zip(&slots.columns) {
             if let Some(at) = *at {

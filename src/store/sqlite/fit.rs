@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::functions::code;
+use super::keys::Keys;
 use super::open::{self, Denied, Opened};
 use super::reader::Options;
 use super::schema;
@@ -80,7 +81,8 @@ pub fn zone(name: &ZoneName) -> Result<BoundZone, String> {
 
 /// Lays each of the profiles onto the file.
 pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    let Opened { connection, denied, .. } = open::read_only(&options.path, options.busy_timeout)?;
+    let Opened { connection, denied, .. } =
+        open::read_only(&options.path, options.busy_timeout, &Keys::default())?;
     let sentence = |error| open::explain(&options.path, &error, options.busy_timeout, "reading the schema");
     let schema = schema::read(&connection).map_err(sentence)?;
     let ground = Ground {

@@ -8,13 +8,15 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 
 use super::cell::owned;
+use super::keys::{Keys, Part};
 use crate::domain::claim::Timeout;
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Offset, Span, TimeUnit, Zone};
+use crate::domain::value::Value;
 use crate::store::registrations::Remembered;
 
 /// Registers the functions on a connection.
-pub fn register(connection: &Connection) -> rusqlite::Result<()> {
+pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("claimtop_time", 2, flags, |context| {
         Ok(moment(context)?.map(Moment::micros))
@@ -36,6 +38,17 @@ pub fn register(connection: &Connection) -> rusqlite::Result<()> {
             .map(|(since, length)| since.plus(length).minus(thresholds.warn_of(length)).micros()))
     })?;
     connection.create_aggregate_function("claimtop_rows", 1, flags, PackedRows)?;
+    let numbers = keys.clone();
+    connection.create_scalar_function("claimtop_row", -1, flags, move |context| {
+        let parts: Vec<Value> = (0..context.len()).map(|at| owned(context.get_raw(at))).collect();
+        Ok(numbers.number(&parts))
+    })?;
+    let numbers = keys.clone();
+    connection.create_scalar_function("claimtop_key", 2, flags, move |context| {
+        let parts = context.get::<Option<i64>>(0)?.and_then(|number| numbers.parts(number));
+        let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
+        Ok(Part(parts.and_then(|parts| parts.into_iter().nth(place)).unwrap_or(Value::Null)))
+    })?;
     // From when on it has taken twice its time.
     connection.create_scalar_function("claimtop_runaway", 3, flags, |context| {
         Ok(lease(context)?

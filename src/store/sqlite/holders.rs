@@ -4,6 +4,7 @@
 use rusqlite::{Connection, Row};
 
 use super::cell::{cell, to_sql};
+use super::keys::RowSql;
 use super::reader::Reader;
 use super::run::{count, now_value, select};
 use super::stream::stream;
@@ -70,14 +71,14 @@ pub fn claims_in_question(
     let mut claims = Vec::new();
     let clock = [(":now".to_owned(), now_value(board, now))];
     let Some(pid) = &board.pid else { return Ok(claims) };
+    let row = RowSql::claims(board).number();
     let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else {
-        let sql =
-            format!("SELECT c.rowid FROM {} WHERE {} AND {pid} IS NOT NULL", board.from, board.is_held());
+        let sql = format!("SELECT {row} FROM {} WHERE {} AND {pid} IS NOT NULL", board.from, board.is_held());
         select(connection, &sql, &clock, |rowid| claims.push(rowid))?;
         return Ok(claims);
     };
     let sql = format!(
-        "SELECT c.rowid FROM {} CROSS JOIN {} WHERE {id} = {} AND {id} = :holder AND {}",
+        "SELECT {row} FROM {} CROSS JOIN {} WHERE {id} = {} AND {id} = :holder AND {}",
         registry.from,
         board.from,
         holder.text,

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
 
 use super::cell::{cell, to_sql};
+use super::keys::RowSql;
 use super::plan::next_holder;
 use super::run::select;
 use crate::domain::value::Value;
@@ -22,7 +23,8 @@ pub fn hop(
 ) -> rusqlite::Result<()> {
     let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else { return Ok(()) };
     let Some(column) = holder.column.as_deref() else { return Ok(()) };
-    let claims_of = format!("SELECT c.rowid FROM {} WHERE {} = ?1", board.from, holder.text);
+    let row = RowSql::claims(board).number();
+    let claims_of = format!("SELECT {row} FROM {} WHERE {} = ?1", board.from, holder.text);
     let mut claims_of = connection.prepare_cached(&claims_of)?;
     let mut collect = |holder: &SqlValue| -> rusqlite::Result<()> {
         let mut found = claims_of.query([holder])?;
@@ -71,7 +73,7 @@ pub fn hop(
         }
     }
     // No holder at all is nobody in the registry.
-    let nobody = format!("SELECT c.rowid FROM {} WHERE {} IS NULL", board.from, holder.text);
+    let nobody = format!("SELECT {row} FROM {} WHERE {} IS NULL", board.from, holder.text);
     select(connection, &nobody, &[], |rowid| rows.push(rowid))
 }
 
@@ -84,7 +86,8 @@ fn leap(
     rows: &mut Vec<i64>,
 ) -> rusqlite::Result<()> {
     rows.clear();
-    let missing = format!("SELECT c.rowid FROM {} WHERE {} IS NULL", board.joined(), registry.id.text);
+    let row = RowSql::claims(board).number();
+    let missing = format!("SELECT {row} FROM {} WHERE {} IS NULL", board.joined(), registry.id.text);
     select(connection, &missing, &[], |rowid| rows.push(rowid))
 }
 

@@ -55,7 +55,7 @@ fn look_ahead(
         watch.board.from,
         watch.board.is_held()
     );
-    if watch.board.has_rowid && !searches(connection, &sql, None)? {
+    if watch.board.is_addressable() && !searches(connection, &sql, None)? {
         // Without an index the first rows stand for all; the chart says that it shows no more.
         return stream(connection, &watch.board, &watch.reader, now, false, |judged| {
             add(judged.verdict.deadline, horizon)

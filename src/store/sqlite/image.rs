@@ -4,6 +4,7 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::cell::{cell, to_sql};
+use super::keys::{Keys, RowSql};
 use crate::domain::value::Value;
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::{Table, quoted};
@@ -24,7 +25,8 @@ pub trait InFile: Sized {
 impl InFile for Image {
     fn read(connection: &Connection, table: &Table, rowid: i64) -> rusqlite::Result<Option<Image>> {
         let columns: Vec<String> = table.names.iter().map(quoted).collect();
-        let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", columns.join(", "), quoted(&table.name));
+        let is_it = RowSql::of(table).is("?1");
+        let sql = format!("SELECT {} FROM {} WHERE {is_it}", columns.join(", "), quoted(&table.name));
         let mut statement = connection.prepare_cached(&sql)?;
         let row = statement.query_row([rowid], |row| {
             Ok(Image::new(&table.names, (0..table.names.len()).map(|at| cell(row, at))))
@@ -54,12 +56,34 @@ fn parameters(image: &Image, prefix: &str) -> Vec<(String, SqlValue)> {
     image.iter().enumerate().map(|(at, (_, value))| (format!("{prefix}{at}"), to_sql(value))).collect()
 }
 
-/// The number of the row that changed; a change in another database has none.
-pub fn rowid(change: &Change) -> Option<i64> {
-    match change.at {
-        RowAt::Rowid(rowid) => Some(rowid),
-        RowAt::Key(_) => None,
+/// The number of the row that changed; a change of a table that was built otherwise then has none.
+pub fn rowid(change: &Change, table: &Table, keys: &Keys) -> Option<i64> {
+    match &change.at {
+        RowAt::Rowid(rowid) => table.has_rowid.then_some(*rowid),
+        RowAt::Key(_) if table.has_rowid || table.key.is_empty() => None,
+        RowAt::Key(key) => {
+            let parts: Option<Vec<Value>> = table.key.iter().map(|name| key.get(name).cloned()).collect();
+            parts.map(|parts| keys.number(&parts))
+        }
     }
+}
+
+/// Where the row with a number is, in words that last.
+pub fn row_at(table: &Table, number: i64, keys: &Keys) -> RowAt {
+    if table.has_rowid {
+        return RowAt::Rowid(number);
+    }
+    let parts = keys.parts(number).filter(|parts| parts.len() == table.key.len());
+    RowAt::Key(parts.map_or_else(Image::empty, |parts| Image::new(&table.key, parts.into_iter())))
+}
+
+/// The number of the row that an image shows, which was read at `number` if rows have numbers.
+pub fn number_of(table: &Table, row: &Image, number: i64, keys: &Keys) -> i64 {
+    if table.has_rowid {
+        return number;
+    }
+    let parts: Vec<Value> = table.key.iter().filter_map(|name| row.get(name).cloned()).collect();
+    keys.number(&parts)
 }
 
 /// Sets a column to a value.

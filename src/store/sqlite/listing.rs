@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::rowset::RowSet;
 use super::stream::stream;
 use super::watch::Watch;
-use crate::domain::snapshot::Judged;
+use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::store::filter::expect_board;
@@ -56,7 +56,7 @@ impl Reader {
             let mut places = Vec::new();
             for (profile, watched) in reader.watched.iter_mut().enumerate() {
                 for (board, watch) in watched.boards.iter_mut().enumerate() {
-                    if !watch.board.has_rowid || !filter.takes_board(&watch.board.name) {
+                    if !watch.board.is_addressable() || !filter.takes_board(&watch.board.name) {
                         continue;
                     }
                     watch.refresh(&reader.connection, now, since, effort)?;
@@ -90,7 +90,7 @@ impl Reader {
         left: &mut usize,
         each: &mut impl FnMut(Listed) -> bool,
     ) -> Result<bool, StoreError> {
-        if !self.watch(place).board.has_rowid {
+        if !self.watch(place).board.is_addressable() {
             return self.list_streamed(place, filter, left, each);
         }
         let sets: Vec<Set> = if filter.sets.is_empty() { Set::ALL.into() } else { filter.sets.clone() };
@@ -102,10 +102,10 @@ impl Reader {
                     if *left == 0 {
                         return Ok(true);
                     }
-                    if shown.contains(rowid) || !filter.takes(&judged) {
+                    if rowid.is_some_and(|rowid| shown.contains(rowid)) || !filter.takes(&judged) {
                         continue;
                     }
-                    shown.insert(rowid);
+                    rowid.into_iter().for_each(|rowid| shown.insert(rowid));
                     *left -= 1;
                     if !each(self.listed(place, judged, now)) {
                         return Ok(false);
@@ -148,18 +148,20 @@ impl Reader {
                     let mut rows = Vec::new();
                     for rowid in waiting.drain(..waiting.len().min(PAGE)) {
                         let claim = watch.fetch(&reader.connection, rowid, now, true)?;
-                        rows.extend(claim.map(|judged| (rowid, judged)));
+                        rows.extend(claim.map(|judged| (Some(rowid), judged)));
                     }
                     rows
                 }
                 Pages::Through { after } => {
-                    let rows = watch.fetch_after(&reader.connection, *after, PAGE, now)?;
-                    match rows.last() {
-                        // Only forward: a profile's SQL may have cut the condition off.
-                        Some((last, _)) if after.is_none_or(|after| *last > after) => *after = Some(*last),
-                        _ => return Ok(None),
+                    let rows = watch.fetch_after(&reader.connection, after.as_ref(), PAGE, now)?;
+                    let last = rows.last().and_then(|judged| judged.mark.clone());
+                    // Only forward: a profile's SQL may have cut the condition off.
+                    if last.is_none() || last == *after {
+                        return Ok(None);
                     }
-                    rows
+                    *after = last;
+                    let number = |judged: &Judged| watch.number_in_sets(judged.mark.as_ref()?);
+                    rows.into_iter().map(|judged| (number(&judged), judged)).collect()
                 }
             };
             Ok(Some((rows, now)))
@@ -218,7 +220,8 @@ enum Pages {
     /// These rows, in this order.
     Members(VecDeque<i64>),
     /// All rows after this one: what is not healthy was shown before.
-    Through { after: Option<i64> },
+    Through { after: Option<Mark> },
 }
 
-type PageOfRows = (Vec<(i64, Judged)>, Moment);
+/// Claims, with the numbers of those that a set may contain.
+type PageOfRows = (Vec<(Option<i64>, Judged)>, Moment);

@@ -5,16 +5,19 @@ use rusqlite::types::Value as SqlValue;
 
 use super::actor::Actor;
 use super::image::InFile;
+use super::keys::RowSql;
 use super::run::{bind_known, now_value, select};
 use super::watch::Watch;
 use crate::domain::time::Moment;
 use crate::store::image::Image;
 use crate::store::seen::{Place, Rows, Seen, prefix};
+use crate::store::suspend::uninterrupted;
 use crate::store::{Filter, StoreError};
 
 impl Actor {
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
+        self.reader.follow_the_path()?;
         self.read_schema()?;
         // The stopwatch of the last poll has nothing to say about this.
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
@@ -26,7 +29,7 @@ impl Actor {
         for profile in 0..self.reader.watched.len() {
             for number in 0..self.reader.watched[profile].boards.len() {
                 let watch = &self.reader.watched[profile].boards[number];
-                if !watch.board.has_rowid || board.is_some_and(|board| board != watch.board.name) {
+                if !watch.board.is_addressable() || board.is_some_and(|board| board != watch.board.name) {
                     continue;
                 }
                 let prefix = prefix(&self.reader.watched[profile].name, &watch.board.name);
@@ -56,7 +59,8 @@ impl Actor {
         for (at, (key, part)) in watch.board.id.iter().zip(parts).enumerate() {
             conditions.push(part.condition(key, at, &mut values));
         }
-        let sql = format!("SELECT c.rowid FROM {} WHERE {}", watch.board.from, conditions.join(" AND "));
+        let row = watch.rows.number();
+        let sql = format!("SELECT {row} FROM {} WHERE {}", watch.board.from, conditions.join(" AND "));
         self.reader.sql("looking for the claim", |connection| {
             let mut rows = Vec::new();
             select(connection, &sql, &values, |rowid| rows.push(rowid))?;
@@ -104,6 +108,7 @@ impl Actor {
         place: Place,
         now: Moment,
     ) -> Result<Option<Seen>, StoreError> {
+        let _uninterrupted = uninterrupted();
         let watch = self.watch(place);
         let look = || -> rusqlite::Result<Option<Seen>> {
             let Some(judged) = watch.fetch(connection, place.rowid, now, true)? else { return Ok(None) };
@@ -128,8 +133,13 @@ impl Actor {
         };
         let Some(table) = self.schema.table(&registry.table) else { return Ok(None) };
         let sql = format!(
-            "SELECT s.rowid FROM {} JOIN {} ON {} = {} WHERE c.rowid = :rowid",
-            watch.board.from, registry.from, registry.id.text, holder.text
+            "SELECT {} FROM {} JOIN {} ON {} = {} WHERE {}",
+            RowSql::sessions(registry).number(),
+            watch.board.from,
+            registry.from,
+            registry.id.text,
+            holder.text,
+            watch.rows.is(":rowid"),
         );
         let mut statement = connection.prepare_cached(&sql)?;
         let values =

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::functions;
+use super::keys::Keys;
 use crate::store::StoreError;
 
 /// A poll reads many pages once and few twice: a cache that fits the processor's own is faster
@@ -30,7 +31,7 @@ const LARGEST_LOG_PAGES: i64 = 10_000;
 const LONG_LOG_BYTES: u64 = 4 << 20;
 
 /// Which file a path led to when it was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity {
     device: u64,
     inode: u64,
@@ -40,7 +41,7 @@ impl Identity {
     /// No file at all.
     pub const NONE: Identity = Identity { device: 0, inode: 0 };
 
-    fn of(metadata: &Metadata) -> Identity {
+    pub fn of(metadata: &Metadata) -> Identity {
         Identity { device: metadata.dev(), inode: metadata.ino() }
     }
 
@@ -50,8 +51,13 @@ impl Identity {
 
     /// The file that `path` leads to now.
     pub fn at(path: &Path) -> Result<Identity, StoreError> {
+        Identity::look(path).map(|metadata| Identity::of(&metadata))
+    }
+
+    /// All that the file system says of it.
+    pub fn look(path: &Path) -> Result<Metadata, StoreError> {
         match std::fs::metadata(path) {
-            Ok(metadata) => Ok(Identity::of(&metadata)),
+            Ok(metadata) => Ok(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(StoreError::Deleted { path: path.into() })
             }
@@ -81,12 +87,12 @@ impl Denied {
 }
 
 /// Opens `path` so that nothing can be written through it.
-pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<Opened, StoreError> {
-    let before = look(path)?;
+pub fn read_only(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Opened, StoreError> {
+    let before = expect_file(path)?;
     let denied = Denied::default();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags)
-        .and_then(|connection| prepare(connection, busy_timeout, denied.clone()));
+        .and_then(|connection| prepare(connection, busy_timeout, denied.clone(), keys));
     let connection = opened.map_err(|error| explain(path, &error, busy_timeout, "opening"))?;
     if Identity::at(path)? != before {
         // Replaced between the look and the open; the next poll will find it whole.
@@ -98,7 +104,8 @@ pub fn read_only(path: &Path, busy_timeout: Duration) -> Result<Opened, StoreErr
     Ok(Opened { connection, identity: before, denied })
 }
 
-fn look(path: &Path) -> Result<Identity, StoreError> {
+/// The file at a path, if that is one and not empty.
+pub fn expect_file(path: &Path) -> Result<Identity, StoreError> {
     let path_buf = || PathBuf::from(path);
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => StoreError::Missing { path: path_buf() },
@@ -110,9 +117,13 @@ fn look(path: &Path) -> Result<Identity, StoreError> {
     if !metadata.is_file() {
         return Err(StoreError::NotAFile { path: path_buf() });
     }
-    // A new database in WAL mode may still have everything in its log.
-    if metadata.len() == 0 && !beside(path, "-wal").exists() {
-        return Err(StoreError::Empty { path: path_buf() });
+    if metadata.len() == 0 {
+        let log = beside(path, "-wal");
+        // SQLite deletes the log of an empty file when it opens it, and with it all that is left.
+        return Err(match std::fs::metadata(&log) {
+            Ok(found) if found.len() > 0 => StoreError::CutOff { path: path_buf(), log },
+            _ => StoreError::Empty { path: path_buf() },
+        });
     }
     Ok(Identity::of(&metadata))
 }
@@ -121,6 +132,7 @@ fn prepare(
     mut connection: Connection,
     busy_timeout: Duration,
     denied: Denied,
+    keys: &Keys,
 ) -> rusqlite::Result<Connection> {
     connection.busy_timeout(busy_timeout)?;
     // "task-1" in a profile's SQL is a misspelt column, never a string.
@@ -131,7 +143,7 @@ fn prepare(
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(512);
     connection.pragma_update(None, "cache_size", -CACHE_KB)?;
-    functions::register(&connection)?;
+    functions::register(&connection, keys)?;
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         let answer = only_reading(context);
         denied.0.fetch_or(answer == Authorization::Deny, Ordering::Relaxed);
@@ -158,12 +170,16 @@ fn only_reading(context: AuthContext<'_>) -> Authorization {
         AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
         AuthAction::Transaction { .. } => Authorization::Allow,
         AuthAction::Pragma { pragma_name, .. } if PRAGMAS.contains(&pragma_name) => Authorization::Allow,
+        // Says how far the log is, and moves nothing.
+        AuthAction::Pragma { pragma_name: "wal_checkpoint", pragma_value: Some("NOOP") } => {
+            Authorization::Allow
+        }
         _ => Authorization::Deny,
     }
 }
 
 /// Opens `path` for acts.
-pub fn read_write(path: &Path, busy_timeout: Duration) -> Result<Connection, StoreError> {
+pub fn read_write(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Connection, StoreError> {
     use rustix::fs::{Access, access};
     let read_only = |why: &str| StoreError::ReadOnly { path: path.into(), why: why.into() };
     match access(path, Access::WRITE_OK) {
@@ -185,7 +201,7 @@ pub fn read_write(path: &Path, busy_timeout: Duration) -> Result<Connection, Sto
         // Acts in bulk move the log into the file themselves, in their pauses; this is for the rest.
         connection.pragma_update(None, "wal_autocheckpoint", LARGEST_LOG_PAGES)?;
         connection.set_prepared_statement_cache_capacity(128);
-        functions::register(&connection)?;
+        functions::register(&connection, keys)?;
         connection.authorizer(Some(reading_and_changing_rows))?;
         Ok(connection)
     });
@@ -210,20 +226,33 @@ fn reading_and_changing_rows(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Insert { table_name }
         | AuthAction::Update { table_name, .. }
-        | AuthAction::Delete { table_name } => {
-            if table_name.starts_with("sqlite_") {
-                Authorization::Deny
-            } else {
-                Authorization::Allow
-            }
+        | AuthAction::Delete { table_name }
+            if table_name.starts_with("sqlite_") =>
+        {
+            Authorization::Deny
         }
+        // A deletion goes on, but row by row. Emptied at one stroke, as a trigger may do it, a table would not say
+        // which rows it lost.
+        AuthAction::Delete { .. } => Authorization::Ignore,
+        AuthAction::Insert { .. } | AuthAction::Update { .. } => Authorization::Allow,
         AuthAction::Savepoint { .. } => Authorization::Allow,
         _ => only_reading(context),
     }
 }
 
+/// Does something that no act may do, on a connection for acts.
+pub fn with_leave<T>(
+    connection: &mut Connection,
+    run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)?;
+    let done = run(connection);
+    connection.authorizer(Some(reading_and_changing_rows))?;
+    done
+}
+
 /// The file that SQLite keeps next to the database.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -258,7 +287,7 @@ pub fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &s
 }
 
 /// Which file or permission is missing. SQLite says only "unable to open".
-fn why_not(path: &Path, code: i32) -> String {
+pub fn why_not(path: &Path, code: i32) -> String {
     use rustix::fs::{Access, access};
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

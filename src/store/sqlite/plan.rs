@@ -5,6 +5,7 @@
 use rusqlite::Connection;
 use std::collections::HashMap;
 
+use super::keys::RowSql;
 use super::probe::{Probe, Tag};
 use crate::domain::verdict::Reason;
 use crate::store::bound::BoundBoard;
@@ -30,23 +31,34 @@ pub struct Planned {
     pub driver: Driver,
     /// `FROM ... WHERE ...`; empty where there is more to it than one statement.
     from: String,
+    /// The number of a claim's row.
+    row: String,
 }
 
 impl Planned {
-    fn new(probe: Probe, driver: Driver, from: String) -> Planned {
-        Planned { probe, driver, from }
+    fn new(board: &BoundBoard, probe: Probe, driver: Driver, from: String) -> Planned {
+        Planned { probe, driver, from, row: RowSql::claims(board).number() }
     }
 
     /// Selects the whole answer, as one value.
     pub fn whole(&self) -> String {
-        format!("SELECT {} {}", answer(&self.probe), self.from)
+        format!("SELECT {} {}", self.answer(), self.from)
     }
 
     /// Selects rows, those first whose time came first; `None` where there is no such order.
     pub fn worst_first(&self, rows: usize) -> Option<String> {
         let window = self.probe.window.as_ref().filter(|_| !self.from.is_empty())?;
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
-        Some(format!("SELECT c.rowid {} ORDER BY {} LIMIT {limit}", self.from, window.time))
+        Some(format!("SELECT {} {} ORDER BY {} LIMIT {limit}", self.row, self.from, window.time))
+    }
+
+    /// What is selected: how many there are of the runaways, which are in other sets already, and
+    /// the rows of everything else.
+    fn answer(&self) -> String {
+        match self.probe.tag {
+            Tag::Runaway => "count(*)".into(),
+            Tag::Reason(_) | Tag::OldBeat | Tag::BadDeadline => format!("claimtop_rows({})", self.row),
+        }
     }
 }
 
@@ -71,33 +83,31 @@ impl Planner<'_> {
     fn plan(&mut self, probe: Probe) -> rusqlite::Result<Planned> {
         let board = self.board;
         if probe.tag == Tag::Reason(Reason::SessionMissing) && can_hop(self.connection, board, &probe)? {
-            return Ok(Planned::new(probe, Driver::Holders, String::new()));
+            return Ok(Planned::new(board, probe, Driver::Holders, String::new()));
         }
         if let Some(from) = from_sessions(board, &probe)
             && let Some(column) = board.holder.as_ref().and_then(|holder| holder.column.as_deref())
             && self.searches(&from, Some(column))?
         {
-            return Ok(Planned::new(probe, Driver::Sessions, from));
+            return Ok(Planned::new(board, probe, Driver::Sessions, from));
         }
         let from = from_claims(board, &probe);
         let driver = if self.searches(&from, None)? { Driver::Claims } else { Driver::Census };
-        Ok(Planned::new(probe, driver, from))
+        Ok(Planned::new(board, probe, driver, from))
     }
 
     fn searches(&mut self, from: &str, column: Option<&str>) -> rusqlite::Result<bool> {
         if let Some(answer) = self.known.get(from) {
             return Ok(*answer);
         }
-        let answer = searches(self.connection, &format!("SELECT c.rowid {from}"), column)?;
+        let answer = searches(
+            self.connection,
+            &format!("SELECT {} {from}", RowSql::claims(self.board).number()),
+            column,
+        )?;
         self.known.insert(from.into(), answer);
         Ok(answer)
     }
-}
-
-/// What is selected: how many there are of the runaways, which are in other sets already, and
-/// the rows of everything else.
-fn answer(probe: &Probe) -> &'static str {
-    if probe.tag == Tag::Runaway { "count(*)" } else { "claimtop_rows(c.rowid)" }
 }
 
 fn from_claims(board: &BoundBoard, probe: &Probe) -> String {

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::Sqlite;
 use super::functions;
+use super::keys::Keys;
 use super::open::{self, Denied, Identity, Opened, explain};
 use super::stream::tally;
 use super::watch::{Since, Watch};
@@ -20,7 +22,8 @@ use crate::profile::rules::Operator;
 use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
-use crate::store::{Prober, Registrations, StoreError, clock};
+use crate::store::suspend::uninterrupted;
+use crate::store::{Prober, Protected, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -37,6 +40,8 @@ pub struct Options {
     pub prober: Option<Prober>,
     /// Who was registered before.
     pub registrations: Registrations,
+    /// What may not be acted on.
+    pub protected: Protected,
 }
 
 /// A profile under watch.
@@ -54,31 +59,51 @@ pub struct Reader {
     pub(super) options: Options,
     pub(super) connection: Connection,
     identity: Identity,
+    file: FileState,
+    /// When the file was last really read, and not what is kept of it.
+    read_at: Instant,
     denied: Denied,
     pub(super) watched: Vec<Watched>,
+    pub(super) keys: Keys,
     schema_version: i64,
     /// The data version and the clock of the last poll.
     last: Option<(i64, Moment)>,
     /// The same of the last look of any kind: what was written before it may not have been polled yet.
     looked: Option<(i64, Moment)>,
+    /// Counts the polls that found something written.
+    state: i64,
     out_of_time: Arc<AtomicBool>,
 }
 
+/// So often everything is read anew, whatever SQLite and the file system say about changes.
+const READ_ANEW_AFTER: Duration = Duration::from_secs(10);
+
 impl Reader {
     pub fn open(options: Options) -> Result<Reader, StoreError> {
-        let Opened { connection, identity, denied } = open::read_only(&options.path, options.busy_timeout)?;
+        Reader::open_with(options, Keys::default(), 0)
+    }
+
+    fn open_with(options: Options, keys: Keys, state: i64) -> Result<Reader, StoreError> {
+        let opened = open::read_only(&options.path, options.busy_timeout, &keys)
+            .map_err(|error| why_it_does_not_open(&options.path, error))?;
+        let Opened { connection, identity, denied } = opened;
         let remembered = options.registrations.of(&identity.fingerprint());
         functions::remember(&connection, remembered)
             .map_err(|error| explain(&options.path, &error, options.busy_timeout, "opening"))?;
+        let file = FileState::new(&options.path, &connection)?;
         let mut reader = Reader {
             options,
             connection,
             identity,
+            file,
+            read_at: Instant::now(),
             denied,
             watched: Vec::new(),
+            keys,
             schema_version: -1,
             last: None,
             looked: None,
+            state,
             out_of_time: Arc::default(),
         };
         reader.fit()?;
@@ -89,16 +114,20 @@ impl Reader {
     pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
         let started = Instant::now();
         self.follow_the_path()?;
-        self.in_one_transaction("polling", |reader, now, since| {
+        self.forget_old_keys();
+        let before = self.state;
+        let now = self.in_one_transaction("polling", |reader, now, since| {
             for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
                 watch.refresh(&reader.connection, now, since, reader.options.effort)?;
             }
+            reader.state += i64::from(since == Since::Written);
             Ok(now)
-        })
-        .map(|now| {
-            self.last = self.looked;
-            self.snapshots(now, started)
-        })
+        })?;
+        self.last = self.looked;
+        if self.state != before {
+            self.file.note_log(&self.connection)?;
+        }
+        Ok(self.snapshots(now, started))
     }
 
     /// The same counts by reading every claim one by one: slow, and obviously right.
@@ -114,7 +143,7 @@ impl Reader {
 
     /// Stands for the state of the data at the last look; another number means that something was written.
     pub fn data_version(&self) -> Option<i64> {
-        self.last.map(|(version, _)| version)
+        self.last.map(|_| self.state)
     }
 
     /// Names the database as the trail does.
@@ -149,18 +178,39 @@ impl Reader {
             .collect()
     }
 
-    /// Notices that the file behind the path is another one, and goes on with that.
+    /// Notices that the file behind the path is another one, or was overwritten, and goes on with that.
     pub(super) fn follow_the_path(&mut self) -> Result<(), StoreError> {
-        if Identity::at(&self.options.path)? == self.identity {
-            return Ok(());
+        match self.file.check(&self.connection)? {
+            FileChange::Same if self.read_at.elapsed() < READ_ANEW_AFTER => return Ok(()),
+            FileChange::Same | FileChange::Written => {
+                forget_pages(&self.connection, &self.options.path)?;
+                (self.last, self.read_at) = (None, Instant::now());
+                return Ok(());
+            }
+            FileChange::Another => {}
         }
         // The old connection goes first: closing it later would drop the new one's locks on files
         // that both have open.
         self.identity = Identity::NONE;
         self.connection = Connection::open_in_memory()
             .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
-        *self = Reader::open(self.options.clone())?;
+        *self = Reader::open_with(self.options.clone(), self.keys.clone(), self.state)?;
         Ok(())
+    }
+
+    /// Begins anew when most of the numbered keys are those of rows that were in trouble once.
+    fn forget_old_keys(&mut self) {
+        const FEW: u64 = 100_000;
+        if self.keys.len() <= FEW {
+            return;
+        }
+        let watches = self.watched.iter().flat_map(|watched| &watched.boards);
+        let in_use: u64 = watches.map(Watch::numbers).sum();
+        if self.keys.len() > in_use.saturating_mul(2).saturating_add(FEW) {
+            self.keys.clear();
+            // The sets are made of those numbers.
+            self.schema_version = -1;
+        }
     }
 
     /// Runs `look` inside one read transaction, with the clock at its start.
@@ -169,6 +219,7 @@ impl Reader {
         doing: &str,
         look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         let outcome = self.transaction(doing, look);
         // Ends the transaction whatever happened; there is nothing to commit.
@@ -236,7 +287,14 @@ impl Reader {
         doing: &str,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        let _uninterrupted = uninterrupted();
         run(&self.connection).map_err(|error| self.sentence(&error, doing))
+    }
+
+    /// Lets statements run as long as they take, until the next transaction.
+    pub(super) fn stop_the_stopwatch(&mut self) -> Result<(), StoreError> {
+        let stopped = self.connection.progress_handler(0, None::<fn() -> bool>);
+        stopped.map_err(|error| self.sentence(&error, "lifting the time limit"))
     }
 
     pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
@@ -250,6 +308,7 @@ impl Reader {
     }
 
     fn fit(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         self.sql("reading the schema", |connection| connection.execute_batch("BEGIN"))?;
         let fitted = self.fit_now();
@@ -280,7 +339,8 @@ impl Reader {
                 }
                 let now = self.options.frozen_at.unwrap_or_else(clock);
                 boards.push(self.sql("planning", |connection| {
-                    let mut watch = Watch::new(connection, board, self.options.prober.clone())?;
+                    let prober = self.options.prober.clone();
+                    let mut watch = Watch::new(connection, board, prober, self.keys.clone())?;
                     watch.examine_zone(connection, now, Since::Written)?;
                     Ok(watch)
                 })?);

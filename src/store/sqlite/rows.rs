@@ -13,6 +13,7 @@ use crate::domain::value::{Key, Value};
 use crate::domain::verdict::{Reason, judge};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, TimeSql};
+use crate::store::schema::quoted;
 
 /// How to read the claims of one board.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct RowReader {
     pub select: String,
     /// How many columns make up the key; they follow the rowid.
     keys: usize,
+    /// The first of the columns of the primary key, where that takes the place of the rowid.
+    mark: usize,
     /// The first of the raw columns of `c`, followed by those of `s`.
     raw: usize,
     prober: Option<Prober>,
@@ -32,6 +35,7 @@ impl RowReader {
         let text = |sql: &Option<String>| sql.clone().unwrap_or_else(null);
         let time = |sql: &Option<TimeSql>| sql.as_ref().map_or_else(null, |time| time.cell.text.clone());
         let mut columns = vec![if board.has_rowid { "c.rowid".into() } else { null() }];
+        let key = board.key.iter().map(|name| format!("c.{}", quoted(name)));
         columns.extend(board.id.iter().cloned());
         columns.push(text(&board.kind));
         columns.push(board.holder.as_ref().map_or_else(null, |holder| holder.text.clone()));
@@ -54,6 +58,8 @@ impl RowReader {
             }
             None => columns.extend((0..4).map(|_| null())),
         }
+        let mark = columns.len();
+        columns.extend(key);
         let raw = columns.len();
         columns.push("c.*".into());
         if board.registry.is_some() {
@@ -63,6 +69,7 @@ impl RowReader {
         RowReader {
             select: format!("SELECT {} FROM {from} WHERE {held}", columns.join(", ")),
             keys: board.id.len(),
+            mark,
             raw,
             prober,
         }
@@ -106,9 +113,16 @@ impl RowReader {
         let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
             || verdict.reasons.contains(Reason::SessionMissing);
         let seen = token.then(|| self.token(row, board, rests_on_session));
-        let rowid = if board.has_rowid { cell(row, 0).int() } else { None };
-        let mark = rowid.map(Mark::Rowid);
+        let mark = self.mark(row, board);
         Judged { claim, verdict, seen, mark }
+    }
+
+    fn mark(&self, row: &Row<'_>, board: &BoundBoard) -> Option<Mark> {
+        if board.has_rowid {
+            return cell(row, 0).int().map(Mark::Rowid);
+        }
+        let key = (self.mark..self.raw).map(|part| cell(row, part));
+        board.is_addressable().then(|| Mark::Key(Key(key.collect())))
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.

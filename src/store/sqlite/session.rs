@@ -6,26 +6,29 @@
 use rusqlite::types::Value as SqlValue;
 use std::collections::HashSet;
 
-use super::act::{Statements, guarded};
+use super::act::{Statements, guarded, renames};
 use super::actor::Actor;
 use super::cell::cell;
 use super::holders::{held_by, read_session, session_columns};
-use super::image::InFile;
+use super::image::{InFile, number_of};
+use super::keys::RowSql;
 use super::run::{bind_known, now_value, select, time_in};
 use crate::domain::claim::Worker;
 use crate::domain::recovery::{Action, Outcome, Word, permit_end};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::{BoundBoard, BoundRegistry};
 use crate::store::image::Image;
+use crate::store::schema::Table;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
 
 impl Actor {
     /// A session and all it holds, on every board of every profile.
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
+        self.reader.follow_the_path()?;
         self.read_schema()?;
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
         watchless.map_err(|error| self.reader.sentence(&error, "looking at the session"))?;
@@ -74,12 +77,15 @@ impl Actor {
     }
 
     fn rows_held_by(&self, board: &BoundBoard, session: &str, now: Moment) -> Result<Vec<i64>, StoreError> {
-        let (true, Some(holder)) = (board.has_rowid, &board.holder) else { return Ok(Vec::new()) };
+        let (true, Some(holder)) = (board.is_addressable(), &board.holder) else { return Ok(Vec::new()) };
+        let rows = RowSql::claims(board);
         let sql = format!(
-            "SELECT c.rowid FROM {} WHERE {} = :holder AND {} ORDER BY c.rowid",
+            "SELECT {} FROM {} WHERE {} = :holder AND {} ORDER BY {}",
+            rows.number(),
             board.from,
             holder.text,
-            board.is_held()
+            board.is_held(),
+            rows.order("ASC")
         );
         let values = [
             (":holder".to_owned(), SqlValue::Text(session.into())),
@@ -89,10 +95,12 @@ impl Actor {
     }
 
     fn rows_of_session(&self, registry: &BoundRegistry, session: &str) -> Result<Vec<i64>, StoreError> {
-        if !self.schema.table(&registry.table).is_some_and(|table| table.has_rowid) {
+        let is_addressable = |table: &Table| table.has_rowid || !table.key.is_empty();
+        if !self.schema.table(&registry.table).is_some_and(is_addressable) {
             return Ok(Vec::new());
         }
-        let sql = format!("SELECT s.rowid FROM {} WHERE {} = :id", registry.from, registry.id.text);
+        let row = RowSql::sessions(registry).number();
+        let sql = format!("SELECT {row} FROM {} WHERE {} = :id", registry.from, registry.id.text);
         self.rows("looking for the session", &sql, &[(":id".to_owned(), SqlValue::Text(session.into()))])
     }
 
@@ -120,8 +128,10 @@ impl Actor {
                 [&board.pid, &board.host].map(|sql| sql.clone().unwrap_or_else(|| "NULL".to_owned()));
             let columns = [&session_columns(registry)[..], &process[..]].concat().join(", ");
             let sql = format!(
-                "SELECT {}, {columns} FROM {} WHERE s.rowid = :rowid",
-                registry.id.text, registry.from
+                "SELECT {}, {columns} FROM {} WHERE {}",
+                registry.id.text,
+                registry.from,
+                RowSql::sessions(registry).is(":rowid")
             );
             let mut statement = connection.prepare_cached(&sql)?;
             bind_known(&mut statement, &[(":rowid".into(), SqlValue::Integer(place.rowid))])?;
@@ -181,8 +191,7 @@ impl Actor {
                 return Ok(acted);
             }
             if let Err(problem) = record(&acted) {
-                let why = format!("the record could not be written: {problem}");
-                return Ok(Acted::nothing(Outcome::Refused(why)));
+                return Ok(Acted::nothing(unrecorded(&problem)));
             }
             let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
             self.note(|| action_id.into(), self.now(), &note)?;
@@ -227,7 +236,10 @@ impl Actor {
         if seen.place.board >= boards {
             return moved(TABLES_CHANGED.into());
         }
-        let Some(fresh) = self.registered(&self.writer, seen.place, now)? else {
+        let table = self.schema.table(&seen.table);
+        let number = |table| number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
+        let place = Place { rowid: table.map_or(seen.place.rowid, number), ..seen.place };
+        let Some(fresh) = self.registered(&self.writer, place, now)? else {
             return moved("it is registered no longer".into());
         };
         if fresh.row != seen.row {
@@ -243,12 +255,15 @@ impl Actor {
         }
         let statements = match self.ending(&fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
         let table = fresh.table.clone();
         let preview = statements.preview();
         Ok(match self.run(&table, fresh.place.rowid, &fresh.row, &statements)? {
-            Ok(changes) => Acted { outcome: Outcome::Applied, changes, preview, transaction: None },
+            Ok(changes) => {
+                let transaction = self.transaction_mark();
+                Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) }
+            }
             Err(outcome) => Acted { preview, ..Acted::nothing(outcome) },
         })
     }
@@ -283,14 +298,16 @@ impl Actor {
             (":id".into(), id.clone()),
             (":holder".into(), id),
         ]);
-        let conditions = format!("s.rowid = :rowid AND {guard}");
+        let is_it = RowSql::sessions(registry).is(":rowid");
+        let conditions = format!("{is_it} AND {guard}");
         Ok(Statements {
             blocked_by: end.blocked_by.as_ref().map(|predicate| {
-                format!("SELECT 1 FROM {} WHERE s.rowid = :rowid AND ({predicate}\n)", registry.from)
+                format!("SELECT 1 FROM {} WHERE {is_it} AND ({predicate}\n)", registry.from)
             }),
             before: end.before.clone(),
             act: guarded(end, table, "s", &conditions, "the end of a session")?,
             also: end.also.clone(),
+            renames: renames(end, table),
             values,
         })
     }

@@ -7,17 +7,23 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use super::image::InFile;
-use crate::store::image::{Change, Image, RowAt};
-use crate::store::schema::Schema;
+use super::image::{InFile, row_at};
+use super::keys::Keys;
+use super::open;
+use crate::store::image::{Change, Image};
+use crate::store::schema::{Schema, Table, literal, quoted};
+
+/// Tables, and the numbers of rows in them.
+type Reached = Arc<Mutex<BTreeSet<(String, i64)>>>;
 
 /// Runs the statements; `None` if they say that they did not find what they were written for.
 pub fn run(
     connection: &mut Connection,
     schema: &Schema,
+    keys: &Keys,
     statements: impl Fn(&Connection) -> rusqlite::Result<bool>,
 ) -> rusqlite::Result<Option<Vec<Change>>> {
-    let rows: Arc<Mutex<BTreeSet<(String, i64)>>> = Arc::default();
+    let rows = Reached::default();
     let seen = Arc::clone(&rows);
     connection.update_hook(Some(move |_, _: &str, table: &str, rowid: i64| {
         if let Ok(mut rows) = seen.lock() {
@@ -25,7 +31,7 @@ pub fn run(
         }
     }))?;
     connection.execute_batch("SAVEPOINT claimtop")?;
-    let first = statements(connection);
+    let first = watch_keyed_tables(connection, schema, &rows).and_then(|()| statements(connection));
     connection.execute_batch("ROLLBACK TO claimtop")?;
     connection.update_hook(None::<fn(rusqlite::hooks::Action, &str, &str, i64)>)?;
     if !first? {
@@ -46,8 +52,48 @@ pub fn run(
     }
     let after = images(connection)?;
     connection.execute_batch("RELEASE claimtop")?;
-    let changes = rows.iter().zip(before.into_iter().zip(after)).map(|((table, rowid), (before, after))| {
-        Change { table: table.clone(), at: RowAt::Rowid(*rowid), before, after }
-    });
+    let changes =
+        rows.iter().zip(before.into_iter().zip(after)).filter_map(|((table, rowid), (before, after))| {
+            let at = row_at(schema.table(table)?, *rowid, keys);
+            Some(Change { table: table.clone(), at, before, after })
+        });
     Ok(Some(changes.filter(|change| change.before != change.after).collect()))
+}
+
+/// SQLite's hook does not see tables without rowids. Temporary triggers do, those of this connection
+/// alone; they are gone with the savepoint in which they are made.
+fn watch_keyed_tables(connection: &mut Connection, schema: &Schema, rows: &Reached) -> rusqlite::Result<()> {
+    let keyed: Vec<&Table> =
+        schema.tables().filter(|table| !table.has_rowid && !table.key.is_empty()).collect();
+    if keyed.is_empty() {
+        return Ok(());
+    }
+    let seen = Arc::clone(rows);
+    let flags = rusqlite::functions::FunctionFlags::SQLITE_UTF8;
+    connection.create_scalar_function("claimtop_touched", 2, flags, move |context| {
+        if let Ok(mut rows) = seen.lock() {
+            rows.insert((context.get(0)?, context.get(1)?));
+        }
+        Ok(0)
+    })?;
+    let sql: String = keyed.into_iter().flat_map(triggers).collect();
+    open::with_leave(connection, |connection| connection.execute_batch(&sql))
+}
+
+/// A trigger for each way in which a row of a table can change.
+fn triggers(table: &Table) -> [String; 3] {
+    let touched = |row: &str| {
+        let key: Vec<String> = table.key.iter().map(|name| format!("{row}.{}", quoted(name))).collect();
+        format!("SELECT claimtop_touched({}, claimtop_row({}));", literal(&table.name), key.join(", "))
+    };
+    let trigger = |event: &str, body: String| {
+        let name = quoted(&format!("claimtop {event} {}", table.name));
+        let table = quoted(&table.name);
+        format!("CREATE TEMP TRIGGER {name} AFTER {event} ON main.{table} BEGIN {body} END;")
+    };
+    [
+        trigger("INSERT", touched("NEW")),
+        trigger("DELETE", touched("OLD")),
+        trigger("UPDATE", touched("OLD") + &touched("NEW")),
+    ]
 }

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use super::actor::Actor;
 use super::image::{InFile, assignment, rowid};
+use super::keys::RowSql;
 use super::run::{bind_known, count, now_value};
 use crate::domain::recovery::Outcome;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder};
-use crate::store::image::{Change, Image, RowAt, Side};
+use crate::store::act::{Acted, ChangeRecorder, Undo, unrecorded};
+use crate::store::image::{Change, Image, Side};
 use crate::store::schema::{Table, quoted};
 
 impl Actor {
@@ -21,18 +22,18 @@ impl Actor {
     pub fn undo(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         self.begin()?;
-        let acted = self.undo_inside(changes, dry_run, record);
-        self.end(acted, dry_run)
+        let acted = self.undo_inside(changes, undo, record);
+        self.end(acted, undo.is_rehearsal())
     }
 
     fn undo_inside(
         &mut self,
         changes: &[Change],
-        dry_run: bool,
+        undo: Undo<'_>,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         let triggered = changes.iter().any(|change| self.schema.is_entangled(&change.table));
@@ -42,12 +43,13 @@ impl Actor {
             Ok(undone) => undone,
             Err(what) => return Ok(Acted::nothing(Outcome::Moved(what))),
         };
-        let acted = Acted { changes: undone, ..Acted::nothing(Outcome::Applied) };
-        if !dry_run && let Err(problem) = record(&acted) {
-            return Ok(Acted::nothing(Outcome::Refused(format!(
-                "the record could not be written: {problem}"
-            ))));
+        let transaction = self.transaction_mark();
+        let acted = Acted { changes: undone, transaction, ..Acted::nothing(Outcome::Applied) };
+        let Some(note) = undo.note(&acted.changes) else { return Ok(acted) };
+        if let Err(problem) = record(&acted) {
+            return Ok(Acted::nothing(unrecorded(&problem)));
         }
+        self.note(|| undo.action_id().into(), self.now(), &note)?;
         Ok(acted)
     }
 
@@ -83,7 +85,7 @@ impl Actor {
                 match self.put_back(change) {
                     Ok(Some(rowid)) => undone.push(Change {
                         table: change.table.clone(),
-                        at: RowAt::Rowid(rowid),
+                        at: self.row_at(&change.table, rowid),
                         before: change.after.clone(),
                         after: change.before.clone(),
                     }),
@@ -106,9 +108,8 @@ impl Actor {
 
     /// Puts one row back; the rowid it has then, or nothing if it is not what the act left behind.
     fn put_back(&self, change: &Change) -> rusqlite::Result<Option<i64>> {
-        let (Some(table), Some(rowid)) = (self.schema.table(&change.table), rowid(change)) else {
-            return Ok(None);
-        };
+        let Some(table) = self.schema.table(&change.table) else { return Ok(None) };
+        let Some(rowid) = rowid(change, table, &self.reader.keys) else { return Ok(None) };
         match (&change.before, &change.after) {
             (Some(before), Some(after)) => reset(&self.writer, table, rowid, before, after),
             (Some(before), None) => self.insert(table, rowid, before),
@@ -139,13 +140,12 @@ impl Actor {
         if execute(&self.writer, &sql, &values)? != 1 {
             return Ok(None);
         }
-        let rowid = self.writer.last_insert_rowid();
+        let rowid = if table.has_rowid { self.writer.last_insert_rowid() } else { rowid };
         // Not every table keeps two claims on one thing apart by itself.
-        for board in boards().filter(|board| board.has_rowid) {
-            let same = board
-                .id
-                .iter()
-                .map(|id| format!("{id} IS (SELECT {id} FROM {} WHERE c.rowid = :rowid)", board.from));
+        for board in boards().filter(|board| board.is_addressable()) {
+            let is_it = RowSql::claims(board).is(":rowid");
+            let same =
+                board.id.iter().map(|id| format!("{id} IS (SELECT {id} FROM {} WHERE {is_it})", board.from));
             let same = same.collect::<Vec<_>>().join(" AND ");
             let held = board.is_held();
             let sql = format!("SELECT count(*) FROM {} WHERE {held} AND {same}", board.from);
@@ -161,9 +161,8 @@ impl Actor {
     /// Whether the rows of an act are as one of its images has them.
     pub fn matches(&mut self, changes: &[Change], side: Side) -> Result<bool, StoreError> {
         for change in changes {
-            let (Some(table), Some(rowid)) = (self.schema.table(&change.table), rowid(change)) else {
-                return Ok(false);
-            };
+            let Some(table) = self.schema.table(&change.table) else { return Ok(false) };
+            let Some(rowid) = rowid(change, table, &self.reader.keys) else { return Ok(false) };
             let wanted = match side {
                 Side::Before => &change.before,
                 Side::After => &change.after,
@@ -202,8 +201,8 @@ fn reset(
         }
     }
     values.push((":rowid".into(), SqlValue::Integer(rowid)));
-    let sql =
-        format!("UPDATE {} SET {} WHERE rowid = :rowid AND {guard}", quoted(&table.name), set.join(", "));
+    let is_it = RowSql::of(table).is(":rowid");
+    let sql = format!("UPDATE {} SET {} WHERE {is_it} AND {guard}", quoted(&table.name), set.join(", "));
     Ok((execute(connection, &sql, &values)? == 1).then_some(rowid))
 }
 
@@ -215,7 +214,8 @@ fn delete(
 ) -> rusqlite::Result<Option<i64>> {
     let (guard, mut values) = after.guard("", ":left");
     values.push((":rowid".into(), SqlValue::Integer(rowid)));
-    let sql = format!("DELETE FROM {} WHERE rowid = :rowid AND {guard}", quoted(&table.name));
+    let is_it = RowSql::of(table).is(":rowid");
+    let sql = format!("DELETE FROM {} WHERE {is_it} AND {guard}", quoted(&table.name));
     Ok((execute(connection, &sql, &values)? == 1).then_some(rowid))
 }
 

@@ -8,9 +8,10 @@ use rusqlite::types::Value as SqlValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ask::Asked;
+use super::ask::{Answer, Asked};
 use super::census::{Census, CensusPlan};
 use super::holders::claims_in_question;
+use super::keys::{Keys, RowSql};
 use super::plan::{Driver, advice, plan, searches};
 use super::probe::{Probe, Tag, compile};
 use super::rows::RowReader;
@@ -20,7 +21,7 @@ use super::sets::{Sets, TROUBLED};
 use super::signs::Examined;
 use super::stream::tally;
 use super::surroundings::Surroundings;
-use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
+use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Reasons, Set};
 use crate::store::Prober;
@@ -38,7 +39,7 @@ pub enum Since {
     Quiet(Moment),
 }
 
-/// How many slices of a board without rowids one poll may read.
+/// How many slices of a view one poll may read.
 const STREAMED_SLICES: u64 = 20;
 
 /// A board and what is known of it.
@@ -46,6 +47,9 @@ const STREAMED_SLICES: u64 = 20;
 pub struct Watch {
     pub board: BoundBoard,
     pub reader: RowReader,
+    /// How SQL speaks of its rows.
+    pub rows: RowSql,
+    keys: Keys,
     /// What makes a claim stale or orphaned, for the guard of an act.
     pub staleness: Vec<Probe>,
     asked: Vec<Asked>,
@@ -58,7 +62,7 @@ pub struct Watch {
     overruled: Vec<(i64, Reasons)>,
     counted: (Counts, BTreeMap<Reason, u64>),
     worst: Vec<Judged>,
-    /// The answer for a board without rowids, which has to be read whole.
+    /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
     pub(super) examined: Examined,
 }
@@ -76,17 +80,20 @@ impl Watch {
         connection: &Connection,
         board: BoundBoard,
         prober: Option<Prober>,
+        keys: Keys,
     ) -> rusqlite::Result<Watch> {
         let reader = RowReader::new(&board, prober.clone());
         // Without a predicate SQLite counts the smallest index page by page.
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
-        let indexed = !board.has_rowid || board.held.is_none() || searches(connection, &sql, None)?;
+        let indexed = !board.is_addressable() || board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
         let census = Census::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
         let mut watch = Watch {
+            rows: RowSql::claims(&board),
             board,
             reader,
+            keys,
             staleness: Vec::new(),
             asked: Vec::new(),
             census,
@@ -107,7 +114,7 @@ impl Watch {
     /// Turns the board's rules into questions, none of which was asked yet.
     pub(super) fn compile(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let board = &self.board;
-        let probes = if board.has_rowid { compile(board) } else { Vec::new() };
+        let probes = if board.is_addressable() { compile(board) } else { Vec::new() };
         self.staleness = probes.iter().filter(|probe| probe.tag.is_staleness()).cloned().collect();
         let planned = plan(connection, board, probes)?;
         self.indexes = advice(connection, board, &planned)?;
@@ -131,7 +138,7 @@ impl Watch {
         if since == Since::Written {
             self.remember_holders(connection)?;
         }
-        if !self.board.has_rowid {
+        if !self.board.is_addressable() {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
             self.tally = Some(tally(connection, &self.board, &self.reader, now, most, effort.rows)?);
             return self.surroundings.refresh(connection, &self.board, now, Since::Written, effort.whole);
@@ -276,7 +283,9 @@ impl Watch {
         for rowid in wanted.iter() {
             worst.extend(self.fetch(connection, rowid, now, true)?);
         }
-        worst.sort_by(worse_first);
+        // Rowids are an order by themselves. The numbers of keys tell only which was seen first.
+        let address = |judged: &Judged| (!self.board.has_rowid).then(|| judged.claim.key.address());
+        worst.sort_by(|one, other| worse_first(one, other).then_with(|| address(one).cmp(&address(other))));
         Ok(worst)
     }
 
@@ -321,7 +330,7 @@ impl Watch {
         now: Moment,
         token: bool,
     ) -> rusqlite::Result<Option<Judged>> {
-        let sql = format!("{} AND c.rowid = :rowid", self.reader.select);
+        let sql = format!("{} AND {}", self.reader.select, self.rows.is(":rowid"));
         let mut statement = connection.prepare_cached(&sql)?;
         let mut bindings = self.now_binding(now);
         bindings.push((":rowid".into(), SqlValue::Integer(rowid)));
@@ -334,21 +343,50 @@ impl Watch {
     pub fn fetch_after(
         &self,
         connection: &Connection,
-        after: Option<i64>,
+        after: Option<&Mark>,
         limit: usize,
         now: Moment,
-    ) -> rusqlite::Result<Vec<(i64, Judged)>> {
-        let sql = format!("{} AND c.rowid > :after ORDER BY c.rowid LIMIT {limit}", self.reader.select);
-        let mut statement = connection.prepare_cached(&sql)?;
+    ) -> rusqlite::Result<Vec<Judged>> {
         let mut bindings = self.now_binding(now);
-        bindings.push((":after".into(), SqlValue::Integer(after.unwrap_or(i64::MIN))));
+        let mut sql = self.reader.select.clone();
+        if let Some(after) = after.and_then(|mark| self.number(mark)) {
+            sql += &format!(" AND {}", self.rows.lies(">", ":after"));
+            bindings.push((":after".into(), SqlValue::Integer(after)));
+        }
+        sql += &format!(" ORDER BY {} LIMIT {limit}", self.rows.order("ASC"));
+        let mut statement = connection.prepare_cached(&sql)?;
         bind_known(&mut statement, &bindings)?;
         let mut found = statement.raw_query();
         let mut claims = Vec::new();
         while let Some(row) = found.next()? {
-            claims.push((row.get(0)?, self.reader.read(row, &self.board, now, true)));
+            claims.push(self.reader.read(row, &self.board, now, true));
         }
         Ok(claims)
+    }
+
+    /// The number of the row at a mark.
+    pub fn number(&self, mark: &Mark) -> Option<i64> {
+        match mark {
+            Mark::Rowid(rowid) => self.board.has_rowid.then_some(*rowid),
+            Mark::Key(key) => (!self.board.has_rowid).then(|| self.keys.number(&key.0)),
+        }
+    }
+
+    /// The same for a row that a set may contain: without a number it is in none.
+    pub fn number_in_sets(&self, mark: &Mark) -> Option<i64> {
+        match mark {
+            Mark::Rowid(rowid) => Some(*rowid),
+            Mark::Key(key) => self.keys.known(&key.0),
+        }
+    }
+
+    /// How many numbers its sets are made of.
+    pub fn numbers(&self) -> u64 {
+        let asked = self.asked.iter().map(|asked| match &asked.answer {
+            Answer::Rows(rows) => rows.len(),
+            Answer::Count(_) => 0,
+        });
+        asked.sum::<u64>() + self.census.numbers()
     }
 
     /// The same rows under a later clock.

@@ -8,7 +8,7 @@ use claimtop::store::{Actor, Change, Order, Seen, Tried};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
-use super::{actor, fast, is_moved, is_refused};
+use super::{UNDO, actor, fast, is_moved, is_refused};
 use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, Noted, SECOND};
 
@@ -67,7 +67,7 @@ fn rows_that_are_deleted_or_set_have_images_that_undo_puts_back() {
             assert!(tried.iter().all(|tried| tried.outcome == Outcome::Applied), "{tried:#?}");
             assert!(stale(&mut actor).is_empty());
             for tried in tried.iter().rev() {
-                let undone = actor.undo(&changes(tried), false, &mut |_| Ok(())).expect("an undo");
+                let undone = actor.undo(&changes(tried), UNDO, &mut |_| Ok(())).expect("an undo");
                 assert_eq!(undone.outcome, Outcome::Applied);
             }
             assert_eq!(database.dump(), before);

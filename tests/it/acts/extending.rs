@@ -80,10 +80,15 @@ fn acts_on_entries_of_the_merge_queue_are_in_its_journal_and_can_be_undone() {
             assert_eq!(database.text("SELECT event_type FROM queue_events"), event, "{action}");
             let details: serde_json::Value =
                 serde_json::from_str(&database.text("SELECT details_json FROM queue_events")).expect("JSON");
-            assert_eq!((details["from"].as_str(), &details["agent"]), (from, &"build1-4312".into()), "{action}");
+            assert_eq!(
+                (details["from"].as_str(), &details["agent"]),
+                (from, &"build1-4312".into()),
+                "{action}"
+            );
             assert_eq!(database.number("SELECT queue_id FROM queue_events"), 1);
             assert_eq!(database.number("SELECT created_at FROM queue_events"), NOW / 1_000);
-            let sound = "SELECT count(*) FROM merge_queue WHERE started_at <= state_changed_at OR started_at IS NULL";
+            let sound =
+                "SELECT count(*) FROM merge_queue WHERE started_at <= state_changed_at OR started_at IS NULL";
             assert_eq!(database.number(sound), 1, "{action}");
             assert_eq!(undo(&mut actor, &acted), Outcome::Applied, "{action}");
             assert_eq!(dump_of(&database), before, "{action}");

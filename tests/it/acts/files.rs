@@ -7,7 +7,7 @@ use claimtop::store::{Acted, Actor, Order, Profiles, Seen};
 use rusqlite::Connection;
 use std::time::Duration;
 
-use super::{actor, dump, fast, look};
+use super::{UNDO, actor, dump, fast, look};
 use crate::support::{COORDINATION, Database, SECOND};
 
 fn overdue() -> Database {
@@ -41,7 +41,7 @@ fn a_replaced_file_is_not_written() {
     assert_eq!(dump(&new), dump(&database.connection), "both files have the claim");
     assert!(dump(&new).iter().any(|row| row.starts_with("task_claims")));
 
-    let undone = actor.undo(&[], false, &mut |_| Ok(()));
+    let undone = actor.undo(&[], UNDO, &mut |_| Ok(()));
     assert!(matches!(undone, Err(StoreError::Replaced { .. })), "{undone:?}");
 }
 

@@ -28,7 +28,7 @@ fn refusal(database: &Database, actor: &mut Actor, id: &str, action: Action, wor
     let acted = act(actor, &seen, action, word);
     assert_eq!(database.dump(), before);
     match acted.outcome {
-        Outcome::Refused(why) => why,
+        Outcome::Refused(why) => why.to_string(),
         other => panic!("{action} of {id} with {word:?}: {other:?}"),
     }
 }

@@ -1,10 +1,10 @@
 //! Undo puts back exactly what an act changed, and never takes anything from a new holder.
 
 use claimtop::domain::recovery::{Action, Outcome};
-use claimtop::store::Side;
+use claimtop::store::{Side, Undo};
 
 use super::systems_more::{JOBS, MERGE, TASKS};
-use super::{actor, applied, fast, is_moved, number, row, text, through_json, undo};
+use super::{UNDO, actor, applied, fast, is_moved, number, row, text, through_json, undo};
 use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
@@ -45,7 +45,8 @@ fn of_an_update() {
         assert!(actor.matches(&through_json(&acted), Side::After).unwrap());
         assert!(!actor.matches(&through_json(&acted), Side::Before).unwrap());
 
-        let dry = actor.undo(&acted.changes, true, &mut |_| panic!("a record of a dry run")).unwrap();
+        let dry =
+            actor.undo(&acted.changes, Undo::Rehearse, &mut |_| panic!("a record of a dry run")).unwrap();
         assert_eq!(dry.outcome, Outcome::Applied);
         assert_eq!(database.dump(), after);
 
@@ -263,7 +264,7 @@ fn that_cannot_be_recorded_does_not_happen() {
         let mut actor = actor(&database);
         let acted = applied(&mut actor, "job-1", Action::Reclaim);
         let before = database.dump();
-        let outcome = actor.undo(&acted.changes, false, &mut |_| Err("disk full".into())).unwrap().outcome;
+        let outcome = actor.undo(&acted.changes, UNDO, &mut |_| Err("disk full".into())).unwrap().outcome;
         assert!(matches!(&outcome, Outcome::Refused(why) if why.contains("disk full")), "{outcome:?}");
         assert_eq!(database.dump(), before);
     });

@@ -4,7 +4,7 @@ use rusqlite::types::Value;
 
 use super::random::{Column, Random, cell};
 use crate::support::Database;
-use crate::support::engine::Engine;
+use crate::support::engine::{Engine, Layout, layout};
 use crate::support::postgres::PgDatabase;
 
 /// A table, its columns as SQLite declares them, and the indexes it may have.
@@ -12,6 +12,13 @@ pub struct Table {
     pub name: &'static str,
     pub columns: &'static [(&'static str, &'static str, Column)],
     pub indexes: &'static [&'static str],
+}
+
+impl Table {
+    /// Which column is its primary key.
+    fn key(&self) -> Option<usize> {
+        self.columns.iter().position(|(_, declared, _)| declared.ends_with("PRIMARY KEY"))
+    }
 }
 
 /// Where the random tables are.
@@ -57,7 +64,9 @@ impl Place {
         }
         for table in tables {
             let columns: Vec<String> = table.columns.iter().map(|column| self.declared(column)).collect();
-            self.run(&format!("CREATE TABLE {} ({})", table.name, columns.join(", ")));
+            let by_key = layout() == Layout::Keys && table.key().is_some();
+            let how = if by_key { " WITHOUT ROWID" } else { "" };
+            self.run(&format!("CREATE TABLE {} ({}){how}", table.name, columns.join(", ")));
             for (number, index) in table.indexes.iter().enumerate() {
                 if random.chance(2) {
                     let name = table.name.replace('"', "").replace(' ', "_");
@@ -90,12 +99,16 @@ impl Place {
     fn insert(&self, table: &Table, values: Vec<Value>) {
         match self {
             Place::Sqlite(database) => {
+                let by_key = layout() == Layout::Keys;
+                if by_key && table.key().is_some_and(|key| values[key] == Value::Null) {
+                    return;
+                }
                 let places: Vec<String> = (1..=values.len()).map(|place| format!("?{place}")).collect();
                 let sql = format!("INSERT OR REPLACE INTO {} VALUES ({})", table.name, places.join(", "));
                 database.run(&sql, rusqlite::params_from_iter(values));
             }
             Place::Postgres(database) => {
-                let key = table.columns.iter().position(|(_, declared, _)| declared.ends_with("PRIMARY KEY"));
+                let key = table.key();
                 if key.is_some_and(|key| values[key] == Value::Null) {
                     return;
                 }

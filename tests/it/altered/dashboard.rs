@@ -151,7 +151,9 @@ impl Role<'_> {
 impl Drop for Role<'_> {
     fn drop(&mut self) {
         let name = &self.name;
-        self.database.run(&format!("DROP OWNED BY {name}; DROP ROLE {name}"));
+        // Said, not panicked: the test may be failing already.
+        let gone = self.database.attempt(&format!("DROP OWNED BY {name}; DROP ROLE {name}"));
+        gone.map_or_else(|refusal| eprintln!("the role stays: {refusal:?}"), drop);
     }
 }
 

@@ -143,9 +143,9 @@ fn a_session_is_released_with_all_it_holds() {
     scene.lock("file.rs", "worker-gone", -MINUTE);
     let mut pty = scene.open();
     pty.press("3", "LAST BEAT");
-    pty.press("x", "4 acts, exactly");
+    pty.press("x", "4 acts will be released");
     assert!(pty.screen().contains("everything worker-gone holds"), "{}", pty.screen());
-    pty.press("y", "release: 4 done");
+    pty.press("y", "release: 4 of 4 done");
     assert_eq!(scene.ids(), ["task-3"]);
     let left = |table: &str| -> i64 {
         let sql = format!("SELECT count(*) FROM {table}");

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use rustix::process::Signal;
+
 use super::Scene;
-use super::pty::{ENTER, ESC, PAGE_DOWN, SHORT_ESC};
+use super::pty::{ENTER, ESC, PAGE_DOWN, SHORT_ESC, until};
 use crate::support::{MINUTE, SECOND};
 
 /// This many stale claims of one session, the first is the worst.
@@ -27,17 +29,15 @@ fn what_is_marked_goes_and_nothing_else() {
     pty.wait("task-004");
     pty.press(" ", "1 marked");
     pty.press(" ", "2 marked");
-    let shown = pty.press("R", "2 claims, exactly");
+    let shown = pty.press("R", "2 claims will be reclaimed");
     assert!(shown.contains("these 2 claims"), "{shown}");
     pty.press(SHORT_ESC, "nothing was done");
     assert_eq!(scene.ids().len(), 6);
-    pty.press("R", "2 claims, exactly");
-    pty.press("y", "reclaim: 2 done");
+    pty.press("R", "2 claims will be reclaimed");
+    pty.press("y", "reclaim: 2 of 2 done; u undoes all of it");
     assert_eq!(scene.ids(), ["task-002", "task-003", "task-004", "task-soon"]);
     pty.wait_without("Stale 3", "marked");
-    pty.press("u", "undone: task-00");
-    pty.wait("Stale 4");
-    pty.press("u", "undone: task-00");
+    pty.press("u", "undone: 2 of 2 acts");
     pty.wait("Stale 5");
     assert_eq!(scene.ids().len(), 6);
     pty.quit();
@@ -48,14 +48,43 @@ fn the_whole_set_goes_with_its_exact_count_also_beyond_the_loaded_rows() {
     let scene = stale(250);
     let mut pty = scene.open();
     pty.wait("the worst 200 are loaded");
-    pty.press("R", "250 claims, exactly");
+    pty.press("R", "250 claims will be reclaimed");
     pty.press("n", "nothing was done");
     assert_eq!(scene.ids().len(), 251);
-    pty.press("X", "250 claims, exactly");
-    pty.press("y", "release: 250 done");
+    pty.press("X", "250 claims will be released");
+    pty.press("y", "release: 250 of 250 done");
     assert_eq!(scene.ids(), ["task-soon"]);
     pty.wait("nothing is stale");
     pty.quit();
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_bulk_keeps_no_worker_waiting_and_it_goes_on() {
+    for mode in ["WAL", "DELETE"] {
+        let scene = stale(3_000);
+        scene.database.connection.pragma_update(None, "journal_mode", mode).expect("a mode");
+        let mut pty = scene.open();
+        pty.press("R", "3,000 claims will be reclaimed");
+        pty.keys("y");
+        let mut left = 3_001;
+        for _ in 0..4 {
+            until("it goes on", || (scene.ids().len() < left).then_some(()));
+            pty.keys("\x1a");
+            pty.wait_until_stopped();
+            assert!(pty.is_cooked());
+            left = scene.ids().len();
+            let writer = rusqlite::Connection::open(scene.database.path()).expect("a connection");
+            writer.busy_timeout(std::time::Duration::from_secs(3)).expect("patience");
+            writer.execute("UPDATE sessions SET metadata = '{}'", []).expect("nobody keeps it waiting");
+            pty.signal(Signal::CONT);
+            if left == 1 {
+                break;
+            }
+        }
+        pty.wait("reclaim: 3000 of 3000 done");
+        assert_eq!(scene.ids(), ["task-soon"]);
+        pty.quit();
+    }
 }
 
 #[test]

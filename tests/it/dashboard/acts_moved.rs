@@ -53,8 +53,8 @@ fn a_claim_renewed_between_the_frame_and_the_key_is_left_alone() {
     scene.task("task-old", "worker-1", -30 * MINUTE);
     let new = scene.row("task-old");
     pty.press(" ", "1 marked");
-    pty.press("R", "left out");
-    pty.press("y", "there is nothing to do");
+    pty.press("R", "nothing can be done");
+    pty.press("y", "there is nothing to do, 1 moved (task-old: ");
     assert_eq!(scene.row("task-old"), new);
     pty.press("f", "LIVE");
     pty.quit();

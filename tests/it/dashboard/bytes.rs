@@ -203,7 +203,7 @@ fn no_string_of_the_database_reaches_the_terminal_as_it_is() {
         pty.keys("h");
         pty.keys(ESC);
         pty.wait_for("all claims again", |screen| !screen.contents().contains("/!set"));
-        pty.press("R", "exactly");
+        pty.press("R", "will be reclaimed");
         pty.keys("n");
         pty.wait("nothing was done");
         open(&mut pty, "/任\x1b[200~\u{9b}31m\u{200b}\x1b[201~", "esc clears it");

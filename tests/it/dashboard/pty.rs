@@ -193,6 +193,15 @@ impl Pty {
         until("it stops", || self.is_in('T').then_some(()));
     }
 
+    /// Waits until it is stopped, or has come to its end instead; whether it is stopped.
+    pub fn stops_or_ends(&self) -> bool {
+        until("it stops", || match (self.is_in('T'), self.is_in('Z')) {
+            (true, _) => Some(true),
+            (false, true) => Some(false),
+            (false, false) => None,
+        })
+    }
+
     /// Whether the kernel says that it is in this state.
     fn is_in(&self, state: char) -> bool {
         let path = format!("/proc/{}/stat", self.pid().as_raw_nonzero());

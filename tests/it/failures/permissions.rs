@@ -128,7 +128,7 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 impl Drop for Guarded {
     fn drop(&mut self) {
         // Or the temporary folder could not be removed by anybody but root.
-        chmod(&self.data(), 0o755);
+        let _ = fs::set_permissions(self.data(), fs::Permissions::from_mode(0o755));
     }
 }
 

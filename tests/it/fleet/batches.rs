@@ -7,7 +7,7 @@ use crate::support::server::until;
 use claimtop::domain::recovery::{Action, Outcome, Word};
 use claimtop::domain::value::Value;
 use claimtop::domain::verdict::Set;
-use claimtop::store::{Actor, Filter, Order, Seen};
+use claimtop::store::{Actor, Filter, Order, Seen, Undo};
 use std::collections::BTreeSet;
 
 /// Twenty stale jobs in one part of a table and twenty healthy ones in another, at the same places.
@@ -141,7 +141,8 @@ fn what_a_trigger_of_one_part_alone_writes_is_in_the_image_that_an_undo_compares
     for tried in &batch.tried {
         let after = tried.changes[0].after.as_ref().expect("a row");
         assert_ne!(after.get("updated_at"), Some(&Value::Null));
-        let undone = actor.undo(&tried.changes, false, &mut |_| Ok(())).expect("an undo");
+        let undo = Undo::For { action_id: "undo", address: "somewhere", word: &word };
+        let undone = actor.undo(&tried.changes, undo, &mut |_| Ok(())).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied);
     }
     assert_eq!(running(&database).len(), 40);

@@ -34,7 +34,7 @@ fn reclaim_all(who: &Operator, source: &str, heard: &Heard) {
     loop {
         let arguments = ["reclaim", "DB", "--set", "stale", "--limit", &limit, "--yes", "--json"];
         let run = Run::of(&who.command_at(source, &arguments).output().expect("claimtop runs"));
-        if run.code == 0 && run.err.contains("reclaim 0 claims") {
+        if run.code == 0 && run.err.contains("0 of 0 claims will be reclaimed") {
             return;
         }
         let count = |outcome: &str| run.lines().iter().filter(|one| one["outcome"] == outcome).count() as u64;

@@ -56,7 +56,9 @@ impl Company {
 
 impl Drop for Company {
     fn drop(&mut self) {
-        self.database.run(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
+        // Said, not panicked: the test may be failing already.
+        let gone = self.database.attempt(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
+        gone.map_or_else(|refusal| eprintln!("the role stays: {refusal:?}"), drop);
     }
 }
 
@@ -89,7 +91,7 @@ fn the_operators_role_does_every_act_and_takes_it_back() {
     }
     let bulk =
         operator.run(&["reclaim", "DB", "--set", "stale,orphaned", "--yes", "--json", "--board", "job"]);
-    assert_eq!((bulk.code, bulk.lines().len()), (0, 1), "{bulk:#?}");
+    assert_eq!((bulk.code, bulk.lines().len()), (0, 1 + 1), "{bulk:#?}");
     let session = ["release", "DB", "--session", "w", "--profile", "task-queue", "--yes", "--json"];
     let run = operator.run(&session);
     assert_eq!(run.code, 0, "{run:#?}");

@@ -27,7 +27,10 @@ struct Stage {
 
 impl Stage {
     fn new(with_table: bool) -> Stage {
-        let server = Server::start();
+        Stage::on(Server::start(), with_table)
+    }
+
+    fn on(server: Server, with_table: bool) -> Stage {
         server.create_database("jobs", &format!("{JOBS} {} {SLOW}", if with_table { AUDIT } else { "" }));
         let proxy = Proxy::to(server.folder());
         let operator = Operator::of(url(&Host::Unix(proxy.folder().into()), 5432, USER, "jobs"));
@@ -127,4 +130,45 @@ fn a_commit_that_nobody_can_tell_of_is_unknown_until_it_can_be_told() {
     until("the end of the commit", || keeper.query(&ended).is_empty());
     let outcome = if stage.attempts() == "queued2" { "applied" } else { "refused" };
     stage.settles(outcome);
+}
+
+/// After a crash a server may give the number of a lost transaction to the next one, which commits.
+#[test]
+fn a_number_that_another_transaction_got_after_a_crash_does_not_make_an_act_applied() {
+    // What is not committed stays in memory as long as possible.
+    let settings =
+        "wal_writer_delay = 10000ms\nautovacuum = off\ncheckpoint_timeout = 1h\nwal_buffers = 16MB";
+    let stage = Stage::on(Server::start_with(settings), false);
+    let (mut child, keeper, _) = stage.committing();
+    child.kill().expect("killed");
+    child.wait().expect("its end");
+    stage.server.fall();
+    drop(keeper);
+    stage.server.start_again();
+    let open = stage.operator.run(&["audit", "list", "--open", "--json"]).lines();
+    let record = &open[0]["record"];
+    let number: u64 = record["transaction"]
+        .as_str()
+        .and_then(|mark| mark.split(' ').next())
+        .expect("a number")
+        .parse()
+        .expect("a number");
+    let worker = stage.server.connect("jobs");
+    let next =
+        || worker.value("SELECT pg_current_xact_id()").expect("a number").parse::<u64>().expect("a number");
+    while next() + 1 < number {}
+    worker.run(&format!("DELETE FROM executor_jobs WHERE id = '{JOB}'"));
+    let status = worker.value(&format!("SELECT pg_xact_status('{number}')"));
+    eprintln!("the number of the lost transaction is {status:?} by now");
+    stage.operator.run(&["extend", "DB", OTHER, "--json"]).came_to(0, "applied");
+    let action = record["action_id"].as_str().expect("an id");
+    let said = stage.operator.outcomes().into_iter().find(|one| one["action_id"] == action);
+    assert!(said.as_ref().is_none_or(|one| one["outcome"] == "refused"), "{said:#?}");
+    let undone = stage.operator.run(&["undo", "DB", action, "--json"]);
+    assert!([3, 5].contains(&undone.code), "{undone:#?}");
+    assert_eq!(
+        worker.value("SELECT count(*) FROM executor_jobs").as_deref(),
+        Some("1"),
+        "finished work came back"
+    );
 }

@@ -31,6 +31,8 @@ fn read(database: &PgDatabase, table: &str, look: impl FnOnce()) -> (u64, u64) {
     );
     let so_far = || {
         until("all connections to end", || database.query(others).is_empty());
+        // This one has not ended, and would tell about its own reading whenever it has the time.
+        database.query("SELECT pg_stat_force_next_flush()");
         let row = database.query(&sql).remove(0);
         let number = |at: usize| row[at].as_ref().expect("a number").parse::<u64>().expect("a number");
         (number(0), number(1))

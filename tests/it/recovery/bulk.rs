@@ -20,7 +20,7 @@ fn without_a_yes_and_without_a_terminal_nothing_is_done() {
             scene.command(&["reclaim", "DB", "--set", "stale", "--json"]).stdin(Stdio::null()).output();
         let run = Run::of(&output.expect("claimtop runs"));
         run.came_to(5, "refused");
-        run.says("reclaim 5 claims");
+        run.says("5 of 5 claims will be reclaimed");
         run.says("--yes");
         scene.assert_untouched(&bytes, "a question that nobody answered");
         assert_eq!(scene.export().len(), 0);
@@ -34,8 +34,8 @@ fn a_result_for_each_row_and_an_exact_count() {
         scene.task("healthy", "worker-1", 60 * MINUTE);
         let run = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]);
         assert_eq!(run.code, 0, "{}", run.err);
-        run.says("reclaim 120 claims");
-        let results = run.lines();
+        run.says("120 of 120 claims will be reclaimed");
+        let results = run.results();
         assert_eq!(results.len(), 120);
         let mut ids: Vec<&str> = results.iter().map(|result| result["id"].as_str().expect("an id")).collect();
         ids.sort_unstable();
@@ -46,8 +46,9 @@ fn a_result_for_each_row_and_an_exact_count() {
         assert_eq!(scene.export().len(), 240);
         // There is nothing to do the second time, and that is fine.
         let again = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]);
-        assert_eq!((again.code, again.out.as_str()), (0, ""));
-        again.says("reclaim 0 claims");
+        assert_eq!((again.code, again.lines().len()), (0, 1), "{again:#?}");
+        assert_eq!((&again.tally()["wanted"], &again.tally()["undo"]), (&0.into(), &Json::Null));
+        again.says("0 of 0 claims will be reclaimed");
         assert_eq!(scene.export().len(), 240);
     });
 }
@@ -57,7 +58,8 @@ fn for_people_it_says_how_many() {
     on_both(|| {
         let scene = many(3);
         let run = scene.run(&["release", "DB", "--set", "stale", "--yes"]);
-        assert_eq!((run.code, run.out.as_str()), (0, "3 of 3 done\n"), "{run:#?}");
+        assert_eq!(run.code, 0, "{run:#?}");
+        assert!(run.out.starts_with("3 of 3 claims released\n  undo all of it: claimtop undo "), "{run:#?}");
     });
 }
 
@@ -67,7 +69,7 @@ fn no_more_than_the_limit() {
         let scene = many(20);
         let run = scene.run(&["reclaim", "DB", "--set", "stale,orphaned", "--limit", "7", "--yes", "--json"]);
         assert_eq!(run.code, 0, "{run:#?}");
-        assert_eq!(run.lines().len(), 7);
+        assert_eq!((run.results().len(), &run.tally()["wanted"]), (7, &7.into()));
         assert_eq!(scene.held().len(), 13);
         let run = scene.run(&["reclaim", "DB", "task-0019", "--limit", "7"]);
         assert_eq!(run.code, 3, "{run:#?}");
@@ -85,7 +87,7 @@ fn a_board_or_a_holder_narrows_it_down() {
         let run = scene.run(&[&bulk[..], &["--board", "nowhere"]].concat());
         assert_eq!(run.code, 3, "{run:#?}");
         let run = scene.run(&[&bulk[..], &["--board", "task", "--holder", "worker-2"]].concat());
-        assert_eq!((run.code, run.lines().len()), (0, 1), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (0, 1), "{run:#?}");
         assert_eq!((scene.held().len(), scene.number("SELECT count(*) FROM locks")), (4, 1));
     });
 }
@@ -105,7 +107,7 @@ fn what_moved_in_the_meantime_stops_nobody_else() {
         let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut first = String::new();
         errors.read_line(&mut first).expect("a line");
-        assert_eq!(first, "reclaim 10 claims\n");
+        assert!(first.ends_with(": 10 of 10 claims will be reclaimed\n"), "{first}");
         scene.execute(
             "UPDATE task_claims SET expires_at = ?1, last_heartbeat = ?2 WHERE task_id = 'task-0003'",
             (now() + 30 * MINUTE, now()),
@@ -117,8 +119,13 @@ fn what_moved_in_the_meantime_stops_nobody_else() {
         errors.read_to_string(&mut rest).expect("the rest");
         let run = Run::of(&child.wait_with_output().expect("its end"));
         assert_eq!(run.code, 4, "{run:#?} {rest}");
-        let results = run.lines();
+        let results = run.results();
         assert_eq!(results.len(), 10);
+        let tally = run.tally();
+        assert_eq!(
+            (&tally["applied"], &tally["moved"], &tally["wanted"]),
+            (&7.into(), &3.into(), &10.into())
+        );
         for result in &results {
             let why = result["why"].as_str();
             match result["id"].as_str().expect("an id") {
@@ -144,7 +151,7 @@ fn batch_of(result: &Json) -> &str {
 fn a_batch_is_two_lines_and_each_act_of_it_has_a_name() {
     on_both(|| {
         let scene = many(6);
-        let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).lines();
+        let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).results();
         assert_eq!(results.len(), 6);
         let batch = batch_of(&results[0]);
         assert_eq!(lines_of_the_journal(&scene), 2);
@@ -165,7 +172,7 @@ fn a_batch_is_two_lines_and_each_act_of_it_has_a_name() {
 fn one_act_of_a_batch_is_undone_and_then_all_the_others() {
     on_both(|| {
         let scene = many(5);
-        let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).lines();
+        let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).results();
         let third = results[2]["action_id"].as_str().expect("an id");
         scene.run(&["undo", "DB", third, "--json"]).came_to(0, "applied");
         assert_eq!(scene.held(), [results[2]["id"].as_str().expect("an id")]);
@@ -173,7 +180,7 @@ fn one_act_of_a_batch_is_undone_and_then_all_the_others() {
         // The third is back already; that keeps nobody.
         assert_eq!(rest.code, 4, "{rest:#?}");
         let ids = |all: &[Json]| all.iter().map(|one| one["id"].clone()).rev().collect::<Vec<_>>();
-        let undone = rest.lines();
+        let undone = rest.results();
         assert_eq!(ids(&undone), results.iter().map(|one| one["id"].clone()).collect::<Vec<_>>());
         assert_eq!(undone.iter().filter(|one| one["outcome"] == "applied").count(), 4);
         assert_eq!(scene.held().len(), 5);
@@ -189,7 +196,7 @@ fn a_batch_whose_outcome_was_never_written_is_found_out_act_by_act() {
             if with_table {
                 assert_eq!(scene.run(&["audit", "init", "DB"]).code, 0);
             }
-            let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).lines();
+            let results = scene.run(&["reclaim", "DB", "--set", "stale", "--yes", "--json"]).results();
             let journal = fs::read_to_string(scene.journal()).expect("the journal");
             let intent = journal.find('\n').expect("a line") + 1;
             fs::write(scene.journal(), &journal[..intent]).expect("a shorter journal");

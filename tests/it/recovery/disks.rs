@@ -80,12 +80,19 @@ fn a_disk_that_fills_up_keeps_every_row_that_was_not_reclaimed() {
     if !can_mount() {
         return;
     }
-    let scene = closed("WAL", 400);
-    let run = in_a_world(&scene, &format!("FREE=120; WHAT='--set stale --yes'\n{FULL}"));
+    let scene = closed("WAL", 1_500);
+    let run = in_a_world(&scene, &format!("FREE=160; WHAT='--set stale --yes'\n{FULL}"));
     assert_eq!(run.code, 5, "{run:#?}");
     let applied = run.lines().iter().filter(|line| line["outcome"] == "applied").count();
-    assert!(applied > 0 && applied < 400, "{applied} of 400 before the disk was full");
-    assert_eq!(left(&scene), 400 - i64::try_from(applied).expect("a count"));
+    assert!(applied > 0 && applied < 1_500, "{applied} of 1500 before the disk was full");
+    assert_eq!(left(&scene), 1_500 - i64::try_from(applied).expect("a count"));
+    // It stops at the first transaction that finds no room: the next ones would find none either.
+    let tally = run.tally();
+    let count = |name: &str| usize::try_from(tally[name].as_u64().expect(name)).expect("a count");
+    assert_eq!((count("wanted"), count("applied")), (1_500, applied), "{tally}");
+    assert_eq!(applied + count("refused") + count("not_tried"), 1_500, "{tally}");
+    assert!(count("not_tried") > 0 && count("refused") <= 500, "{tally}");
+    assert!(tally["stopped"].as_str().is_some_and(|why| why.contains("full")), "{tally}");
     let recorded = scene.export().iter().filter(|record| record["outcome"] == "applied").count();
     assert_eq!(recorded, applied);
 }
@@ -148,4 +155,24 @@ fn a_journal_folder_without_permission_is_no_act() {
     run.says("no permission for the audit journal");
     scene.assert_untouched(&bytes, "an act without a journal");
     chmod(&scene.state(), 0o755);
+}
+
+/// Needs no root: files may not grow beyond a limit.
+#[test]
+fn a_journal_that_takes_no_more_stops_a_bulk_at_once() {
+    let scene = closed("DELETE", 3_000);
+    let limit = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
+    let program = env!("CARGO_BIN_EXE_claimtop");
+    let mut command = Command::new("sh");
+    command.args(["-c", limit, "sh", program, "reclaim", "--set", "stale", "--yes", "--json"]);
+    command.arg(scene.database.path()).env("XDG_STATE_HOME", scene.state()).env("XDG_CONFIG_HOME", "/none");
+    let run = Run::of(&command.output().expect("sh runs"));
+    assert_eq!(run.code, 5, "{}", run.err);
+    let tally = run.tally();
+    let count = |name: &str| tally[name].as_i64().expect(name);
+    assert!(count("applied") > 0 && count("not_tried") > 0, "{tally}");
+    assert_eq!(count("applied") + count("refused") + count("not_tried"), 3_000, "{tally}");
+    assert_eq!(scene.number("SELECT count(*) FROM task_claims"), 3_000 - count("applied"));
+    assert!(tally["stopped"].as_str().is_some_and(|why| why.contains("record")), "{tally}");
+    assert_eq!(scene.run(&["audit", "verify"]).code, 0);
 }

@@ -173,18 +173,22 @@ fn one_kill(number: u64, with_table: bool, dice: &mut Dice, figures: &mut Figure
 
     // The next act, whatever it is, finds out about those before it.
     scene.run(&["extend", "DB", "next", "--json"]).came_to(0, "applied");
-    assert_eq!(scene.run(&["audit", "list", "--open", "--json"]).out, "");
     assert_eq!(scene.run(&["audit", "verify"]).code, 0);
     let settled = acts(&scene.export());
+    let mut unknown = 0;
     for (action, done) in &open {
+        let is_undo = settled[action].0.as_ref().is_some_and(|intent| intent["action"] == "undo");
+        // Without a record in the database a missing row proves nothing: the row that a reclaim deletes, or that
+        // an undo was about to bring back.
+        let is_proof = with_table || engine() == Engine::Postgres || *done == is_undo;
         let expected = if *done { "applied" } else { "refused" };
-        assert_eq!(settled[action].1, [expected], "{action} after a kill at {looks} looks");
+        let expected: &[&str] = if is_proof { &[expected] } else { &[] };
+        assert_eq!(settled[action].1, expected, "{action} after a kill at {looks} looks");
+        unknown += usize::from(!is_proof);
     }
+    assert_eq!(scene.run(&["audit", "list", "--open", "--json"]).lines().len(), unknown);
     if with_table {
-        let applied = settled.values().filter(|(intent, outcomes)| {
-            outcomes.contains(&"applied".into())
-                && intent.as_ref().is_some_and(|intent| intent["action"] != "undo")
-        });
+        let applied = settled.values().filter(|(_, outcomes)| outcomes.contains(&"applied".into()));
         assert_eq!(
             scene.number("SELECT count(*) FROM claimtop_audit"),
             i64::try_from(applied.count()).expect("a count")

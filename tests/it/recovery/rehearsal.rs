@@ -49,7 +49,7 @@ fn a_rehearsal_of_many_names_them_and_changes_nothing() {
         let bytes = scene.bytes();
         let run = scene.run(&["reclaim", "DB", "--set", "stale", "--dry-run"]);
         assert_eq!(run.code, 0, "{run:#?}");
-        run.says("reclaim 30 claims");
+        run.says("30 of 30 claims will be reclaimed");
         run.says("coordination/task/task-0000");
         run.says("... and 10 more");
         scene.assert_untouched(&bytes, "a rehearsal");

@@ -35,7 +35,8 @@ fn one_object_an_act_and_the_end_of_the_session_last() {
         assert_eq!(run.code, 0, "{run:#?}");
         run.says("release 3 claims of session worker-1");
         run.says("and then the session itself");
-        let results = run.lines();
+        let results = run.results();
+        assert_eq!((&run.tally()["wanted"], &run.tally()["applied"]), (&4.into(), &4.into()));
         let done: Vec<&str> =
             results.iter().map(|result| result["address"].as_str().expect("text")).collect();
         let expected = [
@@ -67,8 +68,9 @@ fn for_people_it_says_how_many_and_what_became_of_the_session() {
         let scene = silent();
         let run = scene.run(&["release", "DB", "--session", "worker-1", "--yes"]);
         assert_eq!(run.code, 0, "{run:#?}");
-        run.says("3 of 3 claims released");
-        run.says("end_session coordination/sessions/worker-1 of worker-1: applied");
+        run.says("4 of 4 acts done");
+        run.says("and then the session itself");
+        run.says("undo all of it: claimtop undo ");
     });
 }
 
@@ -105,7 +107,7 @@ fn a_session_that_beats_takes_force_a_reason_and_its_name() {
             scene.assert_untouched(&bytes, sentence);
         }
         let run = release(&scene, &["--yes", "--force", "--reason", "x", "--holder", "worker-1"]);
-        assert_eq!((run.code, run.lines().len()), (0, 4), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (0, 4), "{run:#?}");
     });
 }
 
@@ -115,7 +117,7 @@ fn a_session_that_is_gone_has_its_claims_released() {
         let scene = silent();
         scene.execute("DELETE FROM sessions WHERE id = 'worker-1'", []);
         let run = release(&scene, &["--yes"]);
-        assert_eq!((run.code, run.lines().len()), (0, 3), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (0, 3), "{run:#?}");
         run.says("it is not registered (any more)");
         assert_eq!(scene.held(), ["other"]);
     });
@@ -131,7 +133,7 @@ fn a_profile_without_an_end_says_that_the_session_stays() {
         let file = scene.database.beside("own.toml");
         fs::write(&file, profile).expect("written");
         let run = release(&scene, &["--yes", "--profile", file.to_str().expect("UTF-8")]);
-        assert_eq!((run.code, run.lines().len()), (0, 3), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (0, 3), "{run:#?}");
         run.says("does not say how a session ends");
         assert_eq!(sessions(&scene), 2);
     });
@@ -162,17 +164,44 @@ fn all_of_it_is_undone_from_behind() {
         let scene = silent();
         let state = || ["task_claims", "sessions", "locks"].map(|table| scene.rows(table));
         let before = state();
-        let results = release(&scene, &["--yes"]).lines();
+        let results = release(&scene, &["--yes"]).results();
         let id = |at: usize| results[at]["action_id"].as_str().expect("an id");
         // The session, the batch of both tasks, the lock.
         let (batch, number) = id(1).rsplit_once('.').expect("a name in a batch");
         assert_eq!(number, "1");
         scene.run(&["undo", "DB", id(3), "--json"]).came_to(0, "applied");
         let tasks = scene.run(&["undo", "DB", batch, "--json"]);
-        assert_eq!((tasks.code, tasks.lines().len()), (0, 2), "{tasks:#?}");
+        assert_eq!((tasks.code, tasks.results().len()), (0, 2), "{tasks:#?}");
         assert_eq!(tasks.lines()[0]["id"], "task-2", "the last one first");
         scene.run(&["undo", "DB", id(0), "--json"]).came_to(0, "applied");
         assert_eq!(state(), before);
+        assert_eq!(scene.run(&["audit", "verify"]).code, 0);
+    });
+}
+
+#[test]
+fn one_id_undoes_the_claims_and_the_session() {
+    on_both(|| {
+        let scene = silent();
+        let state = || ["task_claims", "sessions", "locks"].map(|table| scene.rows(table));
+        let before = state();
+        let tally = release(&scene, &["--yes"]).tally();
+        assert_ne!(state(), before);
+        let batch = tally["batch"].as_str().expect("an id");
+        let undo = tally["undo"].as_str().expect("a command");
+        assert!(undo.starts_with("claimtop undo ") && undo.ends_with(&format!(" {batch}")), "{undo}");
+        let undone = scene.run(&["undo", "DB", batch, "--json"]);
+        assert_eq!((undone.code, undone.results().len()), (0, 4), "{undone:#?}");
+        assert_eq!((&undone.tally()["wanted"], &undone.tally()["applied"]), (&4.into(), &4.into()));
+        assert_eq!(undone.results()[0]["address"], "coordination/sessions/worker-1", "the session first");
+        assert_eq!(state(), before);
+        // What somebody has taken since stays with him, and the undo says so.
+        let tally = release(&scene, &["--yes"]).tally();
+        scene.task("task-1", "worker-2", 60 * MINUTE);
+        let undone = scene.run(&["undo", "DB", tally["batch"].as_str().expect("an id")]);
+        assert_eq!(undone.code, 4, "{undone:#?}");
+        undone.says("3 of 4 acts undone; 1 moved");
+        undone.says("for example task-1");
         assert_eq!(scene.run(&["audit", "verify"]).code, 0);
     });
 }
@@ -182,7 +211,7 @@ fn the_database_keeps_a_row_of_each_act() {
     on_both(|| {
         let scene = silent();
         assert_eq!(scene.run(&["audit", "init", "DB"]).code, 0);
-        let results = release(&scene, &["--yes"]).lines();
+        let results = release(&scene, &["--yes"]).results();
         assert_eq!(results.len(), 4);
         for result in &results {
             let id = result["action_id"].as_str().expect("an id");
@@ -207,7 +236,7 @@ fn racing(scene: &Scene, meanwhile: impl FnOnce(&Scene)) -> Run {
     let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut first = String::new();
     errors.read_line(&mut first).expect("a line");
-    assert_eq!(first, "release 3 claims of session worker-1\n");
+    assert!(first.contains(": release 3 claims of session worker-1; 4 of 4 acts will be done"), "{first}");
     meanwhile(scene);
     scene.commit();
     errors.read_to_string(&mut first).expect("the rest");
@@ -221,8 +250,8 @@ fn a_beat_at_the_last_moment_keeps_everything() {
         let run = racing(&scene, |scene| {
             scene.execute("UPDATE sessions SET last_heartbeat = ?1 WHERE id = 'worker-1'", [now()]);
         });
-        assert_eq!((run.code, run.lines().len()), (4, 4), "{run:#?}");
-        assert!(run.lines().iter().all(|result| result["outcome"] == "moved"), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (4, 4), "{run:#?}");
+        assert!(run.results().iter().all(|result| result["outcome"] == "moved"), "{run:#?}");
         run.says("worker-1 has beaten again");
         assert_eq!((scene.held().len(), sessions(&scene)), (3, 2));
     });
@@ -233,7 +262,7 @@ fn a_claim_at_the_last_moment_keeps_the_session() {
     on_both(|| {
         let scene = silent();
         let run = racing(&scene, |scene| scene.task("new", "worker-1", 60 * MINUTE));
-        assert_eq!((run.code, run.lines().len()), (4, 4), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (4, 4), "{run:#?}");
         run.says("it holds 1 claim still");
         assert_eq!((scene.held(), sessions(&scene)), (vec!["new".into(), "other".into()], 2));
     });

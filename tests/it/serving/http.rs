@@ -82,8 +82,8 @@ fn clients_that_say_or_read_nothing_hold_nobody_up() {
     server.wait("polls go on", |told| {
         told.get("claimtop_polls_total", &[("result", "good")]).is_some_and(|polls| polls > before)
     });
-    // More than there is room for: who comes then waits, and is served.
-    let more: Vec<TcpStream> = (0..60).map(|_| server.connect()).collect();
+    // More than there is room for: who comes then takes the place of the oldest.
+    let more: Vec<TcpStream> = (0..400).map(|_| server.connect()).collect();
     server.scrape();
     // And they are sent away.
     for mut stream in silent.into_iter().chain(half).chain(more) {
@@ -92,6 +92,69 @@ fn clients_that_say_or_read_nothing_hold_nobody_up() {
         assert!(!String::from_utf8_lossy(&rest).contains("claimtop_"));
     }
     drop(deaf);
+}
+
+/// How long it takes until a scrape is answered.
+fn scraping(server: &Server) -> Duration {
+    let began = Instant::now();
+    server.scrape();
+    began.elapsed()
+}
+
+#[test]
+fn two_hundred_slow_connections_do_not_delay_a_scrape() {
+    let (_database, server) = server();
+    server.wait_until_read();
+    let usual = (0..5).map(|_| scraping(&server)).max().unwrap_or_default();
+    let mut slow: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
+    // Each sends a byte now and then: none of them is silent, and none ever comes to the end of its head.
+    let mut longest = Duration::ZERO;
+    for byte in b"GET /metrics HTTP/1.1\r\nHost: loc" {
+        for stream in &mut slow {
+            let _ = stream.write_all(&[*byte]);
+        }
+        longest = longest.max(scraping(&server));
+    }
+    crate::support::figures::tell(&format!(
+        "a scrape beside 200 slow connections: {longest:.1?} at most, {usual:.1?} without them"
+    ));
+    // Before, it waited for seconds until one of them was sent away. A busy machine may take a moment.
+    assert!(longest < usual * 10 + Duration::from_secs(1), "{longest:?} instead of {usual:?}");
+}
+
+#[test]
+fn the_older_text_format_is_right_by_promtool() {
+    let (_database, server) = server();
+    server.wait_until_read();
+    let ask = |accept: &str| {
+        server.send(&format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n"))
+    };
+    let answer = ask("text/plain;version=0.0.4");
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let mut promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("promtool checks what a scrape brings; it is in Debian's package prometheus");
+    promtool.stdin.take().expect("a pipe").write_all(answer.body.as_bytes()).expect("written");
+    let output = promtool.wait_with_output().expect("its end");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success() && said.is_empty(),
+        "{}\n{}",
+        String::from_utf8_lossy(&said),
+        answer.body
+    );
+    // The same samples in both formats.
+    let samples = |body: &str| -> Vec<String> {
+        let all = body.lines().filter(|line| !line.starts_with('#'));
+        all.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
+    };
+    let openmetrics = ask("application/openmetrics-text;q=0.6,text/plain;version=0.0.4;q=0.3");
+    assert!(openmetrics.header("content-type").is_some_and(|kind| kind.contains("openmetrics")));
+    assert_eq!(samples(&answer.body), samples(&openmetrics.body));
 }
 
 #[test]

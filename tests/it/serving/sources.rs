@@ -60,15 +60,20 @@ fn a_source_that_is_not_there_yet_is_waited_for() {
 
 #[test]
 fn a_password_is_in_no_label_and_no_answer() {
-    let server = Server::start(&[], &[Path::new("postgres://ann:hunter2@127.0.0.1:1/app")]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("home");
+    std::fs::create_dir_all(home.join("claimtop")).expect("a folder");
+    let at = home.join("claimtop/config.toml");
+    std::fs::write(&at, "[source.prod]\nat = 'postgres://ann:hunter2@127.0.0.1:1/app'\n").expect("written");
+    std::fs::set_permissions(&at, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("chmod");
+    let server = Server::at_home(&home, &[Path::new("prod")]);
     server
         .wait("a failed poll", |told| told.get("claimtop_polls_total", &[("result", "failed")]) > Some(0.0));
     let all = server.ask("GET", "/metrics").body + &server.ask("GET", "/readyz").body + &server.errors();
-    assert!(all.contains("postgres://ann:***@127.0.0.1:1/app") && !all.contains("hunter2"), "{all}");
+    assert!(all.contains("postgres://ann@127.0.0.1:1/app") && !all.contains("hunter2"), "{all}");
 }
 
-#[test]
-fn sighup_reads_the_config_again() {
+fn expiring_in_twenty_minutes() -> Database {
     let database = Database::new(COORDINATION);
     let now = chrono::Utc::now().timestamp_millis();
     database.run(
@@ -76,6 +81,12 @@ fn sighup_reads_the_config_again() {
          VALUES ('t', 's', ?1, ?2, ?1)",
         (now, now + 20 * MINUTE),
     );
+    database
+}
+
+#[test]
+fn sighup_reads_the_config_again() {
+    let database = expiring_in_twenty_minutes();
     let folder = tempfile::tempdir().expect("a folder");
     let at = config(folder.path(), "");
     let (file, state) = (at.to_str().expect("UTF-8").to_owned(), folder.path().join("state"));
@@ -91,4 +102,33 @@ fn sighup_reads_the_config_again() {
     server.signal("HUP");
     server.wait("its word", |_| server.errors().contains("the config stays as it was"));
     assert_eq!(server.scrape().get("claimtop_claims", &expiring), Some(1.0));
+}
+
+#[test]
+fn a_config_that_is_gone_or_empty_for_a_moment_keeps_the_settings() {
+    let database = expiring_in_twenty_minutes();
+    let folder = tempfile::tempdir().expect("a folder");
+    let text =
+        format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
+    let home = folder.path().join("home");
+    std::fs::create_dir_all(home.join("claimtop")).expect("a folder");
+    let at = home.join("claimtop/config.toml");
+    std::fs::write(&at, &text).expect("written");
+    let server = Server::at_home(&home, &[Path::new("here")]);
+    let expiring = [("board", "task"), ("set", "expiring")];
+    server.wait("the threshold", |told| told.get("claimtop_claims", &expiring) == Some(1.0));
+    let kept = |what: &str, times: usize| {
+        server.signal("HUP");
+        let said = || server.errors().matches("the config stays as it was").count();
+        server.wait(what, |_| said() == times);
+        assert!(!server.errors().contains("read again"), "{}", server.errors());
+        assert_eq!(server.scrape().get("claimtop_claims", &expiring), Some(1.0), "{what}");
+    };
+    std::fs::remove_file(&at).expect("removed");
+    kept("its word about the missing file", 1);
+    std::fs::write(&at, "").expect("written");
+    kept("its word about the empty file", 2);
+    std::fs::write(&at, text.replace("25m", "5m")).expect("written");
+    server.signal("HUP");
+    server.wait("the new threshold", |told| told.get("claimtop_claims", &expiring) == Some(0.0));
 }

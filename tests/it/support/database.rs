@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 use super::asking;
-use super::engine::{Engine, engine};
+use super::engine::{Engine, Layout, engine, layout};
 use super::postgres::{PgDatabase, Rows};
 use super::spares;
 use super::{MINUTE, NOW, SECOND, command};
@@ -59,7 +59,10 @@ impl Database {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let connection = Connection::open(folder.path().join("tasks.db")).expect("a database");
         connection.pragma_update(None, "journal_mode", "WAL").expect("WAL mode");
-        connection.execute_batch(sqlite).expect("the schema");
+        match layout() {
+            Layout::Rowids => connection.execute_batch(sqlite).expect("the schema"),
+            Layout::Keys => without_rowids(&connection, sqlite),
+        }
         let server = (engine() == Engine::Postgres).then(|| {
             let server = spares::take();
             // Times without a zone are meant in UTC, wherever the server is.
@@ -274,6 +277,45 @@ impl DerefMut for File {
     }
 }
 
+/// Makes these tables so that rows are kept by their primary keys. Those that hand out numbers as keys
+/// cannot be, and stay as they are.
+fn without_rowids(connection: &Connection, schema: &str) {
+    let model = Connection::open_in_memory().expect("a model");
+    model.execute_batch(schema).expect("the schema");
+    let mut made = model
+        .prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type <> 'table', rowid")
+        .expect("its tables");
+    let made: Vec<(String, String, String)> = made
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .expect("its tables")
+        .collect::<Result<_, _>>()
+        .expect("its tables");
+    for (kind, name, sql) in made {
+        let upper = sql.to_ascii_uppercase();
+        let can_be = kind == "table"
+            && upper.contains("PRIMARY KEY")
+            && !upper.contains("INTEGER PRIMARY KEY")
+            && !upper.contains("AUTOINCREMENT");
+        let how = if can_be && !upper.contains("WITHOUT ROWID") { " WITHOUT ROWID" } else { "" };
+        connection.execute_batch(&format!("{sql}{how}")).expect("a table without rowids");
+        if kind == "table" {
+            copy_rows(&model, connection, &name);
+        }
+    }
+}
+
+fn copy_rows(from: &Connection, to: &Connection, table: &str) {
+    let mut all = from.prepare(&format!("SELECT * FROM \"{table}\"")).expect("a table");
+    let places = vec!["?"; all.column_count()].join(", ");
+    let sql = format!("INSERT INTO \"{table}\" VALUES ({places})");
+    let width = all.column_count();
+    let mut rows = all.query([]).expect("rows");
+    while let Some(row) = rows.next().expect("a row") {
+        let values = (0..width).map(|at| row.get::<_, rusqlite::types::Value>(at).expect("a value"));
+        to.execute(&sql, rusqlite::params_from_iter(values)).expect("a copy");
+    }
+}
+
 /// What SQLite is told, as PostgreSQL is told it.
 pub fn in_their_words(sql: &str) -> String {
     WORDS.iter().fold(sql.to_owned(), |all, (ours, theirs)| all.replace(ours, theirs))
@@ -300,7 +342,11 @@ pub fn dump(connection: &Connection) -> Vec<String> {
         names.query_map([], |row| row.get(0)).expect("names").map(|name| name.expect("a name")).collect();
     let mut all = Vec::new();
     for name in names {
-        let sql = format!("SELECT rowid, * FROM \"{name}\" ORDER BY rowid");
+        let rowid: bool = connection
+            .query_row("SELECT NOT wr FROM pragma_table_list WHERE name = ?1", [&name], |row| row.get(0))
+            .expect("a table");
+        let (number, order) = if rowid { ("rowid, ", " ORDER BY rowid") } else { ("", "") };
+        let sql = format!("SELECT {number}* FROM \"{name}\"{order}");
         let mut statement = connection.prepare_cached(&sql).expect(&sql);
         let width = statement.column_count();
         let mut rows = statement.query([]).expect(&sql);

@@ -11,8 +11,17 @@ pub enum Engine {
     Postgres,
 }
 
+/// How SQLite keeps the rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    Rowids,
+    /// By primary key: `WITHOUT ROWID`, wherever a table can be made so.
+    Keys,
+}
+
 thread_local! {
     static ENGINE: Cell<Engine> = const { Cell::new(Engine::Sqlite) };
+    static LAYOUT: Cell<Layout> = const { Cell::new(Layout::Rowids) };
 }
 
 /// Where this thread makes its databases: in files, unless [`on_both`] says otherwise.
@@ -20,22 +29,46 @@ pub fn engine() -> Engine {
     ENGINE.get()
 }
 
-/// One body for both engines: what holds for files holds on servers.
-pub fn on_both(body: impl Fn()) {
-    for engine in [Engine::Sqlite, Engine::Postgres] {
-        eprintln!("on {engine:?}:");
-        ENGINE.set(engine);
+/// How this thread's files keep their rows.
+pub fn layout() -> Layout {
+    LAYOUT.get()
+}
+
+/// One body for tables with and without rowids, in files.
+pub fn on_both_layouts(body: impl Fn()) {
+    for layout in [Layout::Rowids, Layout::Keys] {
+        eprintln!("on tables by {layout:?}:");
+        LAYOUT.set(layout);
         body();
     }
-    spares::drop_all();
+    LAYOUT.set(Layout::Rowids);
+}
+
+/// One body for both engines: what holds for files, with rowids and without, holds on servers.
+pub fn on_both(body: impl Fn()) {
+    on_both_layouts(&body);
+    eprintln!("on {:?}:", Engine::Postgres);
+    let _spares = spares::DropAll;
+    ENGINE.set(Engine::Postgres);
+    body();
     ENGINE.set(Engine::Sqlite);
 }
 
-/// Runs each of these functions of an [`Engine`] as one test on SQLite and one on PostgreSQL.
+/// One body for one engine, for tests that take long.
+pub fn on(engine: Engine, body: impl Fn()) {
+    let _spares = spares::DropAll;
+    ENGINE.set(engine);
+    body();
+    ENGINE.set(Engine::Sqlite);
+}
+
+/// Runs each of these functions of an [`Engine`] as one test on SQLite and one on PostgreSQL; on SQLite
+/// with and without rowids.
 macro_rules! on_both_engines {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
-            $(#[test] fn $name() { super::$name(crate::support::engine::Engine::Sqlite); })+
+            use crate::support::engine::{Engine, on_both_layouts};
+            $(#[test] fn $name() { on_both_layouts(|| super::$name(Engine::Sqlite)); })+
         }
         mod postgres {
             $(#[test] fn $name() { super::$name(crate::support::engine::Engine::Postgres); })+

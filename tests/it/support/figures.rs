@@ -18,6 +18,15 @@ pub fn tell(line: &str) {
     }
 }
 
+/// Tells how often a promise was tried, and how often it was broken: one row of the table that
+/// `./tests/run --soak` prints.
+pub fn promise(promise: &str, tries: u64, failures: u64) {
+    tell(&format!("{PROMISE}\t{promise}\t{tries}\t{failures}"));
+}
+
+/// What such a line begins with.
+const PROMISE: &str = "promise";
+
 /// How long something took, and what it was.
 pub type Took = (Duration, String);
 

@@ -37,6 +37,7 @@ fn usual(profiles: Profiles) -> sqlite::Options {
         frozen_at: Moment::from_micros(NOW * 1_000),
         prober: None,
         registrations: claimtop::store::Registrations::default(),
+        protected: Default::default(),
     }
 }
 
@@ -51,5 +52,6 @@ fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
         frozen_at: options.frozen_at,
         prober: options.prober,
         registrations: options.registrations,
+        protected: options.protected,
     }
 }

@@ -5,6 +5,7 @@ use postgres::{Client, Config, NoTls, SimpleQueryMessage, config::Host};
 use serde_json::Value as Json;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 /// The variable that names the server; `./tests/run` sets it.
 const SERVER: &str = "CLAIMTOP_TEST_POSTGRES";
@@ -16,7 +17,8 @@ pub type Rows = Vec<Vec<Option<String>>>;
 pub struct PgDatabase {
     server: Config,
     name: String,
-    session: Session,
+    /// There until the database is dropped.
+    session: Option<Session>,
 }
 
 impl PgDatabase {
@@ -26,7 +28,7 @@ impl PgDatabase {
         // template0 because nobody can be connected to it: a connection would make this fail.
         Session::open(&server).run(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"));
         let session = Session::open(server.clone().dbname(&name));
-        let database = PgDatabase { server, name, session };
+        let database = PgDatabase { server, name, session: Some(session) };
         database.run(schema);
         database
     }
@@ -46,23 +48,27 @@ impl PgDatabase {
         url(&self.server.get_hosts()[0], port, user, &self.name)
     }
 
+    fn session(&self) -> &Session {
+        self.session.as_ref().expect("a session until the end")
+    }
+
     /// One or several statements, none of which may fail.
     pub fn run(&self, sql: &str) {
-        self.session.run(sql);
+        self.session().run(sql);
     }
 
     pub fn query(&self, sql: &str) -> Rows {
-        self.session.query(sql)
+        self.session().query(sql)
     }
 
     /// The rows, or how the server or the connection refused.
     pub fn attempt(&self, sql: &str) -> Result<Rows, Refusal> {
-        self.session.attempt(sql)
+        self.session().attempt(sql)
     }
 
     /// The one value of the one row.
     pub fn value(&self, sql: &str) -> Option<String> {
-        self.session.value(sql)
+        self.session().value(sql)
     }
 
     /// The tables of the usual schema, as they are written in a statement.
@@ -122,12 +128,18 @@ impl PgDatabase {
 
 impl Drop for PgDatabase {
     fn drop(&mut self) {
-        // Said, not panicked: the test may be failing already, and that failure is the news.
-        let dropped = self.server.connect(NoTls).and_then(|mut client| {
-            client.batch_execute(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name))
+        let (server, session) = (self.server.clone(), self.session.take());
+        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        // In a thread of its own: at the end of this one its client could not be used any more.
+        let dropped = thread::spawn(move || {
+            std::mem::drop(session);
+            server.connect(NoTls).and_then(|mut client| client.batch_execute(&drop))
         });
-        if let Err(error) = dropped {
-            eprintln!("the database {} stays: {error}", self.name);
+        // Said, not panicked: the test may be failing already, and that failure is the news.
+        match dropped.join() {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => eprintln!("the database {} stays: {error}", self.name),
+            Err(_) => eprintln!("the database {} stays", self.name),
         }
     }
 }

@@ -24,8 +24,12 @@ pub fn keep(database: PgDatabase) {
     }
 }
 
-/// Lets go of all of them, as the test does at its end.
-pub fn drop_all() {
-    let all = SPARES.with_borrow_mut(std::mem::take);
-    drop(all);
+/// Lets go of all of them when a test ends, however it does.
+pub struct DropAll;
+
+impl Drop for DropAll {
+    fn drop(&mut self) {
+        let all = SPARES.with_borrow_mut(std::mem::take);
+        drop(all);
+    }
 }

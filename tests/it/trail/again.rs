@@ -13,8 +13,10 @@ fn does_what_another_test_asks() {
     let Ok(task) = env::var(TASK) else { return };
     let folder = PathBuf::from(env::var_os(FOLDER).expect("a folder"));
     let answer = match task.as_str() {
-        "append" => append(&folder),
-        "forever" => forever(&folder),
+        "append" => append(Trail::open(&folder).expect("a trail")),
+        "seal" => append(sealing(&folder)),
+        "forever" => forever(Trail::open(&folder).expect("a trail")),
+        "seal forever" => forever(sealing(&folder)),
         "fill" => disks::fill(&folder),
         "open" => Trail::open(&folder).map_or_else(|error| format!("{error:?} {error}"), |_| "opened".into()),
         "who" => serde_json::to_string(&Who::here()).expect("JSON"),
@@ -24,9 +26,13 @@ fn does_what_another_test_asks() {
     println!("\nANSWER {answer}");
 }
 
+/// A trail that seals a file and writes its index all the time.
+fn sealing(folder: &Path) -> Trail {
+    Trail::open(folder).expect("a trail").with_files_of(3_000).with_lag_of(2_000)
+}
+
 /// Appends 25 batches of 4 as soon as the other test says so.
-fn append(folder: &Path) -> String {
-    let mut trail = Trail::open(folder).expect("a trail");
+fn append(mut trail: Trail) -> String {
     println!("\nANSWER ready");
     io::stdin().lock().read_line(&mut String::new()).expect("a word");
     many::append(&mut trail);
@@ -34,9 +40,9 @@ fn append(folder: &Path) -> String {
 }
 
 /// Appends until it is killed, and says after every record how many there are.
-fn forever(folder: &Path) -> String {
-    let mut trail = Trail::open(folder).expect("a trail");
+fn forever(mut trail: Trail) -> String {
     loop {
+        trail.open_actions().expect("open");
         let entry = trail.append(&[intent()]).expect("appended").remove(0);
         println!("\nANSWER {}", entry.seq);
         io::stdout().flush().expect("flushed");

@@ -143,8 +143,9 @@ fn a_cut_at_the_end_shows_only_against_the_anchor() {
         place.put(&original[..kept].concat());
         assert!(place.trail.verify(None).expect("verified").is_whole, "{kept} lines kept");
         let verification = place.trail.verify(Some(&anchor)).expect("verified");
-        assert!(matches!(verification.findings.last(), Some(Finding::Truncated { expected: 10, .. })));
         assert!(!verification.is_whole);
+        let findings = only_findings(verification);
+        assert!(matches!(findings.last(), Some(Finding::Truncated { expected: 10, .. })));
     }
 }
 
@@ -153,7 +154,7 @@ fn a_journal_written_anew_shows_only_against_the_anchor() {
     let (old, new) = (Place::with(3), Place::with(4));
     let anchor = old.anchor();
     assert!(new.trail.verify(None).expect("verified").is_whole);
-    let findings = new.trail.verify(Some(&anchor)).expect("verified").findings;
+    let findings = only_findings(new.trail.verify(Some(&anchor)).expect("verified"));
     assert_eq!(findings, [Finding::Rewritten { count: 3 }]);
 }
 
@@ -163,7 +164,7 @@ fn an_old_anchor_still_fits_a_longer_journal() {
     for _ in 0..5 {
         let anchor = place.anchor();
         place.add(2);
-        assert_eq!(place.trail.verify(Some(&anchor)).expect("verified").findings, []);
+        assert_eq!(only_findings(place.trail.verify(Some(&anchor)).expect("verified")), []);
     }
 }
 

@@ -50,7 +50,7 @@ impl Actor {
             if hold == Hold::AsItGoes && is_locked(&error) {
                 parts.push((part, Hold::First));
             } else if let [(at, _)] = part {
-                let over = if is_locked(&error) { moved(BEING_CHANGED) } else { refused(&error.to_string()) };
+                let over = if is_locked(&error) { moved(BEING_CHANGED) } else { refused(error.to_string()) };
                 made.tried[*at] = Some(over);
             } else {
                 let (first, second) = part.split_at(part.len() / 2);
@@ -80,7 +80,7 @@ impl Actor {
             other => other,
         };
         let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said)),
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said.into())),
             other => other?,
         };
         self.run(|link| link.batch("ROLLBACK TO claimtop_row; RELEASE claimtop_row"))

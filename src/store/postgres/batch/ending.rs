@@ -4,7 +4,7 @@ use super::super::actor::{Actor, Turn};
 use super::super::audit_table;
 use super::super::link::Link;
 use crate::domain::recovery::Outcome;
-use crate::store::act::{Intents, Order, Tried, numbered};
+use crate::store::act::{Intents, Order, Tried, numbered, unrecorded};
 
 /// What came of the claims of a transaction that is yet to be committed.
 #[derive(Default)]
@@ -36,15 +36,16 @@ impl Actor {
         };
         if let Err(problem) = self.put_on_record(turn, records, intents) {
             let _ = self.run(Link::rollback);
-            let refused = || Outcome::Refused(format!("the record could not be written: {problem}"));
-            return tried.into_iter().map(|acted| acted.unless_applied(refused())).collect();
+            let refused = unrecorded(&problem);
+            return tried.into_iter().map(|acted| acted.unless_applied(refused.clone())).collect();
         }
         match self.run(Link::commit) {
             Ok(()) => tried,
             Err(error) => {
                 // All of them share one fate; the transaction tells it.
                 let id = numbered(order.action_id, passed + first + 1);
-                let outcome = self.became_of(&error, &id, Some(&turn.transaction), &tried[first].changes);
+                let outcome =
+                    self.resolve_commit(&error, &id, Some(&turn.transaction), &tried[first].changes);
                 match outcome {
                     Outcome::Applied => tried,
                     other => tried.into_iter().map(|acted| acted.unless_applied(other.clone())).collect(),

@@ -11,6 +11,7 @@ use crate::store::act::{AT_THE_LAST_MOMENT, Intents, Note, Order, Pending, Tried
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
 use crate::store::seen::{Seen, prefix};
+use crate::store::side_effects::SideEffects;
 
 pub(super) struct Made<'a> {
     pub(super) turn: &'a Turn,
@@ -55,6 +56,7 @@ impl<'a> Made<'a> {
         fresh: &Seen,
         after: Option<Image>,
         followed: Vec<Change>,
+        effects: SideEffects,
     ) -> Result<(), PgError> {
         if self.tried[at].is_some() {
             return Err(two_rows());
@@ -80,7 +82,7 @@ impl<'a> Made<'a> {
             records.push((numbered(self.order.action_id, number), text));
         }
         self.rows.push(at);
-        self.tried[at] = Some(Tried { outcome: Outcome::Applied, changes });
+        self.tried[at] = Some(Tried { outcome: Outcome::Applied, changes, effects });
         Ok(())
     }
 

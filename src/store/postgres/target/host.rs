@@ -1,7 +1,7 @@
 //! One of the hosts that a target names.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use crate::domain::visible::safe;
@@ -72,10 +72,30 @@ impl Host {
     pub(super) fn is_same(&self, other: &Host) -> bool {
         let same = match (&self.address, &other.address) {
             (Address::Name(one), Address::Name(two)) => one.eq_ignore_ascii_case(two),
-            (Address::Number(_, one), Address::Number(_, two)) => one == two,
+            (Address::Number(_, one), Address::Number(_, two)) => canonical(*one) == canonical(*two),
             (one, two) => one == two,
         };
-        self.port == other.port && (same || self.is_loopback() && other.is_loopback())
+        self.port == other.port && (same || self.is_here() && other.is_here())
+    }
+
+    /// Whether it is a way to this machine, as far as its words tell.
+    fn is_here(&self) -> bool {
+        match &self.address {
+            Address::Number(_, ip) => canonical(*ip).is_loopback(),
+            Address::Socket(_) | Address::Name(_) => self.is_loopback(),
+        }
+    }
+
+    /// The addresses that it leads to; all ways to this machine are one. Nothing if the name is not known.
+    pub(super) fn addresses(&self) -> Option<Vec<IpAddr>> {
+        match &self.address {
+            Address::Socket(_) => Some(vec![HERE]),
+            Address::Number(_, ip) => Some(vec![canonical(*ip)]),
+            Address::Name(name) => {
+                let found = (name.as_str(), self.port).to_socket_addrs().ok()?;
+                Some(found.map(|address| canonical(address.ip())).collect())
+            }
+        }
     }
 
     /// Whether a password file means this host by a name; a socket goes by `localhost` too.
@@ -85,6 +105,14 @@ impl Host {
             Address::Name(name) | Address::Number(name, _) => name == called,
         }
     }
+}
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// One address for all that mean the same: `0.0.0.0`, `::`, `::1` and `::ffff:127.0.0.1` are this machine.
+fn canonical(ip: IpAddr) -> IpAddr {
+    let ip = ip.to_canonical();
+    if ip.is_unspecified() || ip.is_loopback() { HERE } else { ip }
 }
 
 impl Address {
@@ -103,6 +131,14 @@ impl Address {
             }
             (Some(name), None) => match parsed(&name) {
                 Some(ip) => Address::Number(name, ip),
+                // Not quoted: it may be half a password.
+                None if name.contains([':', '@', '?', '=']) => {
+                    return Err(
+                        "the name of a host holds a ':', '@', '?' or '='; write special characters of a \
+                                URL as %xx"
+                            .into(),
+                    );
+                }
                 None => Address::Name(name),
             },
         })

@@ -29,7 +29,7 @@ pub(super) const KNOWN: [(&str, Option<&str>); 24] = [
     ("gssencmode", None),
 ];
 
-pub(super) fn is_known(word: &str) -> bool {
+pub(in crate::store) fn is_known(word: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == word)
 }
 

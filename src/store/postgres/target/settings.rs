@@ -11,6 +11,7 @@ use super::keyword::{KNOWN, Mode};
 use super::secret::Secret;
 use super::{Target, service, text};
 use crate::domain::visible::safe;
+use crate::store::address;
 
 /// Long enough for a far server, short enough to wait for.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -163,7 +164,8 @@ fn label(user: &str, hosts: &[Host], database: &str) -> String {
         Some((folder, port)) => format!("?host={folder}&port={port}"),
         None => String::new(),
     };
-    safe(&format!("postgres://{user}@{}/{database}{place}", named.join(",")))
+    // A colon in a name may be that of a login that was taken for it.
+    safe(&address::shown(&format!("postgres://{user}@{}/{database}{place}", named.join(","))).text)
 }
 
 fn warnings(mode: Option<Mode>, hosts: &[Host]) -> Vec<String> {

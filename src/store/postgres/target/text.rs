@@ -5,6 +5,7 @@ use std::str::Chars;
 
 use super::keyword::is_known;
 use crate::domain::visible::safe;
+use crate::store::Source;
 
 type Pairs = Vec<(String, String)>;
 
@@ -14,7 +15,14 @@ pub(super) fn pairs(text: &str) -> Result<Pairs, String> {
         Some(pairs) => pairs?,
         None => of_words(text)?,
     };
+    if pairs.iter().any(|(key, value)| key == "dbname" && value.contains("://")) {
+        return Err("dbname holds a whole address; write that address alone".into());
+    }
     match pairs.iter().find(|(key, _)| !is_known(key)) {
+        // After a quote in the wrong place a key may be half a password.
+        Some(_) if Source::has_password(text) => {
+            Err("a parameter is not known; leave it out, and check the quotes".into())
+        }
         Some((key, _)) => Err(format!("{} is not a parameter that claimtop knows; leave it out", safe(key))),
         None => Ok(pairs),
     }
@@ -38,7 +46,12 @@ fn url(rest: &str) -> Result<Pairs, String> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let (names, ports) = split_hosts(hosts)?;
     for (key, value) in [("user", user), ("password", password), ("dbname", database)] {
-        pairs.push((key.to_owned(), decoded(value)?));
+        let value = decoded(value)?;
+        if key != "password" && value.contains(':') {
+            // It may be a password that came into the wrong place.
+            return Err(format!("the {key} of the URL holds a ':'; write `{key}=...` if that is meant"));
+        }
+        pairs.push((key.to_owned(), value));
     }
     pairs.push(("host".into(), decoded(&names)?));
     pairs.push(("port".into(), ports));

@@ -1,11 +1,12 @@
 //! Acts on many: marked or the whole set, looked at first, then done once.
 
 use claimtop::app::dialog::{InBulk, Stage as Step};
-use claimtop::app::message::{Many, Ready, Summary};
+use claimtop::app::message::{BulkOf, Many, Ready, Summary};
 use claimtop::app::model::Tone;
 use claimtop::app::overlay::Overlay;
 use claimtop::app::{Effect, Msg};
-use claimtop::domain::recovery::{Action, Word};
+use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::tally::BulkTally;
 use claimtop::domain::verdict::Set;
 
 use super::super::stage::holders::session;
@@ -21,13 +22,15 @@ fn three() -> World {
 
 fn ready(count: usize, holder: Option<&str>) -> Msg {
     let lines = (0..count).map(|at| format!("t-{at}")).collect();
-    let (left_out, holder) = (Vec::new(), holder.map(Into::into));
-    let ready = Ready { count, lines, left_out, holder, profiles: vec!["taskqueue".into()] };
+    let (notes, holder) = (Vec::new(), holder.map(Into::into));
+    let tally = BulkTally { applied: count, ..BulkTally::of(count) };
+    let ready = Ready { tally, lines, notes, holder, profiles: vec!["taskqueue".into()] };
     Msg::BulkReady { question: 1, ready: Ok(ready) }
 }
 
 fn nothing_to_do() -> Ready {
-    Ready { count: 0, lines: Vec::new(), left_out: Vec::new(), holder: None, profiles: Vec::new() }
+    let tally = BulkTally::of(0);
+    Ready { tally, lines: Vec::new(), notes: Vec::new(), holder: None, profiles: Vec::new() }
 }
 
 fn dialog(stage: &Stage) -> &InBulk {
@@ -77,7 +80,7 @@ fn a_yes_after_the_preview_runs_it_once() {
     let mut stage = Stage::on(&three());
     stage.press("R");
     stage.tell(ready(3, None));
-    assert!(stage.text().contains("3 claims, exactly:"));
+    assert!(stage.text().contains("3 claims will be reclaimed"));
     let effects = stage.press("y");
     assert!(
         matches!(&effects[..], [Effect::RunBulk { source: 0, word, .. }] if *word == Word::default()),
@@ -95,20 +98,88 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
     stage.tell(ready(2, None));
     stage.press("y");
     stage.tell(Msg::BulkDone(Summary {
-        action: "reclaim".into(),
         source: 0,
-        applied: 1,
-        moved: 1,
-        refused: 0,
-        unknown: 0,
-        first_problem: Some("b was renewed".into()),
-        action_ids: vec!["id-1".into()],
+        of: BulkOf::Act(Action::Reclaim),
+        tally: tally(1, Outcome::Moved("renewed 2s ago by w7".into())),
+        batch: Some("batch-1".into()),
         addresses: vec!["taskqueue/tasks/a".into()],
     }));
-    assert_eq!(stage.notice(), (Tone::Moved, "reclaim: 1 done, 1 moved (the first: b was renewed)"));
+    let said = "reclaim: 1 of 2 done, 1 moved (b: renewed 2s ago by w7); u undoes all of it";
+    assert_eq!(stage.notice(), (Tone::Moved, said));
     assert!(stage.model.overlay.is_empty() && stage.model.marked.is_empty());
     let effects = stage.press("u");
-    assert!(matches!(&effects[..], [Effect::Undo { action_id, .. }] if action_id == "id-1"), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Undo { action_id, .. }] if action_id == "batch-1"),
+        "{effects:?}"
+    );
+    stage.tell(Msg::BulkDone(Summary {
+        source: 0,
+        of: BulkOf::Undo("batch-1".into()),
+        tally: tally(1, Outcome::Moved("a row has changed".into())),
+        batch: Some("batch-2".into()),
+        addresses: Vec::new(),
+    }));
+    assert_eq!(stage.notice(), (Tone::Moved, "undone: 1 of 2 acts, 1 moved (b: a row has changed)"));
+    assert!(stage.press("u").is_empty(), "it was tried");
+}
+
+/// So many that were done, and one that was not.
+fn tally(applied: usize, other: Outcome) -> BulkTally {
+    let mut tally = BulkTally { applied, ..BulkTally::of(applied + 1) };
+    tally.add(&other, || "b".into());
+    tally
+}
+
+#[test]
+fn what_was_not_tried_is_told_with_the_reason_and_can_be_undone_as_far_as_it_was_done() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    stage.tell(ready(3, None));
+    stage.press("y");
+    let stopped = Some("the disk is full".into());
+    let tally = BulkTally { applied: 1, stopped, ..BulkTally::of(3) };
+    let (of, addresses) = (BulkOf::Act(Action::Reclaim), Vec::new());
+    stage.tell(Msg::BulkDone(Summary { source: 0, of, tally, batch: Some("batch-1".into()), addresses }));
+    let said = "reclaim: 1 of 3 done, 2 not tried (stopped: the disk is full); u undoes all of it";
+    assert_eq!(stage.notice(), (Tone::Refused, said));
+}
+
+#[test]
+fn a_preview_tells_what_is_skipped_and_why_and_does_the_rest() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    let mut ready = nothing_to_do();
+    ready.tally = tally(2, Outcome::Refused("its process (pid 7) is alive".into()));
+    ready.lines = vec!["t-1".into(), "t-2".into()];
+    stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
+    let text = stage.text();
+    assert!(text.contains("(2 of 3)"), "{text}");
+    assert!(text.contains("2 of 3 claims will be reclaimed; 1 skipped:"), "{text}");
+    assert!(text.contains("1 refused: its process (pid 7) is alive (b)"), "{text}");
+    assert_eq!(stage.press("y").len(), 1);
+    assert!(matches!(dialog(&stage).stage, Step::Running { done: 0, of: 2 }));
+}
+
+#[test]
+fn if_all_are_skipped_nothing_can_be_confirmed() {
+    let mut stage = Stage::on(&three());
+    stage.press("R");
+    let mut ready = nothing_to_do();
+    ready.tally = tally(0, Outcome::Refused("its process (pid 7) is alive".into()));
+    stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
+    assert!(stage.text().contains("nothing can be done"), "{}", stage.text());
+    assert!(stage.press("y").is_empty());
+    assert_eq!(stage.notice().1, "there is nothing to do, 1 refused (b: its process (pid 7) is alive)");
+}
+
+#[test]
+fn the_dialog_says_that_it_is_about_one_source_of_several() {
+    let two = World::of([task_board([claim("d").lease_ran_out("30m"), claim("e").lease_ran_out("20m")])]);
+    let mut stage = Stage::of(&[three(), two]);
+    stage.press("g R");
+    stage.tell(ready(3, None));
+    let text = stage.text();
+    assert!(text.contains("2 more in other sources are not included"), "{text}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use claimtop::app::message::Format;
 use claimtop::app::model::{Pace, Pane};
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::time::Span;
+use claimtop::domain::value::percent;
+use claimtop::domain::visible::is_deceptive;
 
 use super::super::stage::{Stage, World, claim, job_board, task_board};
 
@@ -132,11 +134,21 @@ fn the_next_deadline_of_a_calm_fleet_is_the_nearest_of_all_sources() {
 }
 
 #[test]
-fn an_id_is_copied_as_it_is_and_not_as_it_is_shown() {
-    let odd = World::of([task_board([claim("tab\there").lease_ran_out("9m")])]);
-    let mut stage = Stage::on(&odd);
-    let effects = stage.press("y");
-    assert!(matches!(&effects[..], [Effect::Copy(text)] if text == "tab\there"), "{effects:?}");
+fn an_id_is_copied_as_it_is_unless_it_could_act_on_a_terminal() {
+    let copied = |id: &str| {
+        let mut stage = Stage::on(&World::of([task_board([claim(id).lease_ran_out("9m")])]));
+        match &stage.press("y")[..] {
+            [Effect::Copy(text)] => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(copied("back\\slash \u{4efb}"), "back\\slash \u{4efb}");
+    // Pasted into a shell, a line end would be Enter: every command takes the address as well.
+    for id in ["tab\there", "rm -rf /\n", "\u{1b}[2J", "a\u{202e}b"] {
+        let text = copied(id);
+        assert!(text.ends_with(&*percent(id)), "{text}");
+        assert!(!text.chars().any(is_deceptive), "{text:?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use claimtop::app::Msg;
 use claimtop::app::message::Ready;
+use claimtop::domain::recovery::Outcome;
+use claimtop::domain::tally::BulkTally;
 
 use super::super::stage::holders::session;
 use super::super::stage::{SMALL, Stage, TINY, World, claim, task_board};
@@ -15,8 +17,11 @@ fn both(name: &str, stage: &mut Stage) {
 
 fn ready(count: usize, holder: Option<&str>) -> Msg {
     let lines = (1..=count.min(20)).map(|at| format!("tasks/render-{at:04}  worker-7  stale 11m")).collect();
-    let left_out = vec!["2 were renewed meanwhile".to_owned()];
-    let ready = Ready { count, lines, left_out, holder: holder.map(Into::into), profiles: Vec::new() };
+    let mut tally = BulkTally { applied: count, ..BulkTally::of(count + 2) };
+    tally.add(&Outcome::Moved("renewed 2s ago by worker-7".into()), || "render-0007".into());
+    tally.add(&Outcome::Moved("renewed 4s ago by worker-7".into()), || "render-0008".into());
+    let (notes, holder) = (Vec::new(), holder.map(Into::into));
+    let ready = Ready { tally, lines, notes, holder, profiles: Vec::new() };
     Msg::BulkReady { question: 1, ready: Ok(ready) }
 }
 

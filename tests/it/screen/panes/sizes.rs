@@ -3,6 +3,7 @@
 use claimtop::app::Msg;
 use claimtop::app::message::Ready;
 use claimtop::domain::claim::Process;
+use claimtop::domain::tally::BulkTally;
 use proptest::prelude::*;
 
 use super::super::stage::{Held, Stage, World, claim, job_board, lock_board, task_board};
@@ -46,13 +47,14 @@ fn screens() -> Vec<(&'static str, Stage)> {
     for (name, holder) in [("preview", None), ("typed", Some("worker-7".to_owned()))] {
         let mut stage = Stage::on(&busy()).then("R");
         let lines = (0..30).map(|at| format!("t-{at}")).collect();
-        let ready = Ready { count: 30, lines, left_out: vec!["one".into(); 5], holder, profiles: Vec::new() };
+        let tally = BulkTally { applied: 30, ..BulkTally::of(30) };
+        let ready = Ready { tally, lines, notes: vec!["one".into(); 5], holder, profiles: Vec::new() };
         stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
         all.push((name, stage));
     }
     let mut running = Stage::on(&busy()).then("R");
-    let ready =
-        Ready { count: 3, lines: Vec::new(), left_out: Vec::new(), holder: None, profiles: Vec::new() };
+    let tally = BulkTally { applied: 3, ..BulkTally::of(3) };
+    let ready = Ready { tally, lines: Vec::new(), notes: Vec::new(), holder: None, profiles: Vec::new() };
     running.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     all.push(("running", running.then("y")));
     all.push(("no source", Stage::without_source()));

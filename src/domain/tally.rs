@@ -1,0 +1,180 @@
+//! What comes of a bulk act: one tally for its preview, its result, its JSON and its exit code.
+//!
+//! A preview and a result are the same type, filled by the same outcomes: the preview with those that the
+//! rules foretell, the result with those that the acts came to.
+
+use super::recovery::Outcome;
+
+/// Different reasons are kept up to this many; a database can refuse every row with a sentence of its own.
+const MOST_REASONS: usize = 12;
+/// Stands for all reasons that there is no room for.
+const OTHER_REASONS: &str = "other reasons";
+
+/// What came, or would come, of the claims of a bulk act.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BulkTally {
+    /// The claims that the act was asked for.
+    pub wanted: usize,
+    pub applied: usize,
+    pub refused: usize,
+    pub moved: usize,
+    pub unknown: usize,
+    /// Why some were not done, in the order in which it first happened.
+    pub reasons: Vec<NotDone>,
+    /// Why the act ended before all were tried.
+    pub stopped: Option<String>,
+}
+
+/// Claims that were not done, all for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotDone {
+    pub outcome: NotDoneAs,
+    pub why: String,
+    pub count: usize,
+    /// The first of them, and what exactly was said of it.
+    pub example: String,
+    pub said: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotDoneAs {
+    Refused,
+    Moved,
+    Unknown,
+}
+
+impl NotDoneAs {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NotDoneAs::Refused => "refused",
+            NotDoneAs::Moved => "moved",
+            NotDoneAs::Unknown => "unknown",
+        }
+    }
+}
+
+impl BulkTally {
+    pub fn of(wanted: usize) -> BulkTally {
+        BulkTally { wanted, ..BulkTally::default() }
+    }
+
+    /// Counts what came of one claim; `id` names it.
+    pub fn add(&mut self, outcome: &Outcome, id: impl FnOnce() -> String) {
+        let (not_done, why, said) = match outcome {
+            Outcome::Applied => {
+                self.applied += 1;
+                return;
+            }
+            Outcome::Refused(refused) => {
+                let why = refused.rule.map_or(refused.why.as_str(), |rule| rule.why());
+                (NotDoneAs::Refused, why, &**refused)
+            }
+            Outcome::Moved(said) => (NotDoneAs::Moved, "changed meanwhile", said.as_str()),
+            Outcome::Unknown(said) => (NotDoneAs::Unknown, said.as_str(), said.as_str()),
+        };
+        *self.count(not_done) += 1;
+        let is_full = self.reasons.len() >= MOST_REASONS;
+        let is_it = |one: &NotDone, why: &str| one.outcome == not_done && one.why == why;
+        let is_known = self.reasons.iter().any(|one| is_it(one, why));
+        let why = if is_known || !is_full { why } else { OTHER_REASONS };
+        match self.reasons.iter_mut().find(|one| is_it(one, why)) {
+            Some(one) => one.count += 1,
+            None => {
+                let (why, said, example) = (why.into(), said.into(), id());
+                self.reasons.push(NotDone { outcome: not_done, why, count: 1, example, said });
+            }
+        }
+    }
+
+    fn count(&mut self, of: NotDoneAs) -> &mut usize {
+        match of {
+            NotDoneAs::Refused => &mut self.refused,
+            NotDoneAs::Moved => &mut self.moved,
+            NotDoneAs::Unknown => &mut self.unknown,
+        }
+    }
+
+    /// A tally to count the results in, after this preview: what it foretold to be skipped is not tried.
+    pub fn without_applied(&self) -> BulkTally {
+        BulkTally { applied: 0, ..self.clone() }
+    }
+
+    /// How many came to something.
+    pub fn tried(&self) -> usize {
+        self.applied + self.refused + self.moved + self.unknown
+    }
+
+    /// How many were left when the act stopped.
+    pub fn not_tried(&self) -> usize {
+        self.wanted.saturating_sub(self.tried())
+    }
+
+    /// Whether all that was wanted was done.
+    pub fn is_all_done(&self) -> bool {
+        self.applied == self.wanted && self.stopped.is_none()
+    }
+
+    /// What was not done, as counts: "2 refused, 1 moved, 40 not tried"; empty if all was done.
+    pub fn not_done(&self) -> String {
+        let counts = [
+            (self.refused, "refused"),
+            (self.moved, "moved"),
+            (self.unknown, "with unknown outcome"),
+            (self.not_tried(), "not tried"),
+        ];
+        let some = counts.iter().filter(|(count, _)| *count > 0);
+        some.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl NotDone {
+    /// The first of them, and exactly what was said of it.
+    pub fn in_full(&self) -> String {
+        format!("{}: {}", self.example, self.said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(outcomes: &[Outcome]) -> BulkTally {
+        let mut tally = BulkTally::of(outcomes.len() + 1);
+        for (at, outcome) in outcomes.iter().enumerate() {
+            tally.add(outcome, || format!("task-{at}"));
+        }
+        tally
+    }
+
+    #[test]
+    fn every_outcome_is_counted_once_and_the_rest_was_not_tried() {
+        let tally = tally(&[
+            Outcome::Applied,
+            Outcome::Refused("the disk is full".into()),
+            Outcome::Moved("renewed 2s ago by w7".into()),
+            Outcome::Moved("taken by w8".into()),
+            Outcome::Unknown("the answer was lost".into()),
+            Outcome::Refused("the disk is full".into()),
+        ]);
+        assert_eq!((tally.applied, tally.refused, tally.moved, tally.unknown), (1, 2, 2, 1));
+        assert_eq!((tally.tried(), tally.not_tried()), (6, 1));
+        assert_eq!(tally.not_done(), "2 refused, 2 moved, 1 with unknown outcome, 1 not tried");
+        let reasons: Vec<(usize, &str)> =
+            tally.reasons.iter().map(|one| (one.count, one.why.as_str())).collect();
+        let expected = [(2, "the disk is full"), (2, "changed meanwhile"), (1, "the answer was lost")];
+        assert_eq!(reasons, expected);
+        assert_eq!(
+            (tally.reasons[1].example.as_str(), tally.reasons[1].said.as_str()),
+            ("task-2", "renewed 2s ago by w7")
+        );
+    }
+
+    #[test]
+    fn a_thousand_different_reasons_take_no_room() {
+        let outcomes: Vec<Outcome> =
+            (0..1_000).map(|at| Outcome::Refused(format!("refused for reason {at}").into())).collect();
+        let tally = tally(&outcomes);
+        assert_eq!((tally.refused, tally.reasons.len()), (1_000, MOST_REASONS + 1));
+        assert_eq!(tally.reasons.iter().map(|one| one.count).sum::<usize>(), 1_000);
+    }
+}

@@ -1,0 +1,67 @@
+//! Waiting for the lock on the journal, with an end.
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::{Errno, retry_on_intr};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use super::error::TrailError;
+
+/// How long a session waits for others that append.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// To append.
+    Alone,
+    /// To read the length while nobody appends.
+    Shared,
+}
+
+/// Locks the file until it is closed, or says who has it.
+pub(super) fn lock(file: &File, path: &Path, hold: Hold, patience: Duration) -> Result<(), TrailError> {
+    let failed = |error: io::Error| TrailError::io(path, error);
+    let (now, wait) = match hold {
+        Hold::Alone => (FlockOperation::NonBlockingLockExclusive, FlockOperation::LockExclusive),
+        Hold::Shared => (FlockOperation::NonBlockingLockShared, FlockOperation::LockShared),
+    };
+    match retry_on_intr(|| flock(file, now)) {
+        Err(Errno::WOULDBLOCK) => {}
+        other => return other.map_err(|error| failed(error.into())),
+    }
+    // The lock belongs to the open file, so a thread can wait for it on our behalf. If we give up, the thread
+    // has the last handle, and gives the lock back by closing it.
+    let (same, (done, locked)) = (file.try_clone().map_err(failed)?, channel());
+    let waiting = thread::Builder::new().name("journal lock".into()).spawn(move || {
+        let _ = done.send(retry_on_intr(|| flock(&same, wait)));
+    });
+    waiting.map_err(failed)?;
+    match locked.recv_timeout(patience) {
+        Ok(result) => result.map_err(|error| failed(error.into())),
+        Err(_) => Err(TrailError::Busy { path: path.to_owned(), holder: holder(file), waited: patience }),
+    }
+}
+
+/// The process that holds a lock on the file, as far as the kernel tells.
+fn holder(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // 12: FLOCK  ADVISORY  WRITE 4321 fd:01:131 0 EOF; waiting ones have an arrow after the number.
+    let pid = locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_held = words.get(1) == Some(&"FLOCK");
+        let place = words.get(5)?.rsplit(':').next()?;
+        (is_held && place == inode).then(|| words[4].to_owned())
+    })?;
+    let pid: i64 = pid.parse().ok().filter(|pid| *pid > 0)?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(match crate::domain::visible::safe(name.trim()) {
+        name if name.is_empty() => format!("process {pid}"),
+        name => format!("process {pid} ({name})"),
+    })
+}

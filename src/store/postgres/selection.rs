@@ -1,0 +1,137 @@
+//! The claims of a bulk act: found, looked at again, and judged by the rules before anything is written.
+
+use std::collections::HashMap;
+
+use super::act::{guarded, statements};
+use super::actor::Actor;
+use super::error::PgError;
+use super::link::Link;
+use super::look::{rows_of, seen};
+use super::watch::{Watch, query};
+use super::words::Words;
+use super::words::array;
+use crate::domain::recovery::{Outcome, permit};
+use crate::domain::time::Moment;
+use crate::store::act::{BLOCKED, Order, TABLES_CHANGED, ordered};
+use crate::store::seen::{Place, Seen};
+use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
+use crate::store::{Filter, StoreError};
+
+/// Rows that are fetched at once.
+const PAGE: usize = 2_000;
+
+impl Actor {
+    /// The claims in the sets of a filter, worst first.
+    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
+        let places = self.reader.places(filter.board.as_deref());
+        let selection = self.reader.reading("looking for claims", |link, watched, now| {
+            let mut selection = Selection::default();
+            for &(profile, board) in &places {
+                let watch = &watched[profile].boards[board];
+                if watch.board.has_rowid {
+                    let place = Place { profile, board, rowid: 0 };
+                    select(link, watch, place, filter, now, &mut selection)?;
+                }
+            }
+            Ok(selection)
+        });
+        let mut selection = selection?;
+        selection.sort(filter);
+        selection.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(selection)
+    }
+
+    /// Claims that were noted, as they are now.
+    pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
+        self.reader.reading("looking at the claims again", |link, watched, now| {
+            let mut again = Vec::with_capacity(all.len());
+            for noted in all.chunk_by(|one, other| one.place == other.place) {
+                let place = noted[0].place;
+                let Some(watch) = super::look::at(watched, place) else {
+                    again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
+                    continue;
+                };
+                let mut words = watch.clock(now);
+                let spots = noted.iter().map(|one| one.spot.map(|spot| spot.to_string()));
+                words.add("spots", "tid[]", Some(array(spots)));
+                let select = watch.reader.select_with(&rows_of(watch));
+                let rows = query(link, &words, &format!("{select} AND c.ctid = ANY (:spots)"))?;
+                let found = rows.iter().map(|row| seen(watch, place, row, now));
+                let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
+            }
+            Ok(again)
+        })
+    }
+
+    /// What the rules and the profile say to the order, claim by claim; nothing is written.
+    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
+        self.reader.reading("asking what forbids it", |link, watched, _| {
+            let mut outcomes = Vec::with_capacity(all.len());
+            for part in all.chunk_by(|one, other| one.place == other.place) {
+                let Some(watch) = super::look::at(watched, part[0].place) else {
+                    outcomes.extend(part.iter().map(|_| Outcome::Moved(TABLES_CHANGED.into())));
+                    continue;
+                };
+                let profile = &watched[part[0].place.profile].profile;
+                let act = ordered(profile, &watch.board.name, order).and_then(|act| {
+                    guarded(act, &watch.table, "c", "", "true", order.action.as_str()).map(|_| act)
+                });
+                for seen in part {
+                    let judged = &seen.judged;
+                    let permitted =
+                        permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word);
+                    outcomes.push(match (permitted, &act) {
+                        (Err(refused), _) => Outcome::Refused(refused),
+                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.as_str().into()),
+                        (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
+                        (Ok(()), Ok(_)) => match statements(profile, watch, seen, order) {
+                            Ok(written) => is_blocked(link, &written)?,
+                            Err(refusal) => Outcome::Refused(refusal.into()),
+                        },
+                    });
+                }
+            }
+            Ok(outcomes)
+        })
+    }
+}
+
+fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
+    let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
+    let rows = query(link, &written.words, sql)?;
+    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(BLOCKED.into()) })
+}
+
+/// Adds the claims of one board, fetched page by page: all of them with their rows may be more than memory.
+fn select(
+    link: &mut Link,
+    watch: &Watch,
+    place: Place,
+    filter: &Filter,
+    now: Moment,
+    selection: &mut Selection,
+) -> Result<(), PgError> {
+    let (mut condition, mut words) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+    let (trouble, more) = watch.trouble(now);
+    condition += &trouble;
+    words.extend(more);
+    words.extend(watch.clock(now));
+    let select = watch.reader.select_with(&rows_of(watch));
+    let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
+    query(link, &words, &declare)?;
+    let fetch = format!("FETCH {PAGE} FROM claimtop_claims");
+    loop {
+        let rows = query(link, &Words::default(), &fetch)?;
+        for row in &rows {
+            let seen = seen(watch, place, row, now);
+            let is_meant = filter.sets.iter().any(|set| seen.judged.verdict.is_in(*set));
+            if is_meant && filter.takes(&seen.judged) {
+                selection.push(seen, &filter.sets);
+            }
+        }
+        if rows.len() < PAGE {
+            return link.batch("CLOSE claimtop_claims");
+        }
+    }
+}

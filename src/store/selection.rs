@@ -1,0 +1,203 @@
+//! The claims of a bulk act, as they were seen. A few are kept with their rows; of many only where each is and
+//! a stamp of its state, so that a million of them take little room. They are looked at again in parts, and
+//! what has another stamp then has moved.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use super::filter::Filter;
+use super::listed::worse_first;
+use super::seen::{Place, Seen, Spot};
+use crate::domain::snapshot::Judged;
+use crate::domain::time::Moment;
+use crate::domain::verdict::Set;
+
+/// Up to so many claims are kept with their rows, and so many are looked at again at once.
+pub const PART: usize = 10_000;
+
+/// The claims of a bulk act.
+#[derive(Debug)]
+pub struct Selection {
+    pub(super) claims: Claims,
+    /// A claim of each profile.
+    samples: Vec<Seen>,
+}
+
+#[derive(Debug)]
+pub(super) enum Claims {
+    Whole(Vec<Seen>),
+    Noted(Vec<Noted>),
+}
+
+/// A claim that is not kept with its rows.
+#[derive(Debug, Clone)]
+pub struct Noted {
+    pub place: Place,
+    pub spot: Option<Spot>,
+    pub stamp: u64,
+    rank: Rank,
+}
+
+/// Sets in the order in which they were asked for, in each the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank(usize, Set, i64);
+
+/// What a claim that was noted is when it is looked at again.
+pub type Again = Result<Seen, &'static str>;
+
+/// The sentence for one that is not what it was.
+pub const NOT_AS_NOTED: &str = "it was finished, released or changed since the preview";
+
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection { claims: Claims::Whole(Vec::new()), samples: Vec::new() }
+    }
+}
+
+impl From<Vec<Seen>> for Selection {
+    fn from(all: Vec<Seen>) -> Selection {
+        let mut selection = Selection::default();
+        all.iter().for_each(|seen| selection.sample(seen));
+        Selection { claims: Claims::Whole(all), ..selection }
+    }
+}
+
+impl Selection {
+    pub fn len(&self) -> usize {
+        match &self.claims {
+            Claims::Whole(all) => all.len(),
+            Claims::Noted(all) => all.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A claim of each profile whose claims are among them.
+    pub fn samples(&self) -> &[Seen] {
+        &self.samples
+    }
+
+    /// Adds a claim of these sets. Where it cannot be found again by its place, all stay whole.
+    pub(super) fn push(&mut self, seen: Seen, sets: &[Set]) {
+        self.sample(&seen);
+        if let Claims::Whole(all) = &self.claims
+            && all.len() >= PART
+            && seen.can_be_noted()
+        {
+            self.claims = Claims::Noted(all.iter().map(|seen| Noted::of(seen, sets)).collect());
+        }
+        match &mut self.claims {
+            Claims::Whole(all) => all.push(seen),
+            Claims::Noted(all) => all.push(Noted::of(&seen, sets)),
+        }
+    }
+
+    fn sample(&mut self, seen: &Seen) {
+        if !self.samples.iter().any(|other| other.place.profile == seen.place.profile) {
+            self.samples.push(seen.clone());
+        }
+    }
+
+    /// Puts the claims of each board into their order.
+    pub(super) fn sort(&mut self, filter: &Filter) {
+        match &mut self.claims {
+            Claims::Whole(all) => all.sort_by(|one, other| {
+                let order = |seen: &Seen| (board(seen.place), set_of(&seen.judged, &filter.sets));
+                order(one).cmp(&order(other)).then_with(|| worse_first(&one.judged, &other.judged))
+            }),
+            Claims::Noted(all) => all.sort_by_key(|noted| (board(noted.place), noted.rank)),
+        }
+    }
+
+    /// Keeps the first so many.
+    pub(super) fn truncate(&mut self, most: usize) {
+        match &mut self.claims {
+            Claims::Whole(all) => all.truncate(most),
+            Claims::Noted(all) => all.truncate(most),
+        }
+    }
+
+    /// Where each is, and the stamp of its state.
+    pub(super) fn noted(self) -> (Vec<Seen>, Vec<Noted>) {
+        match self.claims {
+            Claims::Whole(all) => (all, Vec::new()),
+            Claims::Noted(all) => (Vec::new(), all),
+        }
+    }
+
+    /// The claims, part by part, each as [`crate::store::Actor::look_again`] finds it.
+    pub fn parts(self) -> Parts {
+        let (whole, noted) = self.noted();
+        Parts { whole, noted: noted.into_iter() }
+    }
+
+    /// The same with only some of its claims.
+    pub fn of(whole: Vec<Seen>, noted: Vec<Noted>, samples: Vec<Seen>) -> Selection {
+        let claims = if noted.is_empty() { Claims::Whole(whole) } else { Claims::Noted(noted) };
+        Selection { claims, samples }
+    }
+}
+
+/// What is still to be gone through.
+#[derive(Debug)]
+pub struct Parts {
+    whole: Vec<Seen>,
+    noted: std::vec::IntoIter<Noted>,
+}
+
+/// The next claims of a selection.
+#[derive(Debug)]
+pub enum Part {
+    Whole(Vec<Seen>),
+    Noted(Vec<Noted>),
+}
+
+impl Iterator for Parts {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        if !self.whole.is_empty() {
+            return Some(Part::Whole(std::mem::take(&mut self.whole)));
+        }
+        let next: Vec<Noted> = self.noted.by_ref().take(PART).collect();
+        (!next.is_empty()).then_some(Part::Noted(next))
+    }
+}
+
+impl Noted {
+    fn of(seen: &Seen, sets: &[Set]) -> Noted {
+        let deadline = seen.judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
+        let rank = Rank(set_of(&seen.judged, sets), seen.judged.verdict.headline(), deadline);
+        Noted { place: seen.place, spot: seen.spot, stamp: seen.stamp(), rank }
+    }
+}
+
+impl Seen {
+    /// On a server a row is found again by where its version is.
+    fn can_be_noted(&self) -> bool {
+        self.version.is_none() || self.spot.is_some()
+    }
+
+    /// Stands for the state that it was judged by.
+    pub(super) fn stamp(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.judged.claim.key.address().hash(&mut hasher);
+        self.version.hash(&mut hasher);
+        // Equal values look equal, and no others do.
+        format!("{:?}", self.row).hash(&mut hasher);
+        if self.rests_on_session() {
+            format!("{:?}", self.session).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+fn board(place: Place) -> (usize, usize) {
+    (place.profile, place.board)
+}
+
+fn set_of(judged: &Judged, sets: &[Set]) -> usize {
+    sets.iter().position(|set| judged.verdict.is_in(*set)).unwrap_or(sets.len())
+}
