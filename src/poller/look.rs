@@ -79,7 +79,7 @@ pub fn read_again(reader: &mut Reader, sight: &Sight<'_>) -> Result<Again, Store
         Some(Some(examined)) => Again::Is(Box::new(examined.judged)),
         Some(None) => {
             let key = &sight.judged.claim.key;
-            match unless_lost(reader.released(sight.profile, sight.board, mark, key))?.flatten() {
+            match unless_lost(reader.released(sight.profile, sight.board, key))?.flatten() {
                 Some(row) => Again::Released { state: row.state, error: row.error },
                 None => Again::Gone,
             }

@@ -55,28 +55,26 @@ fn key(kind: &str) -> String {
 
 /// Whether the last attempt is counted before it is compared; nothing, if the source does not compare.
 fn dies_early(source: &str) -> Option<bool> {
-    let bare: String = source.to_lowercase().chars().filter(|c| !c.is_whitespace()).collect();
-    let early = bare.contains("attempts+1>=") || bare.contains("attempts+1)>=") || names_the_next(&bare);
-    let late = bare.contains("attempts>=");
+    let mut plain = source.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    for sign in [":=", ">=", "+"] {
+        for spaced in [format!(" {sign}"), format!("{sign} ")] {
+            plain = plain.replace(&spaced, sign);
+        }
+    }
+    let early = plain.contains("attempts+1>=") || plain.contains("attempts+1)>=") || names_the_next(&plain);
+    let late = plain.contains("attempts>=");
     (early || late).then_some(early)
 }
 
 /// `next := attempts + 1` and, later, `next >= max`.
-fn names_the_next(bare: &str) -> bool {
-    bare.match_indices(":=").any(|(at, _)| {
-        let is_next = bare[at..]
-            .split(';')
-            .next()
-            .is_some_and(|value| value.contains("attempts,0)+1") || value.ends_with("attempts+1"));
-        let name: String = bare[..at]
-            .chars()
-            .rev()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect::<String>()
-            .chars()
-            .rev()
-            .collect();
-        is_next && !name.is_empty() && bare.contains(&format!("{name}>="))
+fn names_the_next(plain: &str) -> bool {
+    plain.match_indices(":=").any(|(at, _)| {
+        let value = plain[at..].split(';').next().unwrap_or_default();
+        let start =
+            plain[..at].rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+        let name = &plain[start..at];
+        let is_next = value.contains("attempts") && value.ends_with("+1");
+        is_next && !name.is_empty() && plain.contains(&format!("{name}>="))
     })
 }
 

@@ -122,13 +122,9 @@ impl Reader {
         &mut self,
         profile: &str,
         board: &str,
-        mark: &Mark,
         key: &Key,
     ) -> Result<Option<Released>, StoreError> {
-        match self {
-            Reader::Sqlite(reader) => reader.released(profile, board, mark, key),
-            Reader::Postgres(reader) => reader.released(profile, board, key),
-        }
+        either!(self, reader => reader.released(profile, board, key))
     }
 
     /// Every board that has kinds or a backlog.

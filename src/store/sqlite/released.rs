@@ -1,11 +1,8 @@
 //! What a row says once it is no claim any more.
 
-use rusqlite::types::Value as SqlValue;
-
 use super::cell::{cell, to_sql};
 use super::reader::Reader;
 use super::run::{bind_known, now_value};
-use crate::domain::snapshot::Mark;
 use crate::domain::value::{Key, Value};
 use crate::store::StoreError;
 use crate::store::released::{Released, worst_first};
@@ -16,14 +13,11 @@ impl Reader {
         &mut self,
         profile: &str,
         board: &str,
-        mark: &Mark,
         key: &Key,
     ) -> Result<Option<Released>, StoreError> {
         self.follow_the_path()?;
         self.in_one_transaction("looking at what became of a claim", |reader, now, _| {
-            let (Some(watch), &Mark::Rowid(rowid)) = (reader.board_named(profile, board), mark) else {
-                return Ok(None);
-            };
+            let Some(watch) = reader.board_named(profile, board) else { return Ok(None) };
             let board = &watch.board;
             let Some(backlog) = board.backlog.as_ref().filter(|backlog| backlog.from == board.from) else {
                 return Ok(None);
@@ -31,17 +25,14 @@ impl Reader {
             let mut states: Vec<_> = backlog.states.iter().collect();
             worst_first(&mut states);
             let columns: String = states.iter().map(|(_, predicate)| format!(", ({predicate})")).collect();
-            let mut values = vec![
-                (":rowid".to_owned(), SqlValue::Integer(rowid)),
-                (":now".to_owned(), now_value(board, now)),
-            ];
-            let mut same = String::new();
+            let mut values = vec![(":now".to_owned(), now_value(board, now))];
+            let mut same = Vec::new();
             for (at, (id, part)) in board.id.iter().zip(&key.0).enumerate() {
-                same += &format!(" AND {id} IS :key{at}");
+                same.push(format!("{id} IS :key{at}"));
                 values.push((format!(":key{at}"), to_sql(part)));
             }
             let error = board.error.as_deref().unwrap_or("NULL");
-            let sql = format!("SELECT {error}{columns} FROM {} WHERE c.rowid = :rowid{same}", backlog.from);
+            let sql = format!("SELECT {error}{columns} FROM {} WHERE {}", backlog.from, same.join(" AND "));
             let mut statement = reader.connection.prepare_cached(&sql)?;
             bind_known(&mut statement, &values)?;
             let mut rows = statement.raw_query();

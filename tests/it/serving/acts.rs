@@ -2,7 +2,7 @@
 
 use super::figures::JOBS;
 use super::*;
-use crate::support::engine::on_both;
+use crate::support::engine::{Layout, layout, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, SECOND};
 
 fn now() -> i64 {
@@ -119,6 +119,10 @@ fn attempts_to_finalize_count_from_the_start_on() {
 #[test]
 fn attempts_that_go_by_a_uuid_are_counted_too() {
     on_both(|| {
+        // Without a rowid nothing tells in which order they came.
+        if layout() == Layout::Keys {
+            return;
+        }
         let database = Database::with(
             &format!(
                 "{} DROP TABLE tasker_finalization_attempts;
