@@ -9,6 +9,7 @@ pub mod installed;
 pub mod library;
 pub mod parse;
 pub mod rules;
+mod sql;
 
 pub use format::Profile;
 pub use library::Library;

@@ -59,6 +59,8 @@ impl Database {
             poll_timeout: Duration::from_secs(60),
             frozen_at: None,
             prober: None,
+            allow_functions: Vec::new(),
+            warn: None,
             registrations: claimtop::store::Registrations::default(),
             protected: Default::default(),
         }

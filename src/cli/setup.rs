@@ -1,6 +1,7 @@
 //! What all verbs share: the config, the profiles, and how to open a source.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use crate::profile::format::Profile;
 use crate::store::postgres::Target;
 use crate::store::protected::{Doubt, Place, Protected, ProtectedSource, is_same};
 use crate::store::{
-    Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, postgres, sqlite,
+    Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, Warn, postgres, sqlite,
 };
 
 #[derive(Debug, Clone)]
@@ -42,6 +43,16 @@ pub struct Setup {
     warned: Arc<Mutex<BTreeSet<String>>>,
     /// Who was registered before, as far as this process has seen.
     registrations: Registrations,
+    warnings: Warnings,
+}
+
+/// Where a source's warnings go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Warnings {
+    /// Once.
+    OnStandardError,
+    /// Along with what is read.
+    WithPolls,
 }
 
 /// Which rows of the systems are looked at.
@@ -84,6 +95,28 @@ impl Setup {
             rows: Rows::Claims,
             warned: Arc::default(),
             registrations: Registrations::default(),
+            // A job that runs every minute should not send a mail every minute.
+            warnings: if std::io::stderr().is_terminal() {
+                Warnings::OnStandardError
+            } else {
+                Warnings::WithPolls
+            },
+        })
+    }
+
+    /// The same where nothing may be written to standard error, for the screen is taken, or the warnings are
+    /// shown in another way.
+    pub fn silent(&self) -> Setup {
+        Setup { warnings: Warnings::WithPolls, ..self.clone() }
+    }
+
+    /// Says each sentence once.
+    fn warn(&self) -> Warn {
+        let warned = Arc::clone(&self.warned);
+        Warn::new(move |sentence| {
+            if warned.lock().is_ok_and(|mut warned| warned.insert(sentence.to_owned())) {
+                complain(sentence);
+            }
         })
     }
 
@@ -212,18 +245,24 @@ impl Setup {
                 protected,
             }),
             Source::Unsupported(shown) => return Err(Source::unsupported(&shown)),
-            Source::Postgres(_) => Options::Postgres(Box::new(postgres::Options {
-                target: self.target(word)?,
-                profiles,
-                operator,
-                effort,
-                busy_timeout,
-                poll_timeout,
-                frozen_at,
-                prober,
-                registrations: self.registrations.clone(),
-                protected,
-            })),
+            Source::Postgres(_) => {
+                let configured = name.and_then(|name| self.config.source.get(name));
+                let allow_functions = configured.map(|source| source.allow_functions.clone());
+                Options::Postgres(Box::new(postgres::Options {
+                    target: self.target(word)?,
+                    profiles,
+                    operator,
+                    effort,
+                    busy_timeout,
+                    poll_timeout,
+                    frozen_at,
+                    prober,
+                    registrations: self.registrations.clone(),
+                    protected,
+                    allow_functions: allow_functions.unwrap_or_default(),
+                    warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn()),
+                }))
+            }
         })
     }
 

@@ -41,7 +41,16 @@ pub fn width_of(rows: &[Vec<Cell>]) -> usize {
 
 /// The rows below one another, two spaces between columns, the last column unpadded.
 pub fn render(rows: &[Vec<Cell>]) -> String {
-    let widths = widths(rows);
+    render_below(rows, &mut Vec::new())
+}
+
+/// The same below others whose columns were this wide; they become wider where they have to.
+pub fn render_below(rows: &[Vec<Cell>], widths: &mut Vec<usize>) -> String {
+    let own = self::widths(rows);
+    widths.resize(widths.len().max(own.len()), 0);
+    for (width, own) in widths.iter_mut().zip(own) {
+        *width = own.max(*width);
+    }
     let mut out = String::new();
     for row in rows {
         let mut line = String::new();

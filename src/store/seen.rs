@@ -27,6 +27,8 @@ pub struct Seen {
     /// Its holder's whole row in the registry, if there is one.
     pub session: Option<Image>,
     pub now: Moment,
+    /// Its rank among the claims of its board by their priority, where that was asked for: the lowest goes first.
+    pub urgency: u32,
 }
 
 /// Where a claim is.
@@ -84,6 +86,7 @@ impl Seen {
             spot: rows.spot,
             session: rows.session,
             now,
+            urgency: 0,
         }
     }
 

@@ -63,6 +63,8 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             frozen_at,
             prober,
             registrations: claimtop::store::Registrations::default(),
+            allow_functions: Vec::new(),
+            warn: None,
             protected: Default::default(),
         }),
     };

@@ -52,7 +52,7 @@ pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
     if board.rules.doubt.is_some() {
         return None;
     }
-    let mut arms = Arms { arms: Vec::new(), names: 0 };
+    let mut arms = Arms { arms: Vec::new(), names: 0, margin: Margin::Warning };
     arms.deadline(board)?;
     arms.own_times(board)?;
     if let Some(registry) = &board.registry {
@@ -62,6 +62,18 @@ pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
         arms.arms.push(Arm::new(format!("({disowned})"), Vec::new()));
     }
     Some(arms.arms)
+}
+
+/// That a claim is past its deadline, to be counted and not to be judged; nothing, where no condition says so.
+pub fn overdue(board: &BoundBoard) -> Option<Arm> {
+    // Of a holder's silence the claim's row knows nothing, and of a time in doubt nobody.
+    if board.rules.deadline == DeadlineRule::Holder || board.rules.doubt.is_some() {
+        return None;
+    }
+    let mut arms = Arms { arms: Vec::new(), names: 0, margin: Margin::None };
+    arms.deadline(board)?;
+    // What follows the first arm are deadlines that cannot be read.
+    (!arms.arms.is_empty()).then(|| arms.arms.swap_remove(0))
 }
 
 /// The words of all arms at an instant.
@@ -104,6 +116,15 @@ impl Bound {
 struct Arms {
     arms: Vec<Arm>,
     names: usize,
+    margin: Margin,
+}
+
+/// How far ahead of its deadline a claim counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Margin {
+    /// From the time of its warning on, or a little before.
+    Warning,
+    None,
 }
 
 /// The name under which the holders are sent that were registered before.
@@ -113,6 +134,13 @@ const GONE: &str = "claimtop_gone";
 const SLACK: Span = Span::seconds(2);
 
 impl Arms {
+    fn ahead(&self, warning: Span) -> Span {
+        match self.margin {
+            Margin::Warning => warning.plus(SLACK),
+            Margin::None => Span::ZERO,
+        }
+    }
+
     fn bound(&mut self, time: &TimeSql, at: At, bounds: &mut Vec<Bound>) -> Option<String> {
         let name = format!("claimtop_{}", self.names);
         self.names += 1;
@@ -131,7 +159,7 @@ impl Arms {
         match board.rules.deadline {
             DeadlineRule::Lease => {
                 let time = board.deadline.as_ref()?;
-                let due = self.bound(time, At::Ahead(warning(board).plus(SLACK)), &mut bounds)?;
+                let due = self.bound(time, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let t = &time.comparable;
                 self.push(format!("{t} <= {due}"), bounds);
                 let mut bounds = Vec::new();
@@ -143,7 +171,7 @@ impl Arms {
             }
             DeadlineRule::Timeout => {
                 let (since, timeout) = (board.claimed_at.as_ref()?, board.timeout.as_ref()?);
-                let due = self.bound(since, At::Ahead(warning(board).plus(SLACK)), &mut bounds)?;
+                let due = self.bound(since, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let s = &since.comparable;
                 let sql = match (since.bound_type?, board.timeout_type.as_str()) {
                     ("timestamptz" | "timestamp", "interval") => format!(
@@ -184,8 +212,11 @@ impl Arms {
     fn ttl(&mut self, board: &BoundBoard, outside: Option<&BoundRegistry>) -> Option<()> {
         let mut bounds = Vec::new();
         let mut old = |arms: &mut Arms, limits: &Thresholds| -> Option<String> {
-            let Some(ttl) = limits.ttl else { return Some("TRUE".into()) };
-            let ahead = limits.warn_of(ttl).minus(ttl).plus(SLACK);
+            let Some(ttl) = limits.ttl else {
+                // Without a time to live it has to be looked at, and is never late.
+                return Some(if arms.margin == Margin::Warning { "TRUE" } else { "FALSE" }.into());
+            };
+            let ahead = arms.ahead(limits.warn_of(ttl)).minus(ttl);
             let mut parts = Vec::new();
             for time in [&board.claimed_at, &board.beat_at].into_iter().flatten() {
                 let edge = arms.bound(time, At::Ahead(ahead), &mut bounds)?;

@@ -18,7 +18,8 @@ impl Reader {
     /// of each stands for one.
     pub fn attempts(&mut self, after: Option<i64>) -> Result<Option<Attempts>, StoreError> {
         let known = self.watched.iter().any(|watched| watched.name == "finalization");
-        let table = self.schema.table(TABLE).filter(|_| known);
+        let is_plain = |table: &&Table| table.standing.runs.is_none() && table.standing.ambiguous.is_none();
+        let table = self.schema.table(TABLE).filter(|_| known).filter(is_plain);
         let needed = ["claimed", "message"];
         let Some(table) = table.filter(|table| needed.iter().all(|name| table.column(name).is_some())) else {
             return Ok(None);

@@ -43,9 +43,9 @@ fn worlds() -> impl Strategy<Value = World> {
         force,
         reason,
         holder,
-        by: None,
+        ..Word::default()
     });
-    let limit = proptest::option::of(0..20_usize);
+    let limit = proptest::option::of(1..20_usize);
     (sessions, tasks, locks, sets, actions, word, limit).prop_map(
         |(sessions, tasks, locks, sets, action, word, limit)| World {
             sessions,

@@ -52,6 +52,8 @@ fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
         frozen_at: options.frozen_at,
         prober: options.prober,
         registrations: options.registrations,
+        allow_functions: Vec::new(),
+        warn: None,
         protected: options.protected,
     }
 }
