@@ -63,8 +63,6 @@ impl Database {
             warn: None,
             registrations: claimtop::store::Registrations::default(),
             protected: Default::default(),
-            allow_functions: Vec::new(),
-            warn: None,
         }
     }
 }
