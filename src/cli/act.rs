@@ -195,7 +195,7 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, how: &How, source: &str)
     }
     let (wanted, skipped) = (plan.preview.wanted, plan.preview.wanted - plan.preview.applied);
     let mut each = Spoken::new(setup, wanted, skipped);
-    let result = desk.run_plan(plan, &word, &mut |told| each.hear(told.report()))?;
+    let result = desk.run_plan(plan, &word, &mut |told| each.hear(&told.report()))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (claims, done), false);
     if !setup.json {
@@ -245,21 +245,21 @@ impl<'a> Spoken<'a> {
     }
 
     /// Whether there is still somebody to read it.
-    pub fn hear(&mut self, report: Report) -> bool {
+    pub fn hear(&mut self, report: &Report) -> bool {
         self.heard += 1;
         if self.progress && self.heard.is_multiple_of(500) {
             let _ = writeln!(std::io::stderr(), "{} of {}", self.heard, self.wanted);
         }
         self.untold.extend(report.untold().into_iter().map(str::to_owned));
         if self.setup.json {
-            return print(&json(&report));
+            return print(&json(report));
         }
         let is_plain = report.outcome == Outcome::Applied && report.effects.is_empty();
         if is_plain || self.printed >= SHOWN {
             return true;
         }
         self.printed += 1;
-        print(&text(&report, false))
+        print(&text(report, false))
     }
 
     /// What an undo will not take back.

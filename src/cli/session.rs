@@ -54,7 +54,7 @@ pub fn release(
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
     let mut each = Spoken::new(setup, preview.wanted, 0);
-    let result = desk.release_session(&holding, &word, &mut |report: Report| each.hear(report))?;
+    let result = desk.release_session(&holding, &word, &mut |report: Report| each.hear(&report))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (ACTS, "done"), false);
     if !setup.json {

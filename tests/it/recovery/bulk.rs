@@ -202,7 +202,15 @@ fn a_batch_whose_outcome_was_never_written_is_found_out_act_by_act() {
             fs::write(scene.journal(), &journal[..intent]).expect("a shorter journal");
             assert_eq!(scene.run(&["audit", "list", "--open", "--json"]).lines().len(), 4);
             scene.run(&["extend", "DB", "next", "--json"]).came_to(0, "applied");
-            assert_eq!(scene.run(&["audit", "list", "--open", "--json"]).out, "");
+            let open = scene.run(&["audit", "list", "--open", "--json"]).lines();
+            if !with_table && scene.database.server().is_none() {
+                // Rows that are gone prove nothing: their workers may have finished and deleted them.
+                assert_eq!(open.len(), 4);
+                assert_ne!(scene.run(&["undo", "DB", batch_of(&results[0])]).code, 0);
+                assert_eq!(scene.held(), ["next"]);
+                continue;
+            }
+            assert_eq!(open.len(), 0);
             let id = results[1]["action_id"].as_str().expect("an id");
             let shown = scene.run(&["audit", "show", id, "--json"]).lines();
             assert_eq!(shown[1]["record"]["outcome"], "applied");
