@@ -130,7 +130,7 @@ fn is_scheme(text: &str) -> bool {
 }
 
 /// Whether a word for a secret stands before a `=` or `:`.
-fn names_a_secret(lower: &str) -> bool {
+pub(super) fn names_a_secret(lower: &str) -> bool {
     lower.match_indices(['=', ':']).any(|(at, _)| {
         let before = lower[..at].trim_end();
         let is_outside = |(_, c): &(usize, char)| !c.is_ascii_alphanumeric() && *c != '_';

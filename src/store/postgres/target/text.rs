@@ -5,7 +5,7 @@ use std::str::Chars;
 
 use super::keyword::is_known;
 use crate::domain::visible::safe;
-use crate::store::Source;
+use crate::store::address;
 
 type Pairs = Vec<(String, String)>;
 
@@ -19,13 +19,17 @@ pub(super) fn pairs(text: &str) -> Result<Pairs, String> {
         return Err("dbname holds a whole address; write that address alone".into());
     }
     match pairs.iter().find(|(key, _)| !is_known(key)) {
-        // After a quote in the wrong place a key may be half a password.
-        Some(_) if Source::has_password(text) => {
-            Err("a parameter is not known; leave it out, and check the quotes".into())
+        // After a quote or an & in the wrong place a key may be half a password.
+        Some((key, _)) if address::names_a_secret(&text.to_ascii_lowercase()) || !is_word(key) => {
+            Err("a parameter is not known; leave it out, and check the quotes and the &".into())
         }
         Some((key, _)) => Err(format!("{} is not a parameter that claimtop knows; leave it out", safe(key))),
         None => Ok(pairs),
     }
+}
+
+fn is_word(key: &str) -> bool {
+    key.chars().all(|c| c.is_ascii_lowercase() || c == '_')
 }
 
 /// None if it is no URL.
