@@ -220,6 +220,7 @@ fn options(path: &Path) -> Options {
         poll_timeout: Duration::from_secs(60),
         frozen_at: None,
         prober: None,
+        registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
     }
 }

@@ -106,6 +106,7 @@ fn frame(path: &Path) -> Duration {
         poll_timeout: Duration::from_secs(60),
         frozen_at: None,
         prober: None,
+        registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
     };
     let mut reader = Reader::open(options).expect("the database");

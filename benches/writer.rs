@@ -112,6 +112,7 @@ fn poll_each_second(path: &Path) {
         poll_timeout: Duration::from_secs(10),
         frozen_at: None,
         prober: None,
+        registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
     })
     .expect("a reader");

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::domain::claim::HoldersOn;
-use crate::domain::time::Span;
+use crate::domain::time::{Span, ZoneName};
 use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
@@ -114,8 +114,9 @@ pub struct SourceConfig {
     pub at: Location,
     /// A shell command whose first line of output is the password.
     pub password_command: Option<PasswordCommand>,
-    /// The zone of a PostgreSQL database's times that have none; unset, UTC.
-    pub time_zone: Option<String>,
+    /// The zone of times that have none, in place of what the profile says: utc, server, host, an offset
+    /// such as +02:00, or on PostgreSQL a name such as Europe/Berlin.
+    pub time_zone: Option<ZoneName>,
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
@@ -196,6 +197,7 @@ impl Config {
             clock_noise: self.clock_noise,
             source: source.map(|source| source.limits.clone()).unwrap_or_default(),
             boards: source.map(|source| source.board.clone()).unwrap_or_default(),
+            zone: source.and_then(|source| source.time_zone.clone()),
         }
     }
 

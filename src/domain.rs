@@ -16,3 +16,4 @@ pub mod time;
 pub mod value;
 pub mod verdict;
 pub mod visible;
+pub mod zone_doubt;

@@ -5,6 +5,7 @@
 //! format and the rules that follow from it; it must not know any database.
 
 pub mod format;
+pub mod installed;
 pub mod library;
 pub mod parse;
 pub mod rules;

@@ -59,10 +59,10 @@ impl Database {
             poll_timeout: Duration::from_secs(60),
             frozen_at: None,
             prober: None,
-            zone: "UTC".into(),
-            protected: Default::default(),
             allow_functions: Vec::new(),
             warn: None,
+            registrations: claimtop::store::Registrations::default(),
+            protected: Default::default(),
         }
     }
 }

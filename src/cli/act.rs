@@ -75,7 +75,8 @@ pub struct How {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
-    /// How much more time an extension gives [default: the usual lease]
+    /// How much more time an extension gives [default: the usual lease]; refused where the system counts from
+    /// the last sign of life
     #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
     by: Option<Span>,
 }

@@ -15,7 +15,9 @@ use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::postgres::Target;
 use crate::store::protected::{Doubt, Place, Protected, ProtectedSource, is_same};
-use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, Warn, postgres, sqlite};
+use crate::store::{
+    Effort, Handle, Options, Prober, Profiles, Registrations, Source, StoreError, Warn, postgres, sqlite,
+};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -39,6 +41,8 @@ pub struct Setup {
     recognised: Arc<Mutex<BTreeMap<String, Option<String>>>>,
     /// The words whose warnings were given: once is enough, and later the screen is taken.
     warned: Arc<Mutex<BTreeSet<String>>>,
+    /// Who was registered before, as far as this process has seen.
+    registrations: Registrations,
     warnings: Warnings,
 }
 
@@ -90,6 +94,7 @@ impl Setup {
             named,
             rows: Rows::Claims,
             warned: Arc::default(),
+            registrations: Registrations::default(),
             // A job that runs every minute should not send a mail every minute.
             warnings: if std::io::stderr().is_terminal() {
                 Warnings::OnStandardError
@@ -236,12 +241,12 @@ impl Setup {
                 poll_timeout,
                 frozen_at,
                 prober,
+                registrations: self.registrations.clone(),
                 protected,
             }),
             Source::Unsupported(shown) => return Err(Source::unsupported(&shown)),
             Source::Postgres(_) => {
                 let configured = name.and_then(|name| self.config.source.get(name));
-                let zone = configured.and_then(|source| source.time_zone.clone());
                 let allow_functions = configured.map(|source| source.allow_functions.clone());
                 Options::Postgres(Box::new(postgres::Options {
                     target: self.target(word)?,
@@ -252,7 +257,7 @@ impl Setup {
                     poll_timeout,
                     frozen_at,
                     prober,
-                    zone: zone.unwrap_or_else(|| "UTC".into()),
+                    registrations: self.registrations.clone(),
                     protected,
                     allow_functions: allow_functions.unwrap_or_default(),
                     warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn()),

@@ -22,6 +22,8 @@ pub fn look(mut reader: Reader, patient: &Patient) -> Vec<Check> {
     checks.extend(indexes(&patient.options));
     checks.extend(exactness(&snapshots));
     checks.extend(deadlines(&snapshots));
+    checks.extend(zones(&snapshots, &patient.options));
+    checks.extend(sessions(&snapshots, patient));
     match clock(&mut reader, &snapshots).and_then(|clock| Ok((clock, sweeping(&mut reader, &snapshots)?))) {
         Ok((clock, sweeping)) => checks.extend([clock, sweeping]),
         Err(error) => checks.push(Check::error("queries", &error)),
@@ -119,10 +121,65 @@ fn deadlines(snapshots: &[Snapshot]) -> Vec<Check> {
     checks
 }
 
+/// When the system itself ends a silent session, where that differs from when it counts as lost here.
+fn sessions(snapshots: &[Snapshot], patient: &Patient) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    for (snapshot, board) in boards(snapshots).filter(|(_, board)| board.sessions.is_some()) {
+        let profile = patient.profiles.iter().find(|profile| profile.name == snapshot.profile);
+        let written = profile.and_then(|profile| {
+            let written = profile.boards.iter().find(|written| written.name == board.board)?;
+            profile.registry(written)
+        });
+        let ours = board.nature.rules.thresholds.orphan_after;
+        let Some(theirs) = written.and_then(|registry| registry.ends_after).filter(|theirs| *theirs != ours)
+        else {
+            continue;
+        };
+        let said = format!(
+            "the system's own timer ends a session after {theirs} of silence; here its claims are orphaned after \
+             {ours} (`limits.orphan_after = \"{theirs}\"` for this source in the config would match)"
+        );
+        if checks.iter().all(|check| check.said != said) {
+            checks.push(Check::ok("sessions", said));
+        }
+    }
+    checks
+}
+
+/// In which zone times without one are read, and whether the rows agree.
+fn zones(snapshots: &[Snapshot], options: &Options) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    for (_, board) in boards(snapshots) {
+        let Some(zone) = &board.nature.zone else { continue };
+        checks.push(match board.nature.rules.doubt.as_deref() {
+            None => Check::ok("zone", format!("{}: times without a zone are read as {zone}", board.board)),
+            Some(doubt) => {
+                let fix = match doubt.fitting() {
+                    Some(offset) => format!(
+                        "`time_zone = \"{offset}\"` for this source in the config would fit, if its clocks are right; \
+                         better have the workers write UTC, or times with their zone"
+                    ),
+                    None => "set `time_zone` for this source in the config to the zone in which its workers write, \
+                             or have them write UTC, or times with their zone"
+                        .into(),
+                };
+                Check::failed("zone", format!("{}: {doubt}; every act is refused", board.board), fix)
+            }
+        });
+    }
+    if checks.is_empty() && matches!(options, Options::Postgres(_)) {
+        checks.push(Check::ok("zone", "every time is an instant of its own, whatever the zone"));
+    }
+    checks
+}
+
 /// Times in the future: somebody's clock is wrong, or writes in another zone.
 fn clock(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<Check, StoreError> {
     let sum = |snapshot: &Snapshot| snapshot.reasons().get(&Reason::ClockSkew).copied().unwrap_or(0);
     let skewed: u64 = snapshots.iter().map(sum).sum();
+    if boards(snapshots).any(|(_, board)| board.nature.rules.doubt.is_some()) {
+        return Ok(Check::ok("clock", "nothing can be said of the clocks while the zone is in doubt"));
+    }
     if skewed == 0 {
         return Ok(Check::ok("clock", format!("no time lies in the future{}", reach(snapshots))));
     }
@@ -132,22 +189,20 @@ fn clock(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<Check, StoreErro
         ahead.extend(sign.filter(|ahead| ahead.is_positive()));
     })?;
     let furthest = ahead.iter().max().map_or_else(String::new, |span| format!(", up to {span} ahead"));
+    let (claims, their) = if skewed == 1 { ("claim", "its") } else { ("claims", "their") };
+    let said = format!("{skewed} {claims}: a time in {their} row lies in the future{furthest}");
     if !ahead.is_empty() && ahead.iter().all(|span| looks_like_a_zone(*span)) {
         return Ok(Check::warning(
             "clock",
-            format!("{}: it looks like local time written as UTC", sentence(skewed, &furthest)),
+            format!("{said}: it looks like local time written as UTC"),
             "have the workers write UTC, or times with their zone",
         ));
     }
     Ok(Check::warning(
         "clock",
-        sentence(skewed, &furthest),
+        said,
         "compare the clocks of the workers' hosts with this one (timedatectl, chronyc tracking)",
     ))
-}
-
-fn sentence(skewed: u64, furthest: &str) -> String {
-    format!("{}{furthest}", Reason::ClockSkew.sentence(skewed))
 }
 
 /// Zones differ by quarters of an hour, and a claim that is watched began a little while ago.

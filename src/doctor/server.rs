@@ -6,6 +6,8 @@ use std::time::Duration;
 use super::{Check, Patient, rights};
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
+use crate::profile::rules::rules;
+use crate::store::postgres::installed::compared as compared_with;
 use crate::store::postgres::{Begin, Limits, Link, Options, PgError, Purpose, Row};
 use crate::store::{Fit, Options as AnyOptions, StoreError, clock, fits};
 
@@ -54,7 +56,6 @@ pub fn look(options: &Options, checks: &mut Vec<Check>) -> Result<Server, StoreE
         ));
     }
     checks.extend(Moment::parse(&get(2)).map(|theirs| offset(theirs.since(middle))));
-    checks.push(Check::ok("zone", format!("times without a zone are taken as {}", options.zone)));
     Ok(server)
 }
 
@@ -77,6 +78,14 @@ impl Server {
 
     /// Several questions in one transaction, which only reads.
     pub fn look<T>(&mut self, ask: impl FnOnce(&mut Link) -> Result<T, PgError>) -> Result<T, PgError> {
+        self.link.begin(Begin::Reading)?;
+        let answer = ask(&mut self.link);
+        let ended = self.link.rollback();
+        answer.and_then(|answer| ended.map(|()| answer))
+    }
+
+    /// Several questions in a transaction of their own, which only reads.
+    fn inside<T>(&mut self, ask: impl FnOnce(&mut Link) -> Result<T, PgError>) -> Result<T, PgError> {
         self.link.begin(Begin::Reading)?;
         let answer = ask(&mut self.link);
         let ended = self.link.rollback();
@@ -108,6 +117,10 @@ impl Server {
         match transactions(self, patient) {
             Ok(more) => checks.push(more),
             Err(error) => checks.push(unclear("transactions", &error)),
+        }
+        match installed(self, patient) {
+            Ok(more) => checks.extend(more),
+            Err(error) => checks.push(unclear("recovery", &error)),
         }
         match rights::acting(self, &tables, patient.session) {
             Ok(more) => checks.extend(more),
@@ -227,6 +240,31 @@ fn transactions(server: &mut Server, patient: &Patient) -> Result<Check, PgError
     })
 }
 
+/// The system's own recovery, where it is a function in the database: line by line against these rules.
+fn installed(server: &mut Server, patient: &Patient) -> Result<Vec<Check>, PgError> {
+    let AnyOptions::Postgres(options) = &patient.options else { return Ok(Vec::new()) };
+    let (mut checks, mut compared) = (Vec::new(), 0);
+    for profile in &patient.profiles {
+        for board in profile.boards.iter().filter(|board| !board.recovered_by.is_empty()) {
+            let exists =
+                "SELECT count(*)::text FROM pg_proc WHERE proname = ANY (string_to_array($1::text, ','))";
+            if server.value(exists, &[Some(&board.recovered_by.join(","))])?.as_deref() == Some("0") {
+                continue;
+            }
+            compared += 1;
+            let rules = rules(board, profile.registry(board), &options.operator);
+            for found in server.inside(|link| compared_with(link, board, &rules))? {
+                let fix = format!("for this source in the config: {}", found.fix);
+                checks.push(Check::warning("recovery", found.said, fix));
+            }
+        }
+    }
+    if checks.is_empty() && compared > 0 {
+        checks.push(Check::ok("recovery", "the system's own functions follow the same rules"));
+    }
+    Ok(checks)
+}
+
 /// What the database itself calls at its times, where it can.
 fn cron(server: &mut Server) -> Result<Vec<Check>, PgError> {
     // Anybody may have a schema of that name; the extension's own table belongs to it or to a superuser.
@@ -237,8 +275,14 @@ fn cron(server: &mut Server) -> Result<Vec<Check>, PgError> {
     if server.value(is_there, &[])?.as_deref() != Some("true") {
         return Ok(Vec::new());
     }
-    let sql = "SELECT schedule, command, active::text FROM cron.job
-         WHERE command ~* '(reclaim|stale|cleanup|release|sweep)' ORDER BY active DESC, jobid LIMIT 5";
+    // A job may call a function of the system that does it among other things.
+    let sql = "SELECT j.schedule, j.command, j.active::text FROM cron.job AS j
+         WHERE j.command ~* '(reclaim|stale|cleanup|release|sweep)' OR EXISTS (
+           SELECT FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+           WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
+             AND strpos(lower(j.command), lower(p.proname)) > 0
+             AND p.prosrc ~* '(reclaim|stale|cleanup|sweep)')
+         ORDER BY j.active DESC, j.jobid LIMIT 5";
     let rows = server.ask(sql, &[])?;
     let Some(first) = rows.first() else {
         return Ok(vec![Check::warning(

@@ -1,7 +1,7 @@
 //! What happened to a claim between two looks at it.
 
 use super::claim::Claim;
-use super::time::Moment;
+use super::time::{Moment, Span};
 use super::visible::visible;
 
 /// What became of a claim that was seen before.
@@ -42,7 +42,7 @@ impl Change {
             Change::TakenBy(by) => format!("taken by {}", visible(by)),
             Change::ClaimedAgain => format!("claimed again by {holder}"),
             Change::Renewed => match is.and_then(|claim| claim.beat_at.at()) {
-                Some(beat) => format!("renewed {} ago by {holder}", now.since(beat)),
+                Some(beat) => format!("renewed {} ago by {holder}", now.since(beat).max(Span::ZERO)),
                 None => format!("renewed by {holder}"),
             },
             Change::Kind => "its state changed".into(),

@@ -94,7 +94,9 @@ impl Timeout {
 pub enum Registry {
     /// The system keeps no registry.
     None,
-    /// It does, and the holder is not in it.
+    /// It does, the holder is not in it, and nobody has to be: this proves nothing.
+    Unregistered,
+    /// The holder is not in it, although every holder has to be, or although this one was before.
     Missing,
     Listed(Session),
 }

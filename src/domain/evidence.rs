@@ -6,7 +6,7 @@
 use super::claim::{Claim, Lease, Process, Registry, Session};
 use super::rules::Rules;
 use super::time::{Moment, Reading, Span};
-use super::verdict::{Reason, Verdict, gives_up};
+use super::verdict::{Reason, Set, Verdict, gives_up};
 use super::visible::visible;
 
 /// What all the evidence together says of the holder.
@@ -36,7 +36,7 @@ pub fn conclude(claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) ->
     let limits = rules.for_kind(claim.kind.as_deref());
     let session = match &claim.registry {
         Registry::Listed(session) => Some(session),
-        Registry::None | Registry::Missing => None,
+        Registry::None | Registry::Unregistered | Registry::Missing => None,
     };
     let overdue = verdict.deadline.is_some_and(|at| at < rules.claim_now(now));
     let living = if overdue || verdict.reasons.contains(Reason::HeartbeatSilent) {
@@ -84,6 +84,11 @@ pub fn why(claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) -> Stri
             None => "nothing is wrong with it".into(),
         });
     }
+    if claim.registry == Registry::Unregistered
+        && verdict.reasons.iter().any(|one| one.set() != Set::Expiring)
+    {
+        parts.push("its holder is not registered, which alone proves nothing".into());
+    }
     if verdict.exhausted {
         parts.push("no attempt left".into());
     }
@@ -92,7 +97,7 @@ pub fn why(claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) -> Stri
 
 fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) -> String {
     let limits = rules.for_kind(claim.kind.as_deref());
-    let age = |at: Option<Moment>| at.map_or(Span::ZERO, |at| now.since(at));
+    let age = |at: Option<Moment>| at.map_or(Span::ZERO, |at| now.since(at).max(Span::ZERO));
     let left = verdict.deadline.map_or(Span::ZERO, |at| at.since(now));
     match reason {
         Reason::ProcessDead => match claim.worker.evidence.as_deref() {
@@ -127,7 +132,10 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
             )
         }
         Reason::Unreadable => unreadable(claim),
-        Reason::ClockSkew => skewed(claim, rules, now),
+        Reason::ClockSkew => match &verdict.doubt {
+            Some(doubt) => doubt.to_string(),
+            None => skewed(claim, rules, now),
+        },
         Reason::NoDeadline => match &claim.kind {
             Some(kind) => format!("no time to live is known for {}", visible(kind)),
             None => "nothing says how long it may take".into(),
@@ -139,7 +147,7 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
 fn session_of(claim: &Claim) -> Option<&Session> {
     match &claim.registry {
         Registry::Listed(session) => Some(session),
-        Registry::None | Registry::Missing => None,
+        Registry::None | Registry::Unregistered | Registry::Missing => None,
     }
 }
 

@@ -98,6 +98,8 @@ pub enum Rule {
     SessionMayLive,
     WrongHolder,
     ReasonMissing,
+    /// The rows contradict the zone of their times.
+    TimesInDoubt,
 }
 
 impl Rule {
@@ -110,6 +112,7 @@ impl Rule {
             Rule::SessionMayLive => "nothing shows that the session is gone",
             Rule::WrongHolder => "held by somebody else than the holder that was named",
             Rule::ReasonMissing => "--force needs a --reason",
+            Rule::TimesInDoubt => "the zone of its times is in doubt",
         }
     }
 }
@@ -213,6 +216,10 @@ pub fn permit(
     conclusion: Conclusion,
     word: &Word,
 ) -> Result<(), Refused> {
+    if let Some(doubt) = &verdict.doubt {
+        let sentence = format!("{doubt}; `claimtop doctor` names the setting that fits");
+        return Err(Refused::by(Rule::TimesInDoubt, doubt.to_string(), sentence));
+    }
     // More time takes nothing away, and a dead job has nobody left to take it from.
     if matches!(action, Action::Extend | Action::Requeue) {
         return Ok(());

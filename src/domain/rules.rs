@@ -2,8 +2,10 @@
 //! thresholds, for all of its claims and for single kinds.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::time::{Moment, Span};
+use super::zone_doubt::ZoneDoubt;
 
 /// Where a board's deadlines come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +76,24 @@ pub struct Rules {
     pub tick: Span,
     /// The resolution of the registry's times.
     pub session_tick: Span,
+    /// Why no time of these claims can be trusted at the moment.
+    pub doubt: Option<Arc<ZoneDoubt>>,
 }
 
 impl Rules {
+    /// The usual thresholds, under clocks that tell microseconds.
+    pub fn new(deadline: DeadlineRule) -> Rules {
+        Rules {
+            deadline,
+            thresholds: Thresholds::default(),
+            kinds: BTreeMap::new(),
+            clock_noise: Span::seconds(2),
+            tick: Span::micros(1),
+            session_tick: Span::micros(1),
+            doubt: None,
+        }
+    }
+
     pub fn for_kind(&self, kind: Option<&str>) -> &Thresholds {
         kind.and_then(|kind| self.kinds.get(kind)).unwrap_or(&self.thresholds)
     }

@@ -58,6 +58,8 @@ pub struct Nature {
     pub self_heals_after: Option<Span>,
     /// What the profile says how to do.
     pub acts: Vec<Action>,
+    /// The zone in which its times without one are read, if it has such times.
+    pub zone: Option<String>,
 }
 
 /// How many claims are in each set. A claim may be in several.

@@ -5,12 +5,14 @@
 //! that range in a database is not a time but a [`Reading::Bad`].
 
 mod written;
+mod zone;
 
 use chrono::{DateTime, SecondsFormat};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 use super::value::Value;
+pub use zone::{Offset, Zone, ZoneName};
 
 /// An instant, in microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +62,12 @@ impl Moment {
 
     /// Reads what people and databases write: RFC 3339, or the same without a zone, taken as UTC.
     pub fn parse(text: &str) -> Option<Moment> {
-        written::micros(text.trim()).and_then(Moment::from_micros)
+        Moment::parse_in(text, Zone::Utc)
+    }
+
+    /// The same where a time without a zone is meant in this one.
+    pub fn parse_in(text: &str, zone: Zone) -> Option<Moment> {
+        written::micros(text.trim(), zone).and_then(Moment::from_micros)
     }
 }
 
@@ -228,11 +235,11 @@ pub enum TimeUnit {
     UnixMs,
     UnixUs,
     UnixNs,
-    /// ISO 8601 text, with a zone or in UTC.
+    /// ISO 8601 text, with a zone or in the one that the profile names.
     TextUtc,
     /// PostgreSQL's type; in SQLite, which has none, ISO text or a number of evident size.
     Timestamptz,
-    /// The same without a zone, taken as UTC.
+    /// The same without a zone: the profile names it.
     Timestamp,
 }
 
@@ -268,8 +275,13 @@ impl TimeUnit {
         }
     }
 
-    /// Reads one cell. Total: whatever the cell holds, the answer is a [`Reading`].
+    /// Reads one cell; a text without a zone as UTC.
     pub fn read(self, value: &Value) -> Reading {
+        self.read_in(value, Zone::Utc)
+    }
+
+    /// Reads one cell. Total: whatever the cell holds, the answer is a [`Reading`].
+    pub fn read_in(self, value: &Value, zone: Zone) -> Reading {
         let moment = match (value, self) {
             (Value::Null, _) => return Reading::Null,
             (Value::Int(number), TimeUnit::Timestamptz | TimeUnit::Timestamp) => {
@@ -280,12 +292,22 @@ impl TimeUnit {
             }
             (Value::Int(number), unit) if unit.is_number() => unit.int(*number),
             (Value::Real(number), unit) if unit.is_number() => unit.real(*number),
-            (Value::Text(text), unit) if !unit.is_number() => Moment::parse(text),
+            (Value::Text(text), unit) if !unit.is_number() => Moment::parse_in(text, zone),
             _ => None,
         };
         match moment {
             Some(moment) => Reading::At(moment),
             None => Reading::Bad(value.describe()),
+        }
+    }
+
+    /// The instant of a text that names no zone: the only kind whose meaning depends on one.
+    pub fn read_naive(self, value: &Value, zone: Zone) -> Option<Moment> {
+        match value {
+            Value::Text(text) if !self.is_number() && written::is_naive(text.trim()) => {
+                Moment::parse_in(text, zone)
+            }
+            _ => None,
         }
     }
 

@@ -5,10 +5,12 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::sync::Arc;
 
 use super::claim::{Claim, Lease, Process, Registry, Session, Timeout};
-use super::rules::{DeadlineRule, Rules};
+use super::rules::{DeadlineRule, Rules, Thresholds};
 use super::time::{Moment, Reading, Span};
+use super::zone_doubt::ZoneDoubt;
 
 /// The sets a claim can be in, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -106,7 +108,9 @@ impl Reason {
             Reason::TtlExceeded => format!("no sign of life for longer than {their} kind may take"),
             Reason::HeartbeatSilent => format!("{their} heartbeat fell silent under a running lease"),
             Reason::Unreadable => format!("a time in {their} row cannot be read"),
-            Reason::ClockSkew => format!("a time in {their} row lies in the future"),
+            Reason::ClockSkew => {
+                format!("{their} times cannot be trusted: a clock is wrong, or they are in another zone")
+            }
             Reason::NoDeadline => format!("no time to live is known for {their} kind"),
             Reason::DeadlineNear => format!("{their} time is nearly up"),
         };
@@ -127,6 +131,23 @@ pub struct Reasons(u16);
 impl Reasons {
     pub fn add(&mut self, reason: Reason) {
         self.0 |= 1 << reason as u16;
+    }
+
+    /// What remains of them where no time can be trusted, and that itself.
+    fn without_times(self) -> Reasons {
+        let rests_on_times = |reason: &Reason| match reason {
+            Reason::SessionStale
+            | Reason::LeaseExpired
+            | Reason::TtlExceeded
+            | Reason::HeartbeatSilent
+            | Reason::DeadlineNear => true,
+            Reason::ProcessDead
+            | Reason::SessionMissing
+            | Reason::Unreadable
+            | Reason::ClockSkew
+            | Reason::NoDeadline => false,
+        };
+        self.iter().filter(|reason| !rests_on_times(reason)).chain([Reason::ClockSkew]).collect()
     }
 
     fn add_if(&mut self, reason: Reason, holds: bool) {
@@ -191,6 +212,8 @@ pub struct Verdict {
     pub runaway: bool,
     /// As many attempts as it may have.
     pub exhausted: bool,
+    /// Why none of its times can be trusted: no act may rest on them.
+    pub doubt: Option<Arc<ZoneDoubt>>,
 }
 
 impl Verdict {
@@ -220,9 +243,98 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
     let limits = rules.for_kind(claim.kind.as_deref());
     let claim_now = rules.claim_now(now);
     let session_now = rules.session_now(now);
+    let rule = rule_for(claim, rules.deadline);
     let mut reasons = Reasons::default();
 
-    let deadline = match rules.deadline {
+    let deadline = deadline(claim, rule, limits);
+    let clock = match rule {
+        DeadlineRule::Holder => session_now,
+        DeadlineRule::Lease | DeadlineRule::Timeout | DeadlineRule::Ttl | DeadlineRule::Never => claim_now,
+    };
+
+    // The deadline.
+    let passed = deadline.as_ref().is_some_and(|deadline| deadline.at < clock);
+    match rule {
+        DeadlineRule::Lease | DeadlineRule::Timeout => {
+            reasons.add_if(Reason::LeaseExpired, passed);
+        }
+        DeadlineRule::Ttl => {
+            reasons.add_if(Reason::TtlExceeded, passed);
+            reasons.add_if(Reason::NoDeadline, limits.ttl.is_none());
+        }
+        DeadlineRule::Never => reasons.add(Reason::NoDeadline),
+        // A silent holder is an orphan's reason, below.
+        DeadlineRule::Holder => {}
+    }
+    reasons.add_if(
+        Reason::DeadlineNear,
+        deadline.as_ref().is_some_and(|deadline| !passed && deadline.at.minus(deadline.warn) <= clock),
+    );
+
+    // Its own heartbeat, under a lease that still runs.
+    let runs = deadline.is_some() && !passed;
+    if runs && matches!(rule, DeadlineRule::Lease | DeadlineRule::Timeout) {
+        let cut = claim_now.minus(limits.silent_after);
+        let silent = claim.beat_at.at().is_some_and(|beat| beat < cut);
+        reasons.add_if(Reason::HeartbeatSilent, silent);
+    }
+
+    // Its holder.
+    let passed_lease = passed && rule != DeadlineRule::Holder;
+    reasons.add_if(Reason::SessionMissing, claim.disowned);
+    reasons.add_if(Reason::ProcessDead, claim.worker.process == Process::Dead);
+    match &claim.registry {
+        Registry::None | Registry::Unregistered => {}
+        Registry::Missing => reasons.add(Reason::SessionMissing),
+        Registry::Listed(session) => {
+            let silent = gives_up(session, limits.orphan_after).is_some_and(|at| at < session_now);
+            // A living process is no orphan for its silence alone; it is slow, or stuck, unless
+            // its claim beats by itself.
+            let lives = claim.worker.process == Process::Alive;
+            let beats = claim.beat_at.at().is_some_and(|beat| beat >= claim_now.minus(limits.silent_after));
+            reasons.add_if(Reason::SessionStale, silent && !lives);
+            reasons.add_if(Reason::HeartbeatSilent, silent && lives && !beats && !passed_lease);
+        }
+    }
+
+    // What cannot be known.
+    reasons.add_if(Reason::Unreadable, is_unreadable(claim, rules.deadline));
+    let ahead =
+        |reading: &Reading, now: Moment| reading.at().is_some_and(|at| at > now.plus(rules.clock_noise));
+    let skewed = ahead(&claim.claimed_at, claim_now)
+        || ahead(&claim.beat_at, claim_now)
+        || matches!(&claim.registry, Registry::Listed(session) if ahead(&session.beat_at, session_now));
+    reasons.add_if(Reason::ClockSkew, skewed);
+
+    let exhausted = matches!((claim.attempts, claim.max_attempts), (Some(n), Some(max)) if n >= max);
+    if let Some(doubt) = &rules.doubt {
+        let reasons = reasons.without_times();
+        let doubt = Some(Arc::clone(doubt));
+        return Verdict { reasons, deadline: None, overrun: None, runaway: false, exhausted, doubt };
+    }
+    let (overrun, runaway) = match &deadline {
+        Some(deadline) if deadline.length.is_positive() => {
+            let over = clock.since(deadline.at);
+            let ratio = 1.0 + over.as_seconds_f64() / deadline.length.as_seconds_f64();
+            (Some(ratio.max(0.0)), over >= deadline.length)
+        }
+        _ => (None, false),
+    };
+    let deadline = deadline.map(|deadline| deadline.at);
+    Verdict { reasons, deadline, overrun, runaway, exhausted, doubt: None }
+}
+
+/// Where the deadline of this claim comes from: of a holder that need not register, and has not, the
+/// registry tells nothing, and the claim's own age decides.
+fn rule_for(claim: &Claim, rule: DeadlineRule) -> DeadlineRule {
+    match (rule, &claim.registry) {
+        (DeadlineRule::Holder, Registry::Unregistered) => DeadlineRule::Ttl,
+        (rule, _) => rule,
+    }
+}
+
+fn deadline(claim: &Claim, rule: DeadlineRule, limits: &Thresholds) -> Option<Deadline> {
+    match rule {
         DeadlineRule::Lease => match &claim.lease {
             Lease::Until(Reading::At(at)) => {
                 Some(Deadline { at: *at, warn: limits.warn_of_lease(), length: limits.lease })
@@ -247,80 +359,6 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
             length: limits.orphan_after,
         }),
         DeadlineRule::Never => None,
-    };
-    let clock = match rules.deadline {
-        DeadlineRule::Holder => session_now,
-        DeadlineRule::Lease | DeadlineRule::Timeout | DeadlineRule::Ttl | DeadlineRule::Never => claim_now,
-    };
-
-    // The deadline.
-    let passed = deadline.as_ref().is_some_and(|deadline| deadline.at < clock);
-    match rules.deadline {
-        DeadlineRule::Lease | DeadlineRule::Timeout => {
-            reasons.add_if(Reason::LeaseExpired, passed);
-        }
-        DeadlineRule::Ttl => {
-            reasons.add_if(Reason::TtlExceeded, passed);
-            reasons.add_if(Reason::NoDeadline, limits.ttl.is_none());
-        }
-        DeadlineRule::Never => reasons.add(Reason::NoDeadline),
-        // A silent holder is an orphan's reason, below.
-        DeadlineRule::Holder => {}
-    }
-    reasons.add_if(
-        Reason::DeadlineNear,
-        deadline.as_ref().is_some_and(|deadline| !passed && deadline.at.minus(deadline.warn) <= clock),
-    );
-
-    // Its own heartbeat, under a lease that still runs.
-    let runs = deadline.is_some() && !passed;
-    if runs && matches!(rules.deadline, DeadlineRule::Lease | DeadlineRule::Timeout) {
-        let cut = claim_now.minus(limits.silent_after);
-        let silent = claim.beat_at.at().is_some_and(|beat| beat < cut);
-        reasons.add_if(Reason::HeartbeatSilent, silent);
-    }
-
-    // Its holder.
-    let passed_lease = passed && rules.deadline != DeadlineRule::Holder;
-    reasons.add_if(Reason::SessionMissing, claim.disowned);
-    reasons.add_if(Reason::ProcessDead, claim.worker.process == Process::Dead);
-    match &claim.registry {
-        Registry::None => {}
-        Registry::Missing => reasons.add(Reason::SessionMissing),
-        Registry::Listed(session) => {
-            let silent = gives_up(session, limits.orphan_after).is_some_and(|at| at < session_now);
-            // A living process is no orphan for its silence alone; it is slow, or stuck, unless
-            // its claim beats by itself.
-            let lives = claim.worker.process == Process::Alive;
-            let beats = claim.beat_at.at().is_some_and(|beat| beat >= claim_now.minus(limits.silent_after));
-            reasons.add_if(Reason::SessionStale, silent && !lives);
-            reasons.add_if(Reason::HeartbeatSilent, silent && lives && !beats && !passed_lease);
-        }
-    }
-
-    // What cannot be known.
-    reasons.add_if(Reason::Unreadable, is_unreadable(claim, rules.deadline));
-    let ahead =
-        |reading: &Reading, now: Moment| reading.at().is_some_and(|at| at > now.plus(rules.clock_noise));
-    let skewed = ahead(&claim.claimed_at, claim_now)
-        || ahead(&claim.beat_at, claim_now)
-        || matches!(&claim.registry, Registry::Listed(session) if ahead(&session.beat_at, session_now));
-    reasons.add_if(Reason::ClockSkew, skewed);
-
-    let (overrun, runaway) = match &deadline {
-        Some(deadline) if deadline.length.is_positive() => {
-            let over = clock.since(deadline.at);
-            let ratio = 1.0 + over.as_seconds_f64() / deadline.length.as_seconds_f64();
-            (Some(ratio.max(0.0)), over >= deadline.length)
-        }
-        _ => (None, false),
-    };
-    Verdict {
-        reasons,
-        deadline: deadline.map(|deadline| deadline.at),
-        overrun,
-        runaway,
-        exhausted: matches!((claim.attempts, claim.max_attempts), (Some(n), Some(max)) if n >= max),
     }
 }
 
@@ -344,7 +382,7 @@ pub fn gives_up(session: &Session, orphan_after: Span) -> Option<Moment> {
 fn holder_deadline(claim: &Claim, orphan_after: Span) -> Option<Moment> {
     match &claim.registry {
         Registry::Listed(session) => gives_up(session, orphan_after),
-        Registry::None | Registry::Missing => None,
+        Registry::None | Registry::Unregistered | Registry::Missing => None,
     }
 }
 
@@ -360,7 +398,7 @@ fn is_unreadable(claim: &Claim, rule: DeadlineRule) -> bool {
         Registry::Listed(session) => {
             unusable(&session.beat_at) || session.stale_at.as_ref().is_some_and(unusable)
         }
-        Registry::None | Registry::Missing => false,
+        Registry::None | Registry::Unregistered | Registry::Missing => false,
     };
     // A heartbeat may be NULL, for the worker has not beaten yet, unless everything rests on it.
     let alone = rule == DeadlineRule::Ttl && claim.claimed_at == Reading::Absent;

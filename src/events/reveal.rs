@@ -25,6 +25,11 @@ pub struct Sight<'a> {
 pub enum Again {
     Is(Box<Judged>),
     Gone,
+    /// Nobody holds it any more, and its row says in which state it is.
+    Released {
+        state: String,
+        error: Option<String>,
+    },
     /// It could not be read.
     Unknown,
 }
@@ -103,8 +108,11 @@ impl Teller<'_> {
             // Of one that is in trouble again already, that is the news.
             _ if now < then => self.entered(address, is),
             Change::TakenBy(_) | Change::ClaimedAgain => Some(self.changed_hands(address, was, is)),
+            // A new end of its lease is news; a heartbeat under the same one is not.
+            Change::Renewed if now != then || was.claim.lease != is.claim.lease => {
+                Some(self.extended(address, is))
+            }
             _ if now == then => None,
-            Change::Renewed => Some(self.extended(address, is)),
             Change::Finished | Change::Kind | Change::Other if session_beat(was, is) => {
                 Some(self.extended(address, is))
             }
@@ -112,13 +120,15 @@ impl Teller<'_> {
                 Some(self.left(address, is))
             }
             // It is better off than it was, and still in a set.
-            Change::Finished | Change::Kind | Change::Other => None,
+            Change::Finished | Change::Kind | Change::Other | Change::Renewed => None,
         }
     }
 
     /// It was among the rows and is no longer.
     fn went(&self, address: &str, was: &Judged, again: &mut dyn FnMut(&Sight<'_>) -> Again) -> Option<Event> {
-        if self.is.extent == Extent::Whole {
+        let in_trouble = matches!(was.verdict.headline(), Set::Orphaned | Set::Stale);
+        // What was well has been finished by its holder; the system's own recovery takes the rest.
+        if self.is.extent == Extent::Whole && !in_trouble {
             return Some(self.released(address, was));
         }
         // The board has grown: healthy claims are not looked at any more.
@@ -128,6 +138,7 @@ impl Teller<'_> {
         let sight = Sight { profile: self.profile, board: self.name, address, judged: was };
         match again(&sight) {
             Again::Gone => Some(self.released(address, was)),
+            Again::Released { state, error } => Some(self.recovered(address, was, &state, error)),
             Again::Unknown => Some(self.left(address, was)),
             Again::Is(is) => match Change::between(&was.claim, Some(&is.claim)) {
                 Change::TakenBy(_) | Change::ClaimedAgain => Some(self.changed_hands(address, was, &is)),
@@ -212,6 +223,25 @@ impl Teller<'_> {
         }
     }
 
+    /// The row says what became of it.
+    fn recovered(&self, address: &str, was: &Judged, state: &str, error: Option<String>) -> Event {
+        let (reason, what) = match state {
+            "queued" => ("requeued", "it is back in the queue".to_owned()),
+            "dead" => ("dead", "it is dead".to_owned()),
+            other => ("requeued", format!("it is {}", visible(other))),
+        };
+        // An older error says nothing of this.
+        let news = error.filter(|error| was.claim.error.as_ref() != Some(error));
+        let news = news.map_or_else(String::new, |error| format!(": {}", visible(&error)));
+        let why = format!("{} no longer has it: {what}{news}", holder(&was.claim));
+        match self.released(address, was) {
+            Event::Released { task_id, session_id, held_for_ms, about, .. } => {
+                Event::Released { task_id, session_id, reason, held_for_ms, about: About { why, ..about } }
+            }
+            other => other,
+        }
+    }
+
     fn left(&self, address: &str, judged: &Judged) -> Event {
         let why = "it is in none of the sets any more; why cannot be told".into();
         Event::Left {
@@ -234,7 +264,7 @@ pub(super) fn silent_for(claim: &Claim, now: Moment) -> Option<i64> {
 fn session_beat_of(claim: &Claim) -> Option<Moment> {
     match &claim.registry {
         Registry::Listed(session) => Reading::at(&session.beat_at),
-        Registry::None | Registry::Missing => None,
+        Registry::None | Registry::Unregistered | Registry::Missing => None,
     }
 }
 

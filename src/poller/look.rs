@@ -77,7 +77,13 @@ pub fn read_again(reader: &mut Reader, sight: &Sight<'_>) -> Result<Again, Store
     let examined = unless_lost(reader.examine(sight.profile, sight.board, mark, &key))?;
     Ok(match examined {
         Some(Some(examined)) => Again::Is(Box::new(examined.judged)),
-        Some(None) => Again::Gone,
+        Some(None) => {
+            let key = &sight.judged.claim.key;
+            match unless_lost(reader.released(sight.profile, sight.board, key))?.flatten() {
+                Some(row) => Again::Released { state: row.state, error: row.error },
+                None => Again::Gone,
+            }
+        }
         None => Again::Unknown,
     })
 }

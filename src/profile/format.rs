@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 pub use crate::domain::claim::{Role, StampedBy};
-use crate::domain::time::{Span, TimeUnit};
+use crate::domain::time::{Span, TimeUnit, ZoneName};
 
 /// Why a profile cannot be used.
 #[derive(Debug, Error)]
@@ -55,6 +55,8 @@ pub struct Profile {
     /// Values for `{name}` anywhere in the file, such as a schema or a table prefix.
     #[serde(default)]
     pub vars: BTreeMap<String, String>,
+    /// The zone of times that have none, for every claim, session and history without one of its own.
+    pub zone: Option<ZoneName>,
     /// `table.column` pairs that must all exist for the profile to be tried.
     #[serde(default)]
     pub detect: Vec<String>,
@@ -102,6 +104,9 @@ pub struct Board {
     pub stamped_by: StampedBy,
     #[serde(default)]
     pub time: TimeUnit,
+    /// The zone of times that have none: `utc`, written by the application, `server`, stamped by the
+    /// database, or an offset such as `+02:00`.
+    pub zone: Option<ZoneName>,
     pub deadline: Deadline,
     /// A predicate of the system's own: nobody can be working on this claim.
     pub orphaned_when: Option<String>,
@@ -119,6 +124,9 @@ pub struct Board {
     pub fenced: Option<bool>,
     /// After this long the system frees the claim by itself.
     pub self_heals_after: Option<Span>,
+    /// Functions of the system in the database that recover claims: they are compared with these rules.
+    #[serde(default)]
+    pub recovered_by: Vec<String>,
     /// Keys that differ from engine to engine.
     #[serde(default)]
     pub on: BTreeMap<Engine, toml::Table>,
@@ -207,6 +215,13 @@ pub struct Registry {
     pub host: Option<String>,
     #[serde(default)]
     pub time: TimeUnit,
+    pub zone: Option<ZoneName>,
+    /// Every holder has to be registered: one that is not there is gone. Unset, a missing registration
+    /// proves nothing.
+    #[serde(default)]
+    pub required: bool,
+    /// After this long without a beat the system itself ends the session.
+    pub ends_after: Option<Span>,
     /// How the system ends a session that holds nothing any more: an act on its own row, `s`.
     /// Unset, a released session keeps its row.
     pub end: Option<Act>,
@@ -253,6 +268,7 @@ pub struct History {
     pub what: String,
     #[serde(default)]
     pub time: TimeUnit,
+    pub zone: Option<ZoneName>,
 }
 
 /// What an act does to the claim's row, or to the session's. The program itself writes the guard
@@ -324,6 +340,21 @@ impl Profile {
     /// The registry of a board: its own, or the profile's.
     pub fn registry<'a>(&'a self, board: &'a Board) -> Option<&'a Registry> {
         board.session.as_ref().or(self.session.as_ref())
+    }
+
+    /// The zone of a board's times that have none.
+    pub fn zone_of(&self, board: &Board) -> ZoneName {
+        board.zone.clone().or_else(|| self.zone.clone()).unwrap_or_default()
+    }
+
+    /// The same for the times of its registry.
+    pub fn zone_of_registry(&self, board: &Board, registry: &Registry) -> ZoneName {
+        registry.zone.clone().unwrap_or_else(|| self.zone_of(board))
+    }
+
+    /// The same for a history.
+    pub fn zone_of_history(&self, history: &History) -> ZoneName {
+        history.zone.clone().or_else(|| self.zone.clone()).unwrap_or_default()
     }
 
     /// The backlog of a board: its own, or, for the first board, the profile's.

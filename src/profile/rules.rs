@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::format::{Board, Registry, Role, Time};
 use crate::domain::rules::{DeadlineRule, Rules, Thresholds};
-use crate::domain::time::Span;
+use crate::domain::time::{Span, ZoneName};
 
 /// Thresholds that somebody set; what is unset comes from the next weaker place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -42,6 +42,8 @@ pub struct Operator {
     pub clock_noise: Span,
     pub source: Limits,
     pub boards: BTreeMap<String, Limits>,
+    /// The zone of times that have none, in place of what the profiles say.
+    pub zone: Option<ZoneName>,
 }
 
 impl Default for Operator {
@@ -51,6 +53,7 @@ impl Default for Operator {
             clock_noise: Span::seconds(2),
             source: Limits::default(),
             boards: BTreeMap::new(),
+            zone: None,
         }
     }
 }
@@ -87,7 +90,8 @@ pub fn rules(board: &Board, registry: Option<&Registry>, operator: &Operator) ->
     }
 
     let deadline = deadline_rule(board, registry, &thresholds, &kinds);
-    if deadline != DeadlineRule::Ttl {
+    // Of a holder that need not register, and has not, the TTL decides.
+    if !matches!(deadline, DeadlineRule::Ttl | DeadlineRule::Holder) {
         // Kinds that differ in nothing but a TTL are no kinds of their own here.
         kinds.retain(|_, own| {
             Thresholds { ttl: None, ..own.clone() } != Thresholds { ttl: None, ..thresholds.clone() }
@@ -100,6 +104,7 @@ pub fn rules(board: &Board, registry: Option<&Registry>, operator: &Operator) ->
         clock_noise: operator.clock_noise,
         tick: tick(board),
         session_tick: registry.map_or(Span::micros(1), |registry| registry.time.tick()),
+        doubt: None,
     }
 }
 

@@ -297,12 +297,12 @@ impl Trail {
         verified.map_err(|error| self.journal.error(error))
     }
 
-    /// Follows the chain from the file in which the first record of an act, or of a bulk, stands. What stands in
-    /// the files before cannot change what was written there.
+    /// Follows the chain from the first record of an act, or of a bulk, to its end. What stands before cannot change
+    /// what was written there.
     pub fn verify_since(&self, id: &str) -> Result<Verification, TrailError> {
         let view = View::of(&self.journal, self.access)?;
         let verified = view.places(id).and_then(|places| {
-            let first = places.iter().min().map_or(u32::MAX, |place| place.segment);
+            let first = places.iter().min().copied().unwrap_or_else(|| view.segments.end());
             verification::verify_from(&view.segments, first)
         });
         verified.map_err(|error| self.journal.error(error))

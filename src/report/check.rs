@@ -242,7 +242,7 @@ fn holders_and_backlog(out: &mut String, snapshot: &Snapshot) {
             })
             .collect();
         let oldest = board.oldest_queued.map_or_else(String::new, |oldest| {
-            format!(", the oldest waiting for {}", snapshot.now.since(oldest))
+            format!(", the oldest waiting for {}", snapshot.now.since(oldest).max(Span::ZERO))
         });
         let _ = writeln!(out, "  backlog   {}: {}{oldest}", board.board, states.join(", "));
     }

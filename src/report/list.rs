@@ -164,8 +164,9 @@ fn session(listed: &Listed) -> Option<Json> {
     let stale = listed.judged.verdict.reasons.contains(Reason::SessionStale);
     let (state, session) = match &claim.registry {
         Registry::None if claim.worker.pid == Value::Null => return None,
-        Registry::None => ("unregistered", None),
+        Registry::None | Registry::Unregistered => ("unregistered", None),
         Registry::Missing => ("missing", None),
+        Registry::Listed(session) if listed.judged.verdict.doubt.is_some() => ("unknown", Some(session)),
         Registry::Listed(session) => match &session.beat_at {
             Reading::At(_) if stale => ("stale", Some(session)),
             Reading::At(_) => ("alive", Some(session)),

@@ -114,6 +114,6 @@ fn respond(request: &Request<Incoming>, here: SocketAddr, metrics: &Metrics) -> 
 }
 
 /// Every value of a header; one that is no text is empty.
-fn all<'a>(request: &'a Request<Incoming>, name: impl AsHeaderName) -> Vec<&'a str> {
+fn all(request: &Request<Incoming>, name: impl AsHeaderName) -> Vec<&str> {
     request.headers().get_all(name).iter().map(|value| value.to_str().unwrap_or_default()).collect()
 }

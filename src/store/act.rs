@@ -11,7 +11,7 @@ use super::seen::Seen;
 use super::side_effects::SideEffects;
 use crate::domain::recovery::{Action, Outcome, Refused, Word};
 use crate::domain::time::Moment;
-use crate::profile::format::{Act, Board};
+use crate::profile::format::{Act, Board, Profile};
 
 /// How an act is to be done.
 #[derive(Debug, Clone)]
@@ -161,6 +161,24 @@ pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
         Action::Extend => board.extend.as_ref(),
         Action::Requeue => board.requeue.as_ref(),
     }
+}
+
+/// What a profile says of an order; an error if it says nothing, or cannot do it as it was asked.
+pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Result<&'a Act, String> {
+    let written = profile.boards.iter().find(|written| written.name == board);
+    let act = written
+        .and_then(|written| act_of(written, order.action))
+        .ok_or_else(|| format!("profile {} does not say how to {} here", profile.name, order.action))?;
+    let sql = act.set.values().chain(&act.also).chain(&act.before);
+    let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
+    if order.action == Action::Extend && order.word.by.is_some() && !sql.into_iter().any(names_length) {
+        return Err(
+            "--by cannot be had here: this system counts from the last sign of life, and an extension \
+                    is a new one; without --by the claim gets its usual time from now on"
+                .into(),
+        );
+    }
+    Ok(act)
 }
 
 /// What the audit table keeps of an act: the rows as they were, and what it made other of them.

@@ -233,15 +233,18 @@ fn doubtful_from(hosts: &str) -> Option<usize> {
 /// `key=value` as it may be shown; a text that is none is hidden.
 fn pair(pair: Option<(&str, &str)>, whole: &str) -> (String, Secret) {
     match pair {
-        Some((_, "")) => (whole.into(), Secret::None),
+        Some((key, "")) if is_known(&key.to_ascii_lowercase()) || is_secret(key) => {
+            (whole.into(), Secret::None)
+        }
         Some((key, _)) if is_secret(key) => (format!("{key}={HIDDEN}"), Secret::Password),
         Some((key, value)) if is_known(&key.to_ascii_lowercase()) && !is_suspicious(value) => {
             (format!("{key}={value}"), Secret::None)
         }
-        Some((key, _)) if key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => {
+        Some((key, _)) if is_known(&key.to_ascii_lowercase()) => {
             (format!("{key}={HIDDEN}"), Secret::Doubtful)
         }
         None if whole.is_empty() => (String::new(), Secret::None),
+        // A key that is not known may be the rest of a password.
         Some(_) | None => (HIDDEN.into(), Secret::Doubtful),
     }
 }
@@ -346,6 +349,7 @@ mod tests {
             "postgres:///u:canary",
             "postgres://h/d?x=canary",
             "postgres://h/d?canary",
+            "postgres://h/d?password=&canary=",
             "host=h canary",
             "host=h user=u:canary@x",
             "dbname=postgres://u:canary@h/d",

@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, Sql, TimeSql};
+use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone, Sql, TimeSql};
+use super::registrations::Remembered;
 use super::schema::{Schema, Table, is_identifier, quoted};
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
 use crate::domain::snapshot::Nature;
-use crate::domain::time::TimeUnit;
+use crate::domain::time::{TimeUnit, ZoneName};
+use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
 
@@ -54,8 +56,11 @@ pub trait Dialect {
     /// stands by itself.
     fn compile(&self, expression: &str, from: &str) -> Result<String, Problem>;
 
-    /// An expression, maybe a plain column, as a time of a unit.
-    fn time(&self, sql: Sql, unit: TimeUnit) -> Result<TimeSql, String>;
+    /// An expression, maybe a plain column, as a time of a unit; times without a zone are in `zone`.
+    fn time(&self, sql: Sql, unit: TimeUnit, zone: &BoundZone) -> Result<TimeSql, String>;
+
+    /// The zone that a name means for the times of a table.
+    fn zone(&self, name: &ZoneName, table: &Table) -> Result<BoundZone, String>;
 
     /// The condition that every row meets.
     fn always(&self) -> &'static str;
@@ -188,10 +193,21 @@ struct Scope<'a> {
     alias: &'a str,
     from: String,
     board: &'a str,
+    /// The zone of times that have none.
+    zone: BoundZone,
     misfit: Misfit,
 }
 
 impl Binder<'_> {
+    /// The zone of a table's times that have none: what the operator set goes before the profile.
+    fn zone(&self, name: ZoneName, table: &Table, board: &str, misfit: &mut Misfit) -> BoundZone {
+        let name = self.operator.zone.clone().unwrap_or(name);
+        self.dialect.zone(&name, table).unwrap_or_else(|problem| {
+            misfit.missing.push(format!("board {board}: {problem} (zone)"));
+            BoundZone::default()
+        })
+    }
+
     fn board(&self, board: &Board, notices: &mut Vec<String>) -> Result<BoundBoard, Misfit> {
         let Some(table) = self.schema.table(&board.table) else {
             let is_there = self.schema.unreadable().any(|name| name == board.table);
@@ -225,7 +241,9 @@ impl Binder<'_> {
             }
             None => None,
         };
-        let rules = rules(board, registry, self.operator);
+        let mut rules = rules(board, registry, self.operator);
+        let mut misfit = Misfit::default();
+        let zone = self.zone(self.profile.zone_of(board), table, &board.name, &mut misfit);
         let joins = match board.from.as_deref().map(|from| self.dialect.resolve(from, Fragment::Joins)) {
             None => String::new(),
             Some(Ok(joins)) => joins,
@@ -238,7 +256,8 @@ impl Binder<'_> {
             alias: "c",
             from: alone.trim_end().into(),
             board: &board.name,
-            misfit: Misfit::default(),
+            zone: zone.clone(),
+            misfit,
         };
         let held = board.held.as_ref().and_then(|held| scope.predicate("held", held));
         let (id, id_types): (Vec<String>, Vec<String>) = board
@@ -248,8 +267,7 @@ impl Binder<'_> {
             .map(|sql| (sql.text, sql.declared))
             .unzip();
         let holder = board.holder.as_ref().and_then(|holder| scope.required("holder", holder));
-        let bound_registry =
-            registry.and_then(|registry| self.registry(registry, &board.name, &mut scope.misfit));
+        let bound_registry = registry.and_then(|registry| self.registry(registry, board, &mut scope.misfit));
         // From here on the expressions may use `s` as well, and those before must bear it.
         if let (Some(registry), Some(holder)) = (&bound_registry, &holder) {
             scope.from = format!(
@@ -310,7 +328,15 @@ impl Binder<'_> {
             .chain(times)
             .chain(disowned.clone())
             .any(|sql| self.dialect.compile(&sql, alone.trim_end()).is_err());
+        let times = [&claimed_at, &beat_at, &deadline].into_iter().flatten();
+        let of_registry = bound_registry.iter().flat_map(BoundRegistry::times);
+        let unknown = times.chain(of_registry).filter(|time| time.is_naive).find_map(|time| {
+            let why = time.zone.unknown.clone()?;
+            Some(Arc::new(ZoneDoubt::Undetermined(why)))
+        });
+        rules.doubt = unknown;
         let bound = BoundBoard {
+            zone,
             looks_at_session,
             disowned,
             name: board.name.clone(),
@@ -358,21 +384,23 @@ impl Binder<'_> {
             rules,
         };
         if scope.misfit.missing.is_empty() && scope.misfit.refused.is_none() {
-            Ok(bound)
+            Ok(bound.with_zone_told())
         } else {
             Err(Misfit { near: true, ..scope.misfit })
         }
     }
 
-    fn registry(&self, registry: &Registry, board: &str, misfit: &mut Misfit) -> Option<BoundRegistry> {
+    fn registry(&self, registry: &Registry, board: &Board, misfit: &mut Misfit) -> Option<BoundRegistry> {
         let table = self.schema.table(&registry.table)?;
         let from = format!("{} AS s", table.sql);
+        let zone = self.profile.zone_of_registry(board, registry);
         let mut scope = Scope {
             dialect: self.dialect,
             table,
             alias: "s",
             from: from.clone(),
-            board,
+            board: &board.name,
+            zone: self.zone(zone, table, &board.name, misfit),
             misfit: Misfit::default(),
         };
         let column = |sql: &String| Time::Column(sql.clone());
@@ -398,6 +426,8 @@ impl Binder<'_> {
             beat_at: beat_at?,
             stale_at,
             started_at,
+            required: registry.required,
+            remembered: Remembered::default(),
         })
     }
 
@@ -412,6 +442,7 @@ impl Binder<'_> {
             alias: "c",
             from: from.clone(),
             board: &board.name,
+            zone: self.zone(self.profile.zone_of(board), table, &board.name, misfit),
             misfit: Misfit::default(),
         };
         let mut states = BTreeMap::new();
@@ -476,7 +507,7 @@ impl Scope<'_> {
     fn time(&mut self, field: &str, time: &Time, usual: TimeUnit, required: bool) -> Option<TimeSql> {
         let sql = if required { self.required(field, time.sql()) } else { self.optional(field, time.sql()) }?;
         let unit = time.unit(usual);
-        match self.dialect.time(sql, unit) {
+        match self.dialect.time(sql, unit, &self.zone) {
             Ok(time) => Some(time),
             Err(problem) => {
                 let problem = format!("column {}.{problem}", self.table.name);
@@ -535,5 +566,6 @@ fn nature(board: &Board, rules: &Rules) -> Arc<Nature> {
         fenced: board.fenced,
         self_heals_after: board.self_heals_after,
         acts: acts.into_iter().filter(|(_, act)| act.is_some()).map(|(action, _)| action).collect(),
+        zone: None,
     })
 }

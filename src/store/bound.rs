@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::claim::Session;
+use super::registrations::Remembered;
+use crate::domain::claim::{Registry, Session};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
-use crate::domain::time::{Moment, TimeUnit};
+use crate::domain::time::{Moment, Reading, TimeUnit, Zone};
+use crate::domain::value::Value;
 use crate::domain::verdict::gives_up;
+use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::Profile;
 use crate::store::schema::Names;
 
@@ -28,6 +31,8 @@ pub struct BoundBoard {
     pub table: String,
     /// The unit in which `:now` is given to the profile's expressions.
     pub unit: TimeUnit,
+    /// The zone of its times that have none.
+    pub zone: BoundZone,
     pub has_rowid: bool,
     /// The columns that tell rows apart which have no rowid.
     pub key: Arc<Names>,
@@ -84,8 +89,38 @@ impl BoundBoard {
         if needed || self.looks_at_session { self.joined() } else { self.from.clone() }
     }
 
+    /// Whether one of the times that verdicts rest on may name no zone.
+    pub fn has_naive_times(&self) -> bool {
+        let registry = self.registry.iter().flat_map(BoundRegistry::times);
+        let own = [&self.claimed_at, &self.beat_at, &self.deadline].into_iter().flatten();
+        own.chain(registry).any(|time| time.is_naive)
+    }
+
+    /// The zone in which they are read, as people call it.
+    pub fn read_as(&self) -> &str {
+        let own = [&self.claimed_at, &self.beat_at, &self.deadline].into_iter().flatten();
+        let registry = self.registry.iter().flat_map(BoundRegistry::times);
+        own.chain(registry).find(|time| time.is_naive).map_or(&self.zone.name, |time| &time.zone.name)
+    }
+
+    /// The same with the zone for people to see.
+    pub fn with_zone_told(mut self) -> BoundBoard {
+        let zone = self.has_naive_times().then(|| self.read_as().to_owned());
+        self.nature = Arc::new(Nature { zone, ..Nature::clone(&self.nature) });
+        self
+    }
+
+    /// Believes its times from now on, or no longer.
+    pub fn set_doubt(&mut self, doubt: Option<Arc<ZoneDoubt>>) {
+        self.rules.doubt = doubt;
+        self.nature = Arc::new(Nature { rules: self.rules.clone(), ..Nature::clone(&self.nature) });
+    }
+
     /// Whether the system has given a session up.
     pub fn gives_up_on(&self, session: &Session, now: Moment) -> bool {
+        if self.rules.doubt.is_some() {
+            return false;
+        }
         let limit = self.rules.thresholds.orphan_after;
         gives_up(session, limit).is_some_and(|at| at < self.rules.session_now(now))
     }
@@ -111,6 +146,19 @@ pub struct Sql {
     pub declared: String,
 }
 
+/// A zone as one database understands it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BoundZone {
+    /// As people call it.
+    pub name: String,
+    /// In which this program reads and writes texts, if it can.
+    pub own: Option<Zone>,
+    /// As PostgreSQL's `AT TIME ZONE` takes it.
+    pub sql: String,
+    /// Why it cannot be known.
+    pub unknown: Option<String>,
+}
+
 /// A time as SQL.
 #[derive(Debug, Clone)]
 pub struct TimeSql {
@@ -124,9 +172,17 @@ pub struct TimeSql {
     /// The type of such a bound, where the engine has types; nothing if its values cannot be compared
     /// safely.
     pub bound_type: Option<&'static str>,
+    pub zone: BoundZone,
+    /// Its cells may name no zone.
+    pub is_naive: bool,
 }
 
 impl TimeSql {
+    /// What a cell of it holds.
+    pub fn read(&self, value: &Value) -> Reading {
+        self.unit.read_in(value, self.zone.own.unwrap_or_default())
+    }
+
     /// The unit of `comparable`.
     pub fn compared_in(&self) -> TimeUnit {
         if self.unit.is_number() { self.unit } else { TimeUnit::UnixUs }
@@ -146,6 +202,23 @@ pub struct BoundRegistry {
     pub beat_at: TimeSql,
     pub stale_at: Option<TimeSql>,
     pub started_at: Option<TimeSql>,
+    /// Every holder has to be in it.
+    pub required: bool,
+    /// Who was in it before.
+    pub remembered: Remembered,
+}
+
+impl BoundRegistry {
+    /// What it means that a holder is not in it.
+    pub fn lacks(&self, holder: Option<&str>) -> Registry {
+        let is_gone = || holder.is_some_and(|holder| self.remembered.is_gone(&self.table, holder));
+        if self.required || is_gone() { Registry::Missing } else { Registry::Unregistered }
+    }
+
+    /// The times that verdicts rest on.
+    pub fn times(&self) -> impl Iterator<Item = &TimeSql> {
+        [&self.beat_at].into_iter().chain(&self.stale_at)
+    }
 }
 
 #[derive(Debug)]

@@ -31,7 +31,7 @@ impl Prober {
         let (started_at, heard_of) = match &claim.registry {
             Registry::Listed(session) => (session.started_at.at(), session.beat_at.at()),
             // It took the claim: then, at least, it was there.
-            Registry::None | Registry::Missing => (None, claim.sign_of_life()),
+            Registry::None | Registry::Unregistered | Registry::Missing => (None, claim.sign_of_life()),
         };
         self.probe(&mut claim.worker, started_at, heard_of);
     }

@@ -1,9 +1,10 @@
 //! One source, read, whatever engine it is of.
 
-use super::{Attempts, Filter, Fit, Listed, Options, StoreError, Tally, Trace, postgres, sqlite};
+use super::{Attempts, Filter, Fit, Listed, Options, Released, StoreError, Tally, Trace, postgres, sqlite};
 use crate::domain::close_up::{Examined, Holder, Horizon, Kinds, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Mark, Snapshot};
 use crate::domain::time::Moment;
+use crate::domain::value::Key;
 use crate::profile::format::Profile;
 
 /// Owns the connection; lives in a thread of its own.
@@ -114,6 +115,16 @@ impl Reader {
         address: &str,
     ) -> Result<Option<Examined>, StoreError> {
         either!(self, reader => reader.examine(profile, board, mark, address))
+    }
+
+    /// What the row of a job says that nobody holds any more, where the profile knows the state it is in.
+    pub fn released(
+        &mut self,
+        profile: &str,
+        board: &str,
+        key: &Key,
+    ) -> Result<Option<Released>, StoreError> {
+        either!(self, reader => reader.released(profile, board, key))
     }
 
     /// Every board that has kinds or a backlog.

@@ -6,7 +6,7 @@ use super::image::Image;
 use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Judged;
-use crate::domain::time::Moment;
+use crate::domain::time::{Moment, Span};
 use crate::domain::value::percent;
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::visible;
@@ -125,7 +125,10 @@ impl Seen {
             format!("claimed again by {holder}")
         } else if was.beat_at != is.beat_at || was.lease != is.lease {
             match is.beat_at.at() {
-                Some(beat) => format!("renewed {} ago by {holder}", fresh.now.since(beat)),
+                Some(beat) => {
+                    let ago = fresh.now.since(beat).max(Span::ZERO);
+                    format!("renewed {ago} ago by {holder}")
+                }
                 None => format!("renewed by {holder}"),
             }
         } else if was.kind != is.kind {

@@ -25,7 +25,7 @@ pub(super) fn taken(seen: &Seen, ground: Ground, about: About) -> Event {
             reason: reason.as_str(),
             stale_for_ms: match &claim.registry {
                 Registry::Listed(session) => Reading::at(&session.beat_at).map(age),
-                Registry::None | Registry::Missing => None,
+                Registry::None | Registry::Unregistered | Registry::Missing => None,
             },
             about,
         },

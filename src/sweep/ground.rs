@@ -42,7 +42,7 @@ impl fmt::Display for Spared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Spared::Alive => "its process is alive",
-            Spared::ClockSkew => "a time in its row lies in the future",
+            Spared::ClockSkew => "its times cannot be trusted",
             Spared::ClaimLives => "its session is silent, but the claim shows signs of life",
             Spared::NoGround => "there is no firm ground to take it",
         })
@@ -127,7 +127,8 @@ pub fn patience(claim: &Claim, rules: &Rules, ground: Ground) -> Span {
 fn lease_length(claim: &Claim, rules: &Rules, limits: &Thresholds) -> Span {
     match (rules.deadline, &claim.lease) {
         (DeadlineRule::Timeout, Lease::Timeout(Timeout::After(length))) => *length,
-        (DeadlineRule::Ttl, _) => limits.ttl.unwrap_or(limits.lease),
+        // The second, where the holder need not register and has not.
+        (DeadlineRule::Ttl | DeadlineRule::Holder, _) => limits.ttl.unwrap_or(limits.lease),
         // Both ends were written by the same clock, so their distance is right even if it is wrong.
         (_, Lease::Until(until)) => match (until.at(), claim.sign_of_life()) {
             (Some(until), Some(renewed)) => limits.lease.max(until.since(renewed)),
@@ -145,6 +146,6 @@ fn session_length(claim: &Claim, limits: &Thresholds) -> Span {
             }
             _ => limits.orphan_after,
         },
-        Registry::None | Registry::Missing => limits.orphan_after,
+        Registry::None | Registry::Unregistered | Registry::Missing => limits.orphan_after,
     }
 }

@@ -65,6 +65,7 @@ impl<'a> Pass<'a> {
             self.summary.hold(Brake::Replica, sentence);
             return Ok(self.summary);
         }
+        self.hold_doubtful_boards(&snapshots);
         let mut watching = memory.map(|memory| self.begin(memory, &snapshots));
         let mut boards = counted(self.desk.actor(), &snapshots, self.orders).map_err(RecoveryError::from)?;
         hold_crowds(&mut boards, &self.orders.brakes, &mut self.summary);
@@ -91,6 +92,19 @@ impl<'a> Pass<'a> {
         let board = self.orders.board.as_deref();
         let snapshots = actor.expect_board(board).and_then(|()| actor.poll());
         Ok(snapshots.map_err(RecoveryError::from)?)
+    }
+
+    /// Says of which boards no time can be trusted: none of their claims is stale, and none is taken.
+    fn hold_doubtful_boards(&mut self, snapshots: &[Snapshot]) {
+        let wanted = self.orders.board.as_deref();
+        for board in snapshots.iter().flat_map(|snapshot| &snapshot.boards) {
+            let is_wanted = wanted.is_none_or(|wanted| wanted == board.board);
+            if let Some(doubt) = board.nature.rules.doubt.as_ref().filter(|_| is_wanted) {
+                let sentence =
+                    format!("{}: {doubt}; held: `claimtop doctor` names the setting that fits", board.board);
+                self.summary.hold(Brake::Clock, sentence);
+            }
+        }
     }
 
     fn finish(mut self, boards: &[Board]) -> Result<Summary, SweepError> {

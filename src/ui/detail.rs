@@ -118,6 +118,7 @@ fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
     };
     let session = match &claim.registry {
         Registry::None => "the system keeps no registry of holders".into(),
+        Registry::Unregistered => format!("{} is not registered; nobody has to be", row.holder()),
         Registry::Missing => format!("{} is not registered", row.holder()),
         Registry::Listed(session) => format!("registered, last beat {}", reading(&session.beat_at)),
     };

@@ -3,6 +3,7 @@
 mod addresses;
 mod bulk;
 mod documents;
+mod extending;
 mod files;
 mod hostile;
 mod permits;

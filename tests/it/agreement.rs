@@ -50,6 +50,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             poll_timeout,
             frozen_at,
             prober,
+            registrations: claimtop::store::Registrations::default(),
             protected: Default::default(),
         }),
         Place::Postgres(database) => Reader::open(postgres::Options {
@@ -61,7 +62,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             poll_timeout,
             frozen_at,
             prober,
-            zone: "UTC".into(),
+            registrations: claimtop::store::Registrations::default(),
             allow_functions: Vec::new(),
             warn: None,
             protected: Default::default(),

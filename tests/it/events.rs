@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use claimtop::reference::System;
+
 use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, SECOND, command};
 
@@ -308,5 +310,61 @@ fn the_fields_of_an_event_come_in_a_fixed_order() {
             let at = written[from..].find(&format!("\"{field}\":"));
             from += at.unwrap_or_else(|| panic!("{field} is not in its place in {written}"));
         }
+    });
+}
+
+#[test]
+fn a_healthy_claim_whose_lease_is_renewed_is_told() {
+    on_both(|| {
+        let scene = Scene::new();
+        scene.task("a", "worker-1", 30 * MINUTE);
+        let mut watching = scene.start(&["check", "--watch", "100ms", "--json"]);
+        watching.round();
+        watching.round();
+        // A heartbeat alone is no news.
+        scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
+        watching.round();
+        watching.round();
+        scene.database.run(
+            "UPDATE task_claims SET expires_at = expires_at + 60000, last_heartbeat = last_heartbeat + 1",
+            (),
+        );
+        let told = scene.wait(0, 1);
+        assert_told(&told[0], &[("event", "claim:extended".into()), ("taskId", "a".into())]);
+        assert_eq!(told.len(), 1, "{told:#?}");
+    });
+}
+
+#[test]
+fn what_the_systems_own_recovery_did_is_told_as_its_row_says() {
+    on_both(|| {
+        let scene = Scene { database: Database::of(System::ExecutorJobs) };
+        let job = |id: &str| {
+            let at = chrono::Utc::now() - chrono::TimeDelta::minutes(47);
+            scene.database.run(
+                "INSERT INTO executor_jobs (id, type, status, locked_at, locked_by, attempts)
+                 VALUES (?1, 'run_tsa', 'running', ?2, 'w', 3)",
+                (id, at.to_rfc3339()),
+            );
+        };
+        let (again, dead) = ("00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b");
+        job(again);
+        job(dead);
+        let mut watching = scene.start(&["check", "--watch", "100ms", "--json"]);
+        watching.round();
+        watching.round();
+        let recover = |id: &str, status: &str| {
+            scene.database.run(
+                "UPDATE executor_jobs SET status = ?2, locked_at = NULL, locked_by = NULL,
+                 last_error = 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 3. ' WHERE id = ?1",
+                (id, status),
+            );
+        };
+        recover(again, "queued");
+        let told = &scene.wait(0, 1)[0];
+        assert_told(told, &[("event", "claim:released".into()), ("reason", "requeued".into())]);
+        assert!(told["why"].as_str().is_some_and(|why| why.contains("RECLAIMED_TTL")), "{told:#}");
+        recover(dead, "dead");
+        assert_told(&scene.wait(1, 1)[0], &[("event", "claim:released".into()), ("reason", "dead".into())]);
     });
 }

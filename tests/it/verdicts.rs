@@ -61,6 +61,7 @@ fn rules(rule: &str) -> Rules {
         clock_noise: Span::seconds(2),
         tick: Span::millis(1),
         session_tick: Span::millis(1),
+        doubt: None,
     }
 }
 
@@ -70,6 +71,7 @@ impl Case {
         let registry = match self.claim.get("session").map(String::as_str) {
             None => Registry::None,
             Some("missing") => Registry::Missing,
+            Some("unregistered") => Registry::Unregistered,
             Some(beat) => Registry::Listed(Session {
                 beat_at: distance(beat),
                 stale_at: None,
@@ -137,7 +139,12 @@ fn registries() -> impl Strategy<Value = Registry> {
     let listed = session.prop_map(|(beat_at, stale_at, started_at)| {
         Registry::Listed(Session { beat_at, stale_at, started_at })
     });
-    prop_oneof![1 => Just(Registry::None), 1 => Just(Registry::Missing), 4 => listed]
+    prop_oneof![
+        1 => Just(Registry::None),
+        1 => Just(Registry::Missing),
+        1 => Just(Registry::Unregistered),
+        4 => listed
+    ]
 }
 
 fn leases() -> impl Strategy<Value = Lease> {

@@ -3,6 +3,7 @@
 mod backlog;
 mod census;
 mod changes;
+mod registrations;
 
 use crate::support::engine::{Engine, engine, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};

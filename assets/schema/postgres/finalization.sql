@@ -1,18 +1,19 @@
 -- Document 003: tasks that one processor at a time may finalize. May be run again; runs in one
--- transaction. Times are `timestamp` in UTC, whatever the TimeZone of the session that writes them.
+-- transaction. As in the document, times are `timestamp`, in the TimeZone of the session that writes
+-- them: all who write must have the same one.
 
 CREATE TABLE IF NOT EXISTS tasker_tasks (
     task_uuid uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     complete boolean NOT NULL DEFAULT false,
     priority integer NOT NULL DEFAULT 0,
     context jsonb,
-    requested_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc'),
+    requested_at timestamp NOT NULL DEFAULT now(),
     completed_at timestamp,
     claimed_by varchar,
     claimed_at timestamp,
     claim_timeout_seconds integer NOT NULL DEFAULT 30,
-    created_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc'),
-    updated_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc')
+    created_at timestamp NOT NULL DEFAULT now(),
+    updated_at timestamp NOT NULL DEFAULT now()
 );
 
 CREATE INDEX IF NOT EXISTS idx_tasker_tasks_finalization_claim
@@ -32,8 +33,8 @@ CREATE TABLE IF NOT EXISTS tasker_workflow_steps (
     task_uuid uuid NOT NULL REFERENCES tasker_tasks(task_uuid) ON DELETE CASCADE,
     state varchar NOT NULL DEFAULT 'pending'
         CHECK (state IN ('pending', 'in_progress', 'completed', 'failed')),
-    created_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc'),
-    updated_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc')
+    created_at timestamp NOT NULL DEFAULT now(),
+    updated_at timestamp NOT NULL DEFAULT now()
 );
 
 CREATE INDEX IF NOT EXISTS idx_tasker_workflow_steps_task ON tasker_workflow_steps(task_uuid, state);
@@ -44,7 +45,7 @@ CREATE TABLE IF NOT EXISTS tasker_task_transitions (
     from_state varchar,
     to_state varchar NOT NULL,
     most_recent boolean NOT NULL DEFAULT true,
-    created_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc')
+    created_at timestamp NOT NULL DEFAULT now()
 );
 
 CREATE UNIQUE INDEX IF NOT EXISTS idx_tasker_task_transitions_most_recent
@@ -59,7 +60,7 @@ CREATE TABLE IF NOT EXISTS tasker_finalization_attempts (
     already_claimed_by varchar,
     task_state varchar,
     message varchar,
-    attempted_at timestamp NOT NULL DEFAULT (now() AT TIME ZONE 'utc')
+    attempted_at timestamp NOT NULL DEFAULT now()
 );
 
 CREATE INDEX IF NOT EXISTS idx_finalization_attempts_task_uuid
@@ -92,7 +93,7 @@ BEGIN
     END IF;
 
     SELECT t.* INTO task FROM tasker_tasks t WHERE t.task_uuid = p_task_uuid FOR UPDATE;
-    present := clock_timestamp() AT TIME ZONE 'utc';
+    present := clock_timestamp();
     claimed_until := task.claimed_at + make_interval(secs => task.claim_timeout_seconds);
     task_state := (SELECT n.to_state FROM tasker_task_transitions n
                    WHERE n.task_uuid = p_task_uuid AND n.most_recent);
@@ -142,7 +143,7 @@ DECLARE
     extended boolean;
 BEGIN
     SELECT t.* INTO task FROM tasker_tasks t WHERE t.task_uuid = p_task_uuid FOR UPDATE;
-    present := clock_timestamp() AT TIME ZONE 'utc';
+    present := clock_timestamp();
     extended := coalesce(
         NOT task.complete AND task.claimed_by = p_processor_id
         AND task.claimed_at + make_interval(secs => task.claim_timeout_seconds) >= present, false);
@@ -164,7 +165,7 @@ CREATE OR REPLACE FUNCTION release_finalization_claim(p_task_uuid uuid, p_proces
 RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     UPDATE tasker_tasks
-    SET claimed_at = NULL, claimed_by = NULL, updated_at = clock_timestamp() AT TIME ZONE 'utc'
+    SET claimed_at = NULL, claimed_by = NULL, updated_at = clock_timestamp()
     WHERE task_uuid = p_task_uuid AND claimed_by = p_processor_id;
     RETURN FOUND;
 END $$;

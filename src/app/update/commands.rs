@@ -240,7 +240,7 @@ impl Model {
         // What is pasted into a shell must not press Enter there: such an id goes by its address, which every
         // command takes.
         let text = match (self.meant(), self.selected_holder(), self.selected_entry()) {
-            (Some(row), _, _) if !is_plain(&row.claim().key.text()) => row.id.address.clone(),
+            (Some(row), _, _) if !is_plain(&row.claim().key.text()) => row.id.address,
             (Some(row), _, _) => row.claim().key.text(),
             (None, Some((_, holder)), _) => super::super::lists::holder_name(holder),
             (None, None, Some(line)) => line.action_id.clone(),

@@ -34,7 +34,8 @@ impl Processor {
         let on_sqlite =
             format!("unixepoch(claimed_at) + claim_timeout_seconds + {patience} < unixepoch('now')");
         let on_postgres = format!(
-            "claimed_at + make_interval(secs => claim_timeout_seconds + {patience}) < now() AT TIME ZONE 'utc'"
+            "claimed_at AT TIME ZONE (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone')
+             + make_interval(secs => claim_timeout_seconds + {patience}) < now()"
         );
         self.look.first(&oldest("task_uuid", &on_sqlite), &oldest("task_uuid::text", &on_postgres))
     }

@@ -2,17 +2,28 @@
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 
-/// RFC 3339, or the same without a zone, taken as UTC; in microseconds since 1970.
-pub fn micros(text: &str) -> Option<i64> {
+use super::Zone;
+
+/// RFC 3339, or the same without a zone, taken in `zone`; in microseconds since 1970.
+pub fn micros(text: &str, zone: Zone) -> Option<i64> {
     if let Some(time) = of_a_database(text) {
-        return Some(time.and_utc().timestamp_micros());
+        let zone = if text.ends_with("+00") { Zone::Utc } else { zone };
+        return Some(zone.micros(time));
     }
     DateTime::parse_from_rfc3339(text)
         .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%#z"))
         .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f%#z"))
         .map(|time| time.timestamp_micros())
-        .or_else(|_| naive(text).map(|time| time.and_utc().timestamp_micros()))
+        .or_else(|_| naive(text).map(|time| zone.micros(time)))
         .ok()
+}
+
+/// Whether a text is a time that names no zone.
+pub fn is_naive(text: &str) -> bool {
+    match of_a_database(text) {
+        Some(_) => !text.ends_with("+00"),
+        None => naive(text).is_ok(),
+    }
 }
 
 /// The form in which databases write nearly all of their times, `2026-11-16 12:34:56.789012+00`, read

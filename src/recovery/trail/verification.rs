@@ -38,7 +38,7 @@ pub(super) fn verify(
 ) -> io::Result<Verification> {
     let mut walk = Walk::new(known);
     let mut comparison = comparison.map(|comparison| comparison.with(segments));
-    follow(segments, &mut walk, 1, |place, link| match &mut comparison {
+    follow(segments, &mut walk, Place::default(), |place, link| match &mut comparison {
         Some(comparison) => comparison.line(link, place),
         None => true,
     })?;
@@ -51,22 +51,31 @@ pub(super) fn verify(
     Ok(walk.end())
 }
 
-/// Follows the chain from the beginning of one of its files to the end.
-pub(super) fn verify_from(segments: &Segments, number: u32) -> io::Result<Verification> {
-    let mut walk = Walk { head: None, ..Walk::new(None) };
-    follow(segments, &mut walk, number, |_, _| true)?;
-    Ok(walk.end())
+/// Follows the chain from one of its lines to the end.
+pub(super) fn verify_from(segments: &Segments, from: Place) -> io::Result<Verification> {
+    let verified = |from: Place| {
+        let mut walk = Walk { head: None, ..Walk::new(None) };
+        follow(segments, &mut walk, from, |_, _| true)?;
+        Ok(walk.end())
+    };
+    let verification: Verification = verified(from)?;
+    if verification.findings.is_empty() {
+        return Ok(verification);
+    }
+    // Lines are counted from the beginning of their file.
+    verified(Place { offset: 0, ..from })
 }
 
 fn follow(
     segments: &Segments,
     walk: &mut Walk<'_>,
-    first: u32,
+    from: Place,
     mut is_indexed: impl FnMut(Place, &Link) -> bool,
 ) -> io::Result<()> {
-    for segment in segments.0.iter().filter(|segment| segment.number >= first) {
+    for segment in segments.0.iter().filter(|segment| segment.number >= from.segment) {
         walk.begin(&segment.name());
-        let _ = segment.each_line(0, &mut |place, line| {
+        let start = if segment.number == from.segment { from.offset } else { 0 };
+        let _ = segment.each_line(start, &mut |place, line| {
             if let Some(link) = walk.step(line)
                 && !is_indexed(place, &link)
             {

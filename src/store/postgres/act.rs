@@ -3,17 +3,19 @@
 use std::borrow::Cow;
 
 use super::cell::sent;
+use super::dialect::names_zone;
 use super::image;
 use super::schema::{literal, quoted};
 use super::ties::Lot;
 use super::watch::Watch;
-use super::words::{Words, text_utc};
+use super::words::Words;
 use crate::domain::claim::Claim;
 use crate::domain::recovery::Action;
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::profile::format::{Act, Profile};
-use crate::store::act::{Order, act_of};
+use crate::store::act::{Order, ordered};
+use crate::store::bound::BoundZone;
 use crate::store::schema::Table;
 use crate::store::seen::Seen;
 
@@ -30,27 +32,19 @@ pub struct Statements {
     pub words: Words,
 }
 
-/// What an act on a board does, as far as it is the same for all its claims.
-pub fn written<'a>(profile: &'a Profile, watch: &Watch, action: Action) -> Result<&'a Act, String> {
-    let written = profile.boards.iter().find(|written| written.name == watch.board.name);
-    let act = written.and_then(|written| act_of(written, action));
-    act.ok_or_else(|| format!("profile {} does not say how to {action} here", profile.name))
-}
-
 /// Compiles an act on exactly the row that was looked at, or says why there is none.
 pub fn statements(
     profile: &Profile,
     watch: &Watch,
     fresh: &Seen,
     order: &Order<'_>,
-    zone: &str,
 ) -> Result<Statements, String> {
-    let act = written(profile, watch, order.action)?;
+    let act = ordered(profile, &watch.board.name, order)?;
     let mut words = Words::default();
     let key = watch.has_key(&fresh.judged.claim.key.0, &mut words);
     let same = image::guard(&watch.table, &fresh.row, "c", "seen", &mut words);
     words.add("version", "", fresh.version.clone());
-    words.extend(self::words(watch, &fresh.judged.claim, &fresh.why, order, fresh.now, zone));
+    words.extend(self::words(watch, &fresh.judged.claim, &fresh.why, order, fresh.now));
     let conditions = format!("{key} AND c.xmin::text = :version AND {same}");
     Ok(Statements {
         blocked_by: act.blocked_by.as_ref().map(|predicate| {
@@ -87,6 +81,7 @@ pub fn guarded(
     // break keeps a comment in a value from swallowing the guard.
     let set = act.set.iter().filter_map(|(column, value)| {
         let column = table.column(column)?;
+        let value = suited(value, &column.declared);
         Some(format!("{} = ({value}\n)::{}", quoted(&column.name), column.declared))
     });
     let set: Vec<String> = set.collect();
@@ -97,35 +92,50 @@ pub fn guarded(
     Ok(format!("UPDATE {} AS {alias} SET {}{from} WHERE {conditions}", table.sql, set.join(", ")))
 }
 
+/// An instant in the form of the column that it is written to: without a zone, in that of the board; or
+/// with one. A cast would take the zone of our session.
+fn suited<'a>(value: &'a str, declared: &str) -> Cow<'a, str> {
+    match (value.trim(), names_zone(declared)) {
+        (name @ (":now" | ":until"), Some(true)) => format!("{name}_zoned").into(),
+        (name @ (":now" | ":until"), Some(false)) => format!("{name}_naive").into(),
+        _ => value.into(),
+    }
+}
+
 /// The values that a profile's expressions may name.
-pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Moment, zone: &str) -> Words {
-    let mut words = shared_words(watch, order, now, zone);
+pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Moment) -> Words {
+    let mut words = shared_words(watch, order, now);
     let own = OwnWords::new(watch, claim, why, order);
     words.add_span("by", watch.board.unit, own.by());
-    add_instant(&mut words, "until", watch.board.unit, zone, watch.board.rules.claim_now(now).plus(own.by()));
+    let until = watch.board.rules.claim_now(now).plus(own.by());
+    add_instant(&mut words, "until", watch.board.unit, &watch.board.zone, until);
     words.add("ttl_minutes", "bigint", own.ttl_minutes());
     words.add("max_attempts", "bigint", own.max_attempts());
     words.add("why", "text", Some(own.why()));
     words.add("id", id_type(watch), own.id());
     words.add("holder", "text", own.holder());
+    words.add("kind", "text", claim.kind.clone());
     words
 }
 
 /// Those that are the same for all claims of a board.
-pub fn shared_words(watch: &Watch, order: &Order<'_>, now: Moment, zone: &str) -> Words {
+pub fn shared_words(watch: &Watch, order: &Order<'_>, now: Moment) -> Words {
     let mut words = Words::default();
-    add_instant(&mut words, "now", watch.board.unit, zone, watch.board.rules.claim_now(now));
+    let board = &watch.board;
+    add_instant(&mut words, "now", board.unit, &board.zone, board.rules.claim_now(now));
     words.add("reason", "text", order.word.reason.clone());
     words
 }
 
 /// An instant for what is written. Where times are texts it has no type of its own: a log beside the claims
 /// may well keep times as such.
-pub fn add_instant(words: &mut Words, name: &str, unit: TimeUnit, zone: &str, moment: Moment) {
+pub fn add_instant(words: &mut Words, name: &str, unit: TimeUnit, zone: &BoundZone, moment: Moment) {
     match unit {
-        TimeUnit::TextUtc => words.add_sql(name, &literal(&text_utc(moment))),
+        TimeUnit::TextUtc => words.add_sql(name, &literal(&zone.own.unwrap_or_default().text(moment))),
         _ => words.add_time(name, unit, zone, moment),
     }
+    words.add_time(&format!("{name}_zoned"), TimeUnit::Timestamptz, zone, moment);
+    words.add_time(&format!("{name}_naive"), TimeUnit::Timestamp, zone, moment);
 }
 
 /// The type of the first part of the key.

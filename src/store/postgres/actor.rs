@@ -96,10 +96,6 @@ impl Actor {
         &self.reader.schema
     }
 
-    pub(super) fn zone(&self) -> &str {
-        &self.reader.options.zone
-    }
-
     /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
         self.begin()?;
@@ -308,7 +304,7 @@ impl Actor {
         }
         let Some(watch) = look::at(&self.reader.watched, seen.place) else { return moved(TABLES_CHANGED) };
         let profile = &self.reader.watched[seen.place.profile].profile;
-        let statements = match statements(profile, watch, &fresh, order, self.zone()) {
+        let statements = match statements(profile, watch, &fresh, order) {
             Ok(statements) => statements,
             Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };

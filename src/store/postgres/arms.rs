@@ -4,18 +4,27 @@
 //! that there is one definition of trouble and the database only spares us the healthy rows.
 
 use super::schema::literal;
-use super::words::{Words, stamp};
+use super::words::{Words, array, stamp};
 use crate::domain::rules::{DeadlineRule, Thresholds};
 use crate::domain::time::{Moment, Span};
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::registrations::Remembered;
 
 /// One way into trouble.
 #[derive(Debug)]
 pub struct Arm {
     pub sql: String,
     bounds: Vec<Bound>,
-    /// It looks at the holder's row.
-    pub needs_session: bool,
+    /// It looks at the holder's row and at nothing else.
+    pub is_of_holders: bool,
+    /// Holders that were registered before: those of this table.
+    gone: Option<(Remembered, String)>,
+}
+
+impl Arm {
+    fn new(sql: String, bounds: Vec<Bound>) -> Arm {
+        Arm { sql, bounds, is_of_holders: false, gone: None }
+    }
 }
 
 /// An instant that a time is compared with, relative to now.
@@ -23,6 +32,8 @@ pub struct Arm {
 struct Bound {
     name: String,
     kind: &'static str,
+    /// The zone of what it is compared with, where that has none.
+    zone: String,
     per_second: i64,
     at: At,
 }
@@ -38,6 +49,9 @@ enum At {
 
 /// All ways into trouble on a board; nothing, if every claim has to be looked at.
 pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
+    if board.rules.doubt.is_some() {
+        return None;
+    }
     let mut arms = Arms { arms: Vec::new(), names: 0, margin: Margin::Warning };
     arms.deadline(board)?;
     arms.own_times(board)?;
@@ -45,17 +59,17 @@ pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
         arms.session(board, registry)?;
     }
     if let Some(disowned) = &board.disowned {
-        arms.arms.push(Arm {
-            sql: format!("({disowned})"),
-            bounds: Vec::new(),
-            needs_session: board.looks_at_session,
-        });
+        arms.arms.push(Arm::new(format!("({disowned})"), Vec::new()));
     }
     Some(arms.arms)
 }
 
 /// That a claim is past its deadline, to be counted and not to be judged; nothing, where no condition says so.
 pub fn overdue(board: &BoundBoard) -> Option<Arm> {
+    // Of a holder's silence the claim's row knows nothing, and of a time in doubt nobody.
+    if board.rules.deadline == DeadlineRule::Holder || board.rules.doubt.is_some() {
+        return None;
+    }
     let mut arms = Arms { arms: Vec::new(), names: 0, margin: Margin::None };
     arms.deadline(board)?;
     // What follows the first arm are deadlines that cannot be read.
@@ -63,16 +77,20 @@ pub fn overdue(board: &BoundBoard) -> Option<Arm> {
 }
 
 /// The words of all arms at an instant.
-pub fn words(arms: &[Arm], zone: &str, now: Moment) -> Words {
+pub fn words(arms: &[Arm], now: Moment) -> Words {
     let mut words = Words::default();
     for bound in arms.iter().flat_map(|arm| &arm.bounds) {
-        bound.add_to(&mut words, zone, now);
+        bound.add_to(&mut words, now);
+    }
+    for (remembered, table) in arms.iter().filter_map(|arm| arm.gone.as_ref()) {
+        let gone = remembered.gone(table);
+        words.add(GONE, "text[]", Some(array(gone.iter().map(|holder| Some(holder.as_str())))));
     }
     words
 }
 
 impl Bound {
-    fn add_to(&self, words: &mut Words, zone: &str, now: Moment) {
+    fn add_to(&self, words: &mut Words, now: Moment) {
         let moment = match self.at {
             At::Ahead(span) => now.plus(span),
             At::First => Moment::EARLIEST,
@@ -80,7 +98,7 @@ impl Bound {
         };
         match self.kind {
             "timestamp" => {
-                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", literal(zone));
+                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", literal(&self.zone));
                 words.add_as(&self.name, &sql, Some(stamp(moment)));
             }
             "timestamptz" => words.add(&self.name, "timestamptz", Some(stamp(moment))),
@@ -109,6 +127,9 @@ enum Margin {
     None,
 }
 
+/// The name under which the holders are sent that were registered before.
+const GONE: &str = "claimtop_gone";
+
 /// What one clock's tick or a rounded bound may hide.
 const SLACK: Span = Span::seconds(2);
 
@@ -124,12 +145,13 @@ impl Arms {
         let name = format!("claimtop_{}", self.names);
         self.names += 1;
         let per_second = time.unit.per_second();
-        bounds.push(Bound { name: name.clone(), kind: time.bound_type?, per_second, at });
+        let zone = time.zone.sql.clone();
+        bounds.push(Bound { name: name.clone(), kind: time.bound_type?, zone, per_second, at });
         Some(format!(":{name}"))
     }
 
-    fn push(&mut self, sql: String, bounds: Vec<Bound>, board: &BoundBoard) {
-        self.arms.push(Arm { sql, bounds, needs_session: board.looks_at_session });
+    fn push(&mut self, sql: String, bounds: Vec<Bound>) {
+        self.arms.push(Arm::new(sql, bounds));
     }
 
     fn deadline(&mut self, board: &BoundBoard) -> Option<()> {
@@ -139,13 +161,13 @@ impl Arms {
                 let time = board.deadline.as_ref()?;
                 let due = self.bound(time, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let t = &time.comparable;
-                self.push(format!("{t} <= {due}"), bounds, board);
+                self.push(format!("{t} <= {due}"), bounds);
                 let mut bounds = Vec::new();
                 let last = self.bound(time, At::Last, &mut bounds)?;
                 // A lease without end is one; other instants beyond the last cannot be read.
                 let but =
                     if time.unit.is_number() { String::new() } else { format!(" AND {t} <> 'infinity'") };
-                self.push(format!("({t} IS NULL OR {t} > {last}{but})"), bounds, board);
+                self.push(format!("({t} IS NULL OR {t} > {last}{but})"), bounds);
             }
             DeadlineRule::Timeout => {
                 let (since, timeout) = (board.claimed_at.as_ref()?, board.timeout.as_ref()?);
@@ -165,24 +187,29 @@ impl Arms {
                     ),
                     _ => return None,
                 };
-                self.push(format!("({sql})"), bounds, board);
+                self.push(format!("({sql})"), bounds);
                 // A timeout beyond reason, or below zero, cannot be read.
                 let odd = if board.timeout_type == "interval" {
                     format!("{timeout} IS NULL OR extract(epoch FROM {timeout}) > 1e9")
                 } else {
                     format!("{timeout} IS NULL OR ({timeout})::numeric > 1e9")
                 };
-                self.push(format!("({odd})"), Vec::new(), board);
+                self.push(format!("({odd})"), Vec::new());
             }
-            DeadlineRule::Ttl => self.ttl(board)?,
-            DeadlineRule::Holder => {}
+            DeadlineRule::Ttl => self.ttl(board, None)?,
+            DeadlineRule::Holder => {
+                if let Some(registry) = board.registry.as_ref().filter(|registry| !registry.required) {
+                    self.ttl(board, Some(registry))?;
+                }
+            }
             DeadlineRule::Never => return None,
         }
         Some(())
     }
 
-    /// The sign of life against the time to live of each kind.
-    fn ttl(&mut self, board: &BoundBoard) -> Option<()> {
+    /// The sign of life against the time to live of each kind; only of those that are not in the registry, if
+    /// one is given.
+    fn ttl(&mut self, board: &BoundBoard, outside: Option<&BoundRegistry>) -> Option<()> {
         let mut bounds = Vec::new();
         let mut old = |arms: &mut Arms, limits: &Thresholds| -> Option<String> {
             let Some(ttl) = limits.ttl else {
@@ -194,6 +221,9 @@ impl Arms {
             for time in [&board.claimed_at, &board.beat_at].into_iter().flatten() {
                 let edge = arms.bound(time, At::Ahead(ahead), &mut bounds)?;
                 parts.push(format!("({t} IS NULL OR {t} <= {edge})", t = time.comparable));
+            }
+            if parts.is_empty() {
+                parts.push("FALSE".into());
             }
             Some(parts.join(" AND "))
         };
@@ -209,7 +239,13 @@ impl Arms {
             }
             _ => format!("({otherwise})"),
         };
-        self.push(sql, bounds, board);
+        match outside {
+            Some(registry) => {
+                let sql = format!("(({}) IS NULL AND {sql})", registry.id.text);
+                self.push(sql, bounds);
+            }
+            None => self.push(sql, bounds),
+        }
         Some(())
     }
 
@@ -222,9 +258,9 @@ impl Arms {
             let edge = self.bound(time, ahead, &mut bounds)?;
             let first = self.bound(time, At::First, &mut bounds)?;
             let t = &time.comparable;
-            self.push(format!("({t} > {edge} OR {t} < {first})"), bounds, board);
+            self.push(format!("({t} > {edge} OR {t} < {first})"), bounds);
             if must_be {
-                self.push(format!("{t} IS NULL"), Vec::new(), board);
+                self.push(format!("{t} IS NULL"), Vec::new());
             }
         }
         let has_lease = matches!(board.rules.deadline, DeadlineRule::Lease | DeadlineRule::Timeout);
@@ -232,7 +268,7 @@ impl Arms {
             let shortest = limits(board).map(|limits| limits.silent_after).min().unwrap_or_default();
             let mut bounds = Vec::new();
             let edge = self.bound(beat, At::Ahead(SLACK.minus(shortest)), &mut bounds)?;
-            self.push(format!("{} <= {edge}", beat.comparable), bounds, board);
+            self.push(format!("{} <= {edge}", beat.comparable), bounds);
         }
         Some(())
     }
@@ -247,7 +283,18 @@ impl Arms {
         let shortest = limits(board).map(|limits| limits.orphan_after).min().unwrap_or_default();
         let beat = &registry.beat_at;
         let b = &beat.comparable;
-        let mut ways = vec![format!("({}) IS NULL", registry.id.text), format!("{b} IS NULL")];
+        let id = &registry.id.text;
+        // Who need not register, and has not, has no times there either.
+        let null = |time: &str| match registry.required {
+            true => format!("{time} IS NULL"),
+            false => format!("({id}) IS NOT NULL AND {time} IS NULL"),
+        };
+        let mut ways = vec![null(b)];
+        if registry.required {
+            ways.push(format!("({id}) IS NULL"));
+        } else {
+            self.gone(board, registry);
+        }
         let ahead = self.bound(beat, At::Ahead(board.rules.clock_noise.minus(SLACK)), &mut bounds)?;
         let first = self.bound(beat, At::First, &mut bounds)?;
         ways.push(format!("{b} > {ahead} OR {b} < {first}"));
@@ -256,15 +303,24 @@ impl Arms {
                 let s = &stale_at.comparable;
                 let gone = self.bound(stale_at, At::Ahead(near), &mut bounds)?;
                 let last = self.bound(stale_at, At::Last, &mut bounds)?;
-                ways.push(format!("{s} IS NULL OR {s} <= {gone} OR {s} > {last}"));
+                ways.push(format!("{} OR {s} <= {gone} OR {s} > {last}", null(s)));
             }
             None => {
                 let gone = self.bound(beat, At::Ahead(near.minus(shortest)), &mut bounds)?;
                 ways.push(format!("{b} <= {gone}"));
             }
         }
-        self.arms.push(Arm { sql: format!("({})", ways.join(" OR ")), bounds, needs_session: true });
+        let arm = Arm::new(format!("({})", ways.join(" OR ")), bounds);
+        self.arms.push(Arm { is_of_holders: true, ..arm });
         Some(())
+    }
+
+    /// The claims of holders that were registered before.
+    fn gone(&mut self, board: &BoundBoard, registry: &BoundRegistry) {
+        let Some(holder) = &board.holder else { return };
+        let sql = format!("({})::text = ANY (:{GONE})", holder.text);
+        let gone = Some((registry.remembered.clone(), registry.table.clone()));
+        self.arms.push(Arm { gone, ..Arm::new(sql, Vec::new()) });
     }
 }
 

@@ -82,7 +82,7 @@ impl Plan {
             }
             if let (true, Some(oldest), Some(row)) = (self.has_oldest, &backlog.oldest, rows.first()) {
                 let cell = time(row, self.bounded.len(), &oldest.cell.declared);
-                counted.oldest_queued = oldest.unit.read(&cell).at();
+                counted.oldest_queued = oldest.read(&cell).at();
             }
         }
         if !self.scanned.is_empty() {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use self::ending::Ready;
 use self::lanes::Leading;
 use self::made::Made;
-use super::act::{guarded, lot, written};
+use super::act::{guarded, lot};
 use super::actor::{Actor, BEING_CHANGED, Question, SESSION_BEING_CHANGED, Turn};
 use super::cell::cell;
 use super::error::PgError;
@@ -29,6 +29,7 @@ use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{
     Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED, Tried, numbered,
+    ordered,
 };
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
@@ -77,7 +78,7 @@ impl Actor {
             return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
         };
         let profile = &self.reader.watched[first.place.profile].profile;
-        let act = match written(profile, watch, order.action) {
+        let act = match ordered(profile, &watch.board.name, order) {
             Ok(act) => act.clone(),
             Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
@@ -165,7 +166,7 @@ impl Actor {
     ) -> Option<Put> {
         let (_, first) = eligible.first()?;
         let watch = self.watch(first)?;
-        let (from, words) = each(watch, eligible, act, made.order, made.turn, self.zone());
+        let (from, words) = each(watch, eligible, act, made.order, made.turn);
         let (locked, from, conditions) = match hold {
             Hold::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
             Hold::AsItGoes => (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch))),

@@ -7,17 +7,16 @@ use super::link::Link;
 use super::schema::literal;
 use super::trust::Trust;
 use super::words::Words;
-use crate::domain::time::TimeUnit;
+use super::zone;
+use crate::domain::time::{TimeUnit, ZoneName};
 use crate::store::bind::{Dialect, Fragment, Problem};
-use crate::store::bound::{Sql, TimeSql};
+use crate::store::bound::{BoundZone, Sql, TimeSql};
 use crate::store::schema::Table;
 
 /// Compiles on a connection inside a transaction that may only read.
 #[derive(Debug)]
 pub struct Postgres<'a> {
     pub link: RefCell<&'a mut Link>,
-    /// The zone of times that have none.
-    pub zone: &'a str,
     trust: Trust<'a>,
     /// Whatever kept the server from an answer meanwhile: of what was not asked nobody knows whether it fits.
     pub unanswered: RefCell<Option<PgError>>,
@@ -26,9 +25,9 @@ pub struct Postgres<'a> {
 }
 
 impl<'a> Postgres<'a> {
-    pub fn new(link: &'a mut Link, zone: &'a str, trust: Trust<'a>) -> Postgres<'a> {
+    pub fn new(link: &'a mut Link, trust: Trust<'a>) -> Postgres<'a> {
         let (link, unanswered, saved) = (RefCell::new(link), RefCell::new(None), Cell::new(false));
-        Postgres { link, zone, trust, unanswered, saved }
+        Postgres { link, trust, unanswered, saved }
     }
 
     /// A question that the server did not answer: whether something fits is not known then.
@@ -85,18 +84,24 @@ impl Dialect for Postgres<'_> {
         })
     }
 
-    fn time(&self, sql: Sql, unit: TimeUnit) -> Result<TimeSql, String> {
+    fn time(&self, sql: Sql, unit: TimeUnit, zone: &BoundZone) -> Result<TimeSql, String> {
         let name = sql.column.clone().unwrap_or_else(|| "expression".into());
         let text = sql.text.clone();
         let kind = kind(&sql.declared);
         let (selected, unit, bound_type) = match (kind, unit.is_number()) {
             (Kind::Zoned, false) => (text.clone(), TimeUnit::Timestamptz, Some("timestamptz")),
             (Kind::Naive, false) => {
-                let zoned = format!("(({text})::timestamp AT TIME ZONE {})", literal(self.zone));
+                let zoned = format!("(({text})::timestamp AT TIME ZONE {})", literal(&zone.sql));
                 (zoned, TimeUnit::Timestamptz, Some("timestamp"))
             }
             // A text may be anything: it is read, but the database must not try to.
-            (Kind::Text, false) => (text.clone(), TimeUnit::TextUtc, None),
+            (Kind::Text, false) if zone.own.is_some() => (text.clone(), TimeUnit::TextUtc, None),
+            (Kind::Text, false) => {
+                return Err(format!(
+                    "{name} is text: its times can be in utc or an offset such as +02:00, not in {}",
+                    zone.name
+                ));
+            }
             (Kind::Whole, true) => (text.clone(), unit, Some("bigint")),
             (Kind::Number, true) => (text.clone(), unit, Some("numeric")),
             (_, true) => {
@@ -106,7 +111,17 @@ impl Dialect for Postgres<'_> {
                 return Err(format!("{name} is declared {} but read as a time", sql.declared));
             }
         };
-        Ok(TimeSql { comparable: text, selected, cell: sql, unit, bound_type })
+        let is_naive = matches!(kind, Kind::Naive | Kind::Text);
+        Ok(TimeSql { comparable: text, selected, cell: sql, unit, bound_type, zone: zone.clone(), is_naive })
+    }
+
+    fn zone(&self, name: &ZoneName, table: &Table) -> Result<BoundZone, String> {
+        let mut link = self.link.borrow_mut();
+        zone::bound(&mut link, name, &table.sql).unwrap_or_else(|error| {
+            let said = error.to_string();
+            *self.unanswered.borrow_mut() = Some(error);
+            Err(said)
+        })
     }
 
     fn always(&self) -> &'static str {
@@ -144,6 +159,15 @@ fn kind(declared: &str) -> Kind {
         "smallint" | "integer" | "bigint" | "int2" | "int4" | "int8" => Kind::Whole,
         "numeric" | "double precision" | "real" | "float4" | "float8" => Kind::Number,
         _ => Kind::Other,
+    }
+}
+
+/// Whether values of this type are times with a zone (`true`), or without one; nothing, if they are no times.
+pub fn names_zone(declared: &str) -> Option<bool> {
+    match kind(declared) {
+        Kind::Zoned => Some(true),
+        Kind::Naive => Some(false),
+        Kind::Text | Kind::Whole | Kind::Number | Kind::Other => None,
     }
 }
 

@@ -185,12 +185,12 @@ impl Actor {
         self.reader.reading("counting", |link, watched, now| {
             let Some(watch) = at(watched, (profile, board)) else { return Ok(None) };
             let Some(overdue) = arms::overdue(&watch.board) else { return Ok(None) };
-            let mut words = arms::words(std::slice::from_ref(&overdue), watch.zone(), now);
+            let mut words = arms::words(std::slice::from_ref(&overdue), now);
             words.extend(watch.clock(now));
             let sql = format!(
                 "SELECT count(*)::text, count(*) FILTER (WHERE {})::text FROM {} WHERE ({})",
                 overdue.sql,
-                watch.board.joined_if(overdue.needs_session),
+                watch.board.joined_if(false),
                 watch.board.is_held()
             );
             let rows = query(link, &words, &sql)?;

@@ -5,6 +5,8 @@ use super::error::PgError;
 use super::link::{Link, Row};
 use super::reader::Reader;
 use super::schema::{literal, quoted};
+use super::zone;
+use crate::domain::time::ZoneName;
 use crate::profile::format::History;
 use crate::store::StoreError;
 use crate::store::listed::Trace;
@@ -13,11 +15,12 @@ use crate::store::schema::{Schema, is_identifier};
 impl Reader {
     /// Up to `limit` traces of each kind that the profiles name and the database has.
     pub fn history(&mut self, limit: usize) -> Result<Vec<Trace>, StoreError> {
-        let (schema, zone) = (self.schema.clone(), self.options.zone.clone());
+        let (schema, said) = (self.schema.clone(), self.options.operator.zone.clone());
         self.reading("reading the history", |link, watched, _| {
             let mut traces = Vec::new();
             for watched in watched.iter() {
                 for history in &watched.profile.history {
+                    let zone = said.clone().unwrap_or_else(|| watched.profile.zone_of_history(history));
                     let own = traces_of(link, &schema, &zone, history, limit)?;
                     traces.extend(
                         own.into_iter().map(|trace| Trace { profile: watched.name.clone(), ..trace }),
@@ -32,7 +35,7 @@ impl Reader {
 fn traces_of(
     link: &mut Link,
     schema: &Schema,
-    zone: &str,
+    zone: &ZoneName,
     history: &History,
     limit: usize,
 ) -> Result<Vec<Trace>, PgError> {
@@ -47,7 +50,14 @@ fn traces_of(
     };
     let at = value(Some(&history.at));
     let naive = table.column(&history.at).is_some_and(|column| column.declared.contains("without time zone"));
-    let shown = if naive { format!("({at} AT TIME ZONE {})", literal(zone)) } else { at.clone() };
+    // Of a zone that nobody knows, no time is better than a wrong one.
+    let zone = zone::bound(link, zone, &table.sql)?.ok().filter(|zone| zone.unknown.is_none());
+    let shown = match &zone {
+        Some(zone) if naive => format!("({at} AT TIME ZONE {})", literal(&zone.sql)),
+        None if naive => "NULL".into(),
+        _ => at.clone(),
+    };
+    let own = zone.and_then(|zone| zone.own).unwrap_or_default();
     let sql = format!(
         "SELECT ({})::text, ({})::text, ({})::text, ({shown})::text, ({})::text FROM {} AS c WHERE ({}) \
          ORDER BY {at} DESC NULLS LAST LIMIT {limit}",
@@ -75,7 +85,7 @@ fn traces_of(
         id: text(row, 0),
         kind: text(row, 1),
         holder: text(row, 2),
-        at: history.time.read(&time(row, 3, declared)),
+        at: history.time.read_in(&time(row, 3, declared), own),
         what: text(row, 4),
     };
     Ok(rows.iter().map(trace).collect())

@@ -94,9 +94,8 @@ fn kinds_of(link: &mut Link, watch: &Watch, now: Moment) -> Result<(Vec<KindTall
                 tally.dead += count;
             } else {
                 tally.queued += count;
-                let read = |sql: &crate::store::bound::TimeSql| {
-                    sql.unit.read(&time(&row, 2, &sql.cell.declared)).at()
-                };
+                let read =
+                    |sql: &crate::store::bound::TimeSql| sql.read(&time(&row, 2, &sql.cell.declared)).at();
                 tally.oldest_queued = oldest.and_then(read);
             }
         }

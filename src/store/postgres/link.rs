@@ -94,6 +94,8 @@ pub struct Link {
     limits: Limits,
     names: Names,
     transaction: Transaction,
+    /// We asked for a TimeZone when we connected.
+    sets_time_zone: bool,
     wire: Option<Wire>,
 }
 
@@ -124,7 +126,14 @@ impl Link {
         let wire = dial::dial(target)?;
         let label = target.label().to_owned();
         let (names, transaction) = (Names::Catalog, Transaction::None);
-        Ok(Link { label, purpose, limits, names, transaction, wire: Some(wire) })
+        let sets_time_zone =
+            target.options().is_some_and(|options| options.to_ascii_lowercase().contains("timezone"));
+        Ok(Link { label, purpose, limits, names, transaction, sets_time_zone, wire: Some(wire) })
+    }
+
+    /// Whether the session began with a TimeZone of our own, so that it cannot tell the server's.
+    pub fn sets_time_zone(&self) -> bool {
+        self.sets_time_zone
     }
 
     /// The same, but names are looked for in the session's own search path: for those who create tables, and

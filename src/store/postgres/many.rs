@@ -88,12 +88,11 @@ pub fn each(
     act: &Act,
     order: &Order<'_>,
     turn: &Turn,
-    zone: &str,
 ) -> (String, Words) {
     let is_named = |word: &str| act.set.values().any(|value| value.contains(&format!(":{word}")));
     let all = || eligible.iter().map(|(_, seen)| &**seen);
     let own = || all().map(|seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order));
-    let mut listed = Listed { words: shared_words(watch, order, turn.now, zone), ..Listed::default() };
+    let mut listed = Listed { words: shared_words(watch, order, turn.now), ..Listed::default() };
     listed.add("version", all().map(|seen| seen.version.as_ref()));
     listed.add("spot", all().map(spot));
     for at in 0..watch.board.id.len() {
@@ -106,6 +105,10 @@ pub fn each(
     if is_named("holder") {
         listed.add("holder", own().map(|own| own.holder()));
         listed.words.add_sql("holder", "claimtop_row.claimtop_holder");
+    }
+    if is_named("kind") {
+        listed.add("kind", all().map(|seen| seen.judged.claim.kind.as_deref()));
+        listed.words.add_sql("kind", "claimtop_row.claimtop_kind");
     }
     if is_named("id") {
         listed.add("id", own().map(|own| own.id()));
@@ -204,9 +207,14 @@ fn add_spans(words: &mut Words, unit: TimeUnit) {
         let by = format!("({micros} * {} / 1000000)::bigint", unit.per_second());
         words.add_sql("until", &format!("(:now + {by})"));
         words.add_sql("by", &by);
+        let span = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
+        words.add_sql("until_zoned", &format!("(:now_zoned + {span})"));
+        words.add_sql("until_naive", &format!("(:now_naive + {span})"));
         return;
     }
     let by = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
+    words.add_sql("until_zoned", &format!("(:now_zoned + {by})"));
+    words.add_sql("until_naive", &format!("(:now_naive + {by})"));
     words.add_sql(
         "until",
         &match unit {

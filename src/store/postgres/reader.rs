@@ -11,6 +11,7 @@ use super::audit_table;
 use super::cell::is_true;
 use super::dialect::Postgres;
 use super::error::PgError;
+use super::installed;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema::{self, Catalog};
 use super::target::Target;
@@ -28,7 +29,7 @@ use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::{Schema, Table};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, Protected, StoreError, Warn, clock};
+use crate::store::{Prober, Protected, Registrations, StoreError, Warn, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -44,8 +45,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
-    /// The zone of times that have none.
-    pub zone: String,
+    /// Who was registered before.
+    pub registrations: Registrations,
     /// What may not be acted on.
     pub protected: Protected,
     /// Functions, operators and types that profiles may use although they are not built in, or do more than
@@ -218,8 +219,9 @@ impl Reader {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
         let Catalog { schema, ties, types, .. } = schema::read(link).map_err(said)?;
+        let fingerprint = fingerprint(link).map_err(said)?;
         let trust = Trust::new(&schema, &types, self.options.allowed());
-        let dialect = Postgres::new(link, &self.options.zone, trust);
+        let dialect = Postgres::new(link, trust);
         let ground = Ground {
             dialect: &dialect,
             engine: Engine::Postgres,
@@ -234,19 +236,22 @@ impl Reader {
         let mut all = Vec::new();
         for profile in bound? {
             let mut boards = Vec::new();
-            for board in profile.boards {
-                let zone = &self.options.zone;
-                let Some(mut watch) = Watch::new(board, &schema, zone, self.options.prober.clone()) else {
+            for mut board in profile.boards {
+                if let Some(registry) = &mut board.registry {
+                    registry.remembered = self.options.registrations.of(&fingerprint);
+                }
+                let Some(mut watch) = Watch::new(board, &schema, self.options.prober.clone()) else {
                     continue;
                 };
                 watch.plan(link, clock(), self.options.effort).map_err(said)?;
                 boards.push(watch);
             }
             let name = profile.profile.name.clone();
-            all.push(Watched { name, profile: profile.profile, notices: profile.notices, boards });
+            let mut notices = profile.notices;
+            notices.extend(differing(link, &profile.profile, &boards).map_err(said)?);
+            all.push(Watched { name, profile: profile.profile, notices, boards });
         }
         let veiled = veiled(link, &all).map_err(said)?;
-        let fingerprint = fingerprint(link).map_err(said)?;
         let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
         let is_superuser = is_superuser.first().is_some_and(|row| is_true(row, 0));
         link.rollback().map_err(said)?;
@@ -329,6 +334,9 @@ impl Reader {
         self.sky.lag = is_standby.then(|| replayed.map_or(Span::ZERO, |at| theirs.since(at)));
         // What a standby has not heard of yet cannot be held against anybody.
         let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
+        for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+            watch.examine_zone(link, now)?;
+        }
         look(link, &mut self.watched, now)
     }
 
@@ -404,6 +412,24 @@ fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> 
     Ok(sentences)
 }
 
+/// A sentence if the system's own functions in the database recover otherwise than these rules.
+fn differing(link: &mut Link, profile: &Profile, boards: &[Watch]) -> Result<Option<String>, PgError> {
+    let mut count = 0;
+    for watch in boards {
+        let written = profile.boards.iter().find(|written| written.name == watch.board.name);
+        if let Some(written) = written {
+            count += installed::compared(link, written, &watch.board.rules)?.len();
+        }
+    }
+    let points = if count == 1 { "1 point".into() } else { format!("{count} points") };
+    Ok((count > 0).then(|| {
+        format!(
+            "the system's own recovery in this database differs in {points} from these rules; `claimtop doctor` \
+             compares them and names the settings that match"
+        )
+    }))
+}
+
 /// A table or column that was there when the profiles were fitted and is not any more, is another, or
 /// may not be read any more.
 fn is_of_old_tables(error: &PgError) -> bool {
@@ -421,7 +447,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     link.begin(Begin::Reading).map_err(said)?;
     let Catalog { schema, types, .. } = schema::read(&mut link).map_err(said)?;
     let trust = Trust::new(&schema, &types, options.allowed());
-    let dialect = Postgres::new(&mut link, &options.zone, trust);
+    let dialect = Postgres::new(&mut link, trust);
     let ground = Ground {
         dialect: &dialect,
         engine: Engine::Postgres,

@@ -147,7 +147,7 @@ impl RowReader {
     pub fn read(&self, row: &Row, board: &BoundBoard, now: Moment) -> Judged {
         let at = |field: usize| 1 + self.keys + field;
         let reading = |field: usize, sql: &Option<TimeSql>| match sql {
-            Some(sql) => sql.unit.read(&time(row, at(field), &sql.cell.declared)),
+            Some(sql) => sql.read(&time(row, at(field), &sql.cell.declared)),
             None => Reading::Absent,
         };
         let lease = match board.rules.deadline {
@@ -157,7 +157,7 @@ impl RowReader {
         };
         let registry = match &board.registry {
             None => Registry::None,
-            Some(_) if !is_true(row, at(12)) => Registry::Missing,
+            Some(registry) if !is_true(row, at(12)) => registry.lacks(text(row, at(1)).as_deref()),
             Some(registry) => Registry::Listed(read_session(row, at(13), registry)),
         };
         let key = board.id_types.iter().enumerate().map(|(part, kind)| cell(row, 1 + part, kind));
@@ -199,7 +199,7 @@ impl RowReader {
     pub fn judge_again<'a>(&self, seen: &'a Seen, board: &BoundBoard, now: Moment) -> Cow<'a, Seen> {
         let (claim, was, rules) = (&seen.judged.claim, &seen.judged.verdict, &board.rules);
         let verdict = judge(claim, rules, now);
-        let is_alike = Verdict { overrun: was.overrun, ..verdict } == *was
+        let is_alike = Verdict { overrun: was.overrun, ..verdict.clone() } == *was
             && conclude(claim, &verdict, rules, now) == seen.conclusion
             && why(claim, &verdict, rules, now) == seen.why;
         if self.prober.is_none() && is_alike {
@@ -301,7 +301,7 @@ pub fn session_columns(registry: &BoundRegistry) -> [String; 3] {
 
 /// The session in the columns of `row` that begin at `first`.
 pub fn read_session(row: &Row, first: usize, registry: &BoundRegistry) -> Session {
-    let reading = |at: usize, sql: &TimeSql| sql.unit.read(&time(row, at, &sql.cell.declared));
+    let reading = |at: usize, sql: &TimeSql| sql.read(&time(row, at, &sql.cell.declared));
     Session {
         beat_at: reading(first, &registry.beat_at),
         stale_at: registry.stale_at.as_ref().map(|sql| reading(first + 1, sql)),

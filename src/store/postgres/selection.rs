@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::act::{guarded, statements, written};
+use super::act::{guarded, statements};
 use super::actor::Actor;
 use super::cell::number;
 use super::error::PgError;
@@ -14,7 +14,7 @@ use super::words::Words;
 use super::words::array;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
-use crate::store::act::{BLOCKED, Order, TABLES_CHANGED};
+use crate::store::act::{BLOCKED, Order, TABLES_CHANGED, ordered};
 use crate::store::seen::{Place, Seen};
 use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
 use crate::store::{Filter, StoreError};
@@ -68,7 +68,6 @@ impl Actor {
 
     /// What the rules and the profile say to the order, claim by claim; nothing is written.
     pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
-        let zone = self.zone().to_owned();
         self.reader.reading("asking what forbids it", |link, watched, _| {
             let mut outcomes = Vec::with_capacity(all.len());
             for part in all.chunk_by(|one, other| one.place == other.place) {
@@ -77,7 +76,7 @@ impl Actor {
                     continue;
                 };
                 let profile = &watched[part[0].place.profile].profile;
-                let act = written(profile, watch, order.action).and_then(|act| {
+                let act = ordered(profile, &watch.board.name, order).and_then(|act| {
                     guarded(act, &watch.table, "c", "", "true", order.action.as_str()).map(|_| act)
                 });
                 for seen in part {
@@ -88,7 +87,7 @@ impl Actor {
                         (Err(refused), _) => Outcome::Refused(refused),
                         (Ok(()), Err(refusal)) => Outcome::Refused(refusal.as_str().into()),
                         (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
-                        (Ok(()), Ok(_)) => match statements(profile, watch, seen, order, &zone) {
+                        (Ok(()), Ok(_)) => match statements(profile, watch, seen, order) {
                             Ok(written) => is_blocked(link, &written)?,
                             Err(refusal) => Outcome::Refused(refusal.into()),
                         },

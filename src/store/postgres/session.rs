@@ -168,7 +168,7 @@ impl Actor {
         let guard = image::guard(table, &fresh.row, "s", "seen", &mut words);
         words.add("version", "", fresh.version.clone());
         let now = watch.board.rules.session_now(fresh.now);
-        add_instant(&mut words, "now", registry.beat_at.unit, self.zone(), now);
+        add_instant(&mut words, "now", registry.beat_at.unit, &registry.beat_at.zone, now);
         words.add("reason", "text", word.reason.clone());
         words.add("id", &registry.id.declared, sent(&fresh.id));
         words.add("holder", &registry.id.declared, sent(&fresh.id));

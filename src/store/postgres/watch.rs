@@ -1,6 +1,7 @@
 //! One board under watch: its troubled claims from poll to poll.
 
 mod gather;
+mod signs;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::store::listed::{Tally, worse_first};
 use crate::store::options::Effort;
 use crate::store::schema::{Schema, Table};
 use gather::{Burden, Claims};
+use signs::Examined;
 
 /// Claims that one arm may bring in; more are only said to be there.
 pub const MOST: usize = 20_000;
@@ -36,11 +38,11 @@ pub struct Watch {
     pub reader: RowReader,
     pub table: Table,
     pub registry: Option<Table>,
-    zone: String,
     /// The ways into trouble; nothing, if every claim has to be looked at.
     arms: Option<Vec<Arm>>,
     /// What each arm found, where that is taken from an earlier poll.
     burdens: BTreeMap<usize, Burden>,
+    examined: Examined,
     holder_is_indexed: bool,
     /// Statements that would add the indexes it lacks.
     missing_indexes: Vec<String>,
@@ -63,7 +65,7 @@ struct Found {
 }
 
 impl Watch {
-    pub fn new(board: BoundBoard, schema: &Schema, zone: &str, prober: Option<Prober>) -> Option<Watch> {
+    pub fn new(board: BoundBoard, schema: &Schema, prober: Option<Prober>) -> Option<Watch> {
         let table = schema.table(&board.table)?.clone();
         let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table)).cloned();
         let reader = RowReader::new(&board, &table, registry.as_ref(), prober.clone());
@@ -72,9 +74,9 @@ impl Watch {
             reader,
             table,
             registry,
-            zone: zone.into(),
             arms,
             burdens: BTreeMap::new(),
+            examined: Examined::default(),
             holder_is_indexed: false,
             missing_indexes: Vec::new(),
             prober,
@@ -109,13 +111,8 @@ impl Watch {
     pub fn clock(&self, now: Moment) -> Words {
         let mut words = Words::default();
         let unit = self.board.unit;
-        words.add_time("now", unit, &self.zone, self.board.rules.claim_now(now));
+        words.add_time("now", unit, &self.board.zone, self.board.rules.claim_now(now));
         words
-    }
-
-    /// The zone of times that have none.
-    pub fn zone(&self) -> &str {
-        &self.zone
     }
 
     /// The condition for a claim to be possibly in trouble, to be added to others.
@@ -130,13 +127,14 @@ impl Watch {
                     (Some(_), Some(pid)) => format!("{any} OR ({pid}) IS NOT NULL"),
                     _ => any,
                 };
-                (format!(" AND ({any})"), arms::words(arms, &self.zone, now))
+                (format!(" AND ({any})"), arms::words(arms, now))
             }
         }
     }
 
     /// Brings everything up to `now`.
     pub fn refresh(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
+        self.remember_holders(link)?;
         let counted = self.count(link, now, effort.slice.saturating_mul(COUNTED_SLICES))?;
         let large = counted.0 > effort.slice as u64;
         let mut found = Found { more: counted.1, ..Found::default() };

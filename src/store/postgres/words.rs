@@ -4,11 +4,7 @@
 //! is cast where it stands, so that no driver has to guess types.
 
 use crate::domain::time::{Moment, Span, TimeUnit};
-
-/// An instant as texts have it.
-pub fn text_utc(moment: Moment) -> String {
-    moment.rfc3339()[..19].replace('T', " ")
-}
+use crate::store::bound::BoundZone;
 
 /// A value with its name and the SQL that stands for it.
 #[derive(Debug, Clone)]
@@ -49,18 +45,18 @@ impl Words {
     }
 
     /// An instant as a column of `unit` holds it, times without a zone in `zone`.
-    pub fn add_time(&mut self, name: &str, unit: TimeUnit, zone: &str, moment: Moment) {
+    pub fn add_time(&mut self, name: &str, unit: TimeUnit, zone: &BoundZone, moment: Moment) {
         match unit {
             TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
                 let scaled = i128::from(moment.micros()) * i128::from(unit.per_second()) / 1_000_000;
                 self.add(name, "bigint", Some(scaled.to_string()));
             }
             TimeUnit::TextUtc => {
-                self.add(name, "text", Some(text_utc(moment)));
+                self.add(name, "text", Some(zone.own.unwrap_or_default().text(moment)));
             }
             TimeUnit::Timestamptz => self.add(name, "timestamptz", Some(stamp(moment))),
             TimeUnit::Timestamp => {
-                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", super::schema::literal(zone));
+                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", super::schema::literal(&zone.sql));
                 self.add_as(name, &sql, Some(stamp(moment)));
             }
         }

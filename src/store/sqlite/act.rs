@@ -12,7 +12,7 @@ use crate::domain::recovery::Action;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Reason;
 use crate::profile::format::{Act, Profile};
-use crate::store::act::{Order, act_of};
+use crate::store::act::{Order, ordered};
 use crate::store::schema::{Schema, Table, quoted};
 use crate::store::seen::Seen;
 
@@ -38,10 +38,7 @@ pub fn statements(
     order: &Order<'_>,
 ) -> Result<Statements, String> {
     let board = &watch.board;
-    let written = profile.boards.iter().find(|written| written.name == board.name);
-    let act = written.and_then(|written| act_of(written, order.action));
-    let act =
-        act.ok_or_else(|| format!("profile {} does not say how to {} here", profile.name, order.action))?;
+    let act = ordered(profile, &board.name, order)?;
     let table = schema.table(&board.table).ok_or("its table is gone")?;
 
     let (guard, mut values) = fresh.row.guard("c.", ":seen");
@@ -131,6 +128,7 @@ pub fn words(
         (":reason".into(), text(order.word.reason.as_ref())),
         (":id".into(), id),
         (":holder".into(), text(claim.holder.as_ref())),
+        (":kind".into(), text(claim.kind.as_ref())),
     ]
 }
 

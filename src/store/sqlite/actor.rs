@@ -11,6 +11,7 @@ use rusqlite::types::Value as SqlValue;
 use super::act::{Statements, statements};
 use super::audit_table;
 use super::file_state::{FileChange, FileState, forget_pages};
+use super::functions;
 use super::image::{InFile, number_of, row_at};
 use super::open::{self, Identity};
 use super::reader::{Options, Reader};
@@ -53,6 +54,8 @@ impl Actor {
         let path = &reader.options.path;
         let writer = open::read_write(path, reader.options.busy_timeout, &reader.keys)?;
         let identity = Identity::at(path)?;
+        let remembered = reader.options.registrations.of(&identity.fingerprint());
+        functions::remember(&writer, remembered).map_err(|error| reader.sentence(&error, "opening"))?;
         reader.options.protected.admit(&path.display().to_string(), &identity.fingerprint())?;
         let file = FileState::new(path, &reader.connection)?;
         let schema = Schema::default();

@@ -18,22 +18,31 @@ impl Reader {
         self.in_one_transaction("reading attempts", |reader, _, _| {
             let schema = super::schema::read(&reader.connection)?;
             let Some(table) = schema.table(TABLE) else { return Ok(None) };
-            if ["id", "claimed", "message"].iter().any(|name| table.column(name).is_none()) {
+            if ["claimed", "message"].iter().any(|name| table.column(name).is_none()) {
                 return Ok(None);
             }
-            read(&reader.connection, after).map(Some)
+            // Attempts that go by a UUID have a number all the same: that of their row.
+            let number = match table.column("id") {
+                Some(_) => "id",
+                None if table.has_rowid => "rowid",
+                None => return Ok(None),
+            };
+            read(&reader.connection, number, after).map(Some)
         })
     }
 }
 
-fn read(connection: &Connection, after: Option<i64>) -> rusqlite::Result<Attempts> {
+fn read(connection: &Connection, number: &str, after: Option<i64>) -> rusqlite::Result<Attempts> {
     let last: i64 =
-        connection.query_row(&format!("SELECT coalesce(max(id), 0) FROM {TABLE}"), [], |row| row.get(0))?;
+        connection
+            .query_row(&format!("SELECT coalesce(max({number}), 0) FROM {TABLE}"), [], |row| row.get(0))?;
     // Numbers that start anew mean another table; its rows are counted from here.
     let Some(after) = after.filter(|after| *after <= last) else {
         return Ok(Attempts { new: Vec::new(), up_to: last });
     };
-    let sql = format!("SELECT id, claimed, message FROM {TABLE} WHERE id > ?1 ORDER BY id LIMIT {MOST}");
+    let sql = format!(
+        "SELECT {number}, claimed, message FROM {TABLE} WHERE {number} > ?1 ORDER BY {number} LIMIT {MOST}"
+    );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([after])?;
     let mut attempts = Attempts { new: Vec::new(), up_to: after };

@@ -7,12 +7,13 @@ use super::keys::Keys;
 use super::open::{self, Denied, Opened};
 use super::reader::Options;
 use super::schema;
-use crate::domain::time::TimeUnit;
+use crate::domain::time::{TimeUnit, Zone, ZoneName};
 use crate::profile::format::{Engine, Profile};
 use crate::store::StoreError;
 use crate::store::bind::{Dialect, Problem};
-use crate::store::bound::{Sql, TimeSql};
+use crate::store::bound::{BoundZone, Sql, TimeSql};
 use crate::store::fit::{Fit, Ground};
+use crate::store::schema::Table;
 
 /// Compiles on a connection that may only read.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Dialect for Sqlite<'_> {
         }
     }
 
-    fn time(&self, sql: Sql, unit: TimeUnit) -> Result<TimeSql, String> {
+    fn time(&self, sql: Sql, unit: TimeUnit, zone: &BoundZone) -> Result<TimeSql, String> {
         if let Some(column) = &sql.column
             && unit.is_number()
             && schema::is_text(&sql.declared)
@@ -44,14 +45,38 @@ impl Dialect for Sqlite<'_> {
         let comparable = if unit.is_number() {
             sql.text.clone()
         } else {
-            format!("claimtop_time({}, {})", sql.text, code(unit))
+            format!("claimtop_time({}, {})", sql.text, code(unit, zone.own.unwrap_or_default()))
         };
-        Ok(TimeSql { selected: sql.text.clone(), cell: sql, unit, comparable, bound_type: None })
+        let selected = sql.text.clone();
+        let is_naive = !unit.is_number();
+        Ok(TimeSql { selected, cell: sql, unit, comparable, bound_type: None, zone: zone.clone(), is_naive })
+    }
+
+    fn zone(&self, name: &ZoneName, _: &Table) -> Result<BoundZone, String> {
+        zone(name)
     }
 
     fn always(&self) -> &'static str {
         "1"
     }
+}
+
+/// The zone that a name means for the texts of a file.
+pub fn zone(name: &ZoneName) -> Result<BoundZone, String> {
+    let own = match name {
+        // SQLite's own clock (CURRENT_TIMESTAMP, datetime('now')) writes UTC.
+        ZoneName::Utc | ZoneName::Server => Zone::Utc,
+        ZoneName::Host => Zone::Host,
+        ZoneName::Offset(offset) => Zone::Offset(*offset),
+        ZoneName::Named(name) => {
+            return Err(format!(
+                "the times of a file can be in utc, host (the zone of this host) or an offset such as +02:00, \
+                 not in {name}"
+            ));
+        }
+    };
+    let name = if own == Zone::Utc { "utc".into() } else { name.to_string() };
+    Ok(BoundZone { name, own: Some(own), ..BoundZone::default() })
 }
 
 /// Lays each of the profiles onto the file.

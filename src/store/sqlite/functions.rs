@@ -11,14 +11,20 @@ use super::cell::owned;
 use super::keys::{Keys, Part};
 use crate::domain::claim::Timeout;
 use crate::domain::rules::Thresholds;
-use crate::domain::time::{Moment, Span, TimeUnit};
+use crate::domain::time::{Moment, Offset, Span, TimeUnit, Zone};
 use crate::domain::value::Value;
+use crate::store::registrations::Remembered;
 
 /// Registers the functions on a connection.
 pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("claimtop_time", 2, flags, |context| {
         Ok(moment(context)?.map(Moment::micros))
+    })?;
+    // The same of cells that name no zone, and nothing of all others.
+    connection.create_scalar_function("claimtop_naive", 2, flags, |context| {
+        let (unit, zone) = decoded(context.get(1)?);
+        Ok(unit.read_naive(&owned(context.get_raw(0)), zone).map(Moment::micros))
     })?;
     connection.create_scalar_function("claimtop_deadline", 3, flags, |context| {
         Ok(lease(context)?.map(|(since, length)| since.plus(length).micros()))
@@ -51,6 +57,14 @@ pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
     })
 }
 
+/// Registers the function that knows who was in a registry before: `claimtop_is_gone(table, holder)`.
+pub fn remember(connection: &Connection, remembered: Remembered) -> rusqlite::Result<()> {
+    connection.create_scalar_function("claimtop_is_gone", 2, FunctionFlags::SQLITE_UTF8, move |context| {
+        let (table, holder) = (owned(context.get_raw(0)).text(), owned(context.get_raw(1)).text());
+        Ok(table.zip(holder).is_some_and(|(table, holder)| remembered.is_gone(&table, &holder)))
+    })
+}
+
 /// Collects rowids into one blob: handing them over one by one costs more than finding them.
 struct PackedRows;
 
@@ -76,8 +90,31 @@ pub fn unpack(packed: &[u8]) -> impl Iterator<Item = i64> + '_ {
     packed.as_chunks::<8>().0.iter().map(|bytes| i64::from_ne_bytes(*bytes))
 }
 
-/// The number under which a unit is passed to the functions.
-pub fn code(unit: TimeUnit) -> u8 {
+/// The number under which a unit and the zone of texts without one are passed to the functions.
+pub fn code(unit: TimeUnit, zone: Zone) -> i64 {
+    let zone = match zone {
+        Zone::Utc => 0,
+        Zone::Host => 1,
+        Zone::Offset(offset) => UTC + i64::from(offset.minutes()),
+    };
+    unit_code(unit) + UNITS * zone
+}
+
+/// More than there are units.
+const UNITS: i64 = 8;
+/// An offset of nothing; the largest is less than a day.
+const UTC: i64 = 2_000;
+
+fn decoded(code: i64) -> (TimeUnit, Zone) {
+    let zone = match code.div_euclid(UNITS) {
+        0 => Zone::Utc,
+        1 => Zone::Host,
+        other => Zone::Offset(Offset::of_minutes(i16::try_from(other - UTC).unwrap_or_default())),
+    };
+    (unit(code.rem_euclid(UNITS)), zone)
+}
+
+fn unit_code(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::UnixS => 0,
         TimeUnit::UnixMs => 1,
@@ -102,8 +139,8 @@ fn unit(code: i64) -> TimeUnit {
 }
 
 fn moment(context: &Context<'_>) -> rusqlite::Result<Option<Moment>> {
-    let unit = unit(context.get(1)?);
-    Ok(unit.read(&owned(context.get_raw(0))).at())
+    let (unit, zone) = decoded(context.get(1)?);
+    Ok(unit.read_in(&owned(context.get_raw(0)), zone).at())
 }
 
 /// The arguments (claimed_at, unit, seconds), if all can be read.

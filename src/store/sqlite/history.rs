@@ -3,8 +3,10 @@
 use rusqlite::Connection;
 
 use super::cell::cell;
+use super::fit;
 use super::functions::code;
-use super::reader::Reader;
+use super::reader::{Reader, Watched};
+use crate::domain::time::Zone;
 use crate::profile::format::History;
 use crate::store::StoreError;
 use crate::store::listed::Trace;
@@ -20,7 +22,7 @@ impl Reader {
             for watched in &reader.watched {
                 for history in &watched.profile.history {
                     traces.extend(
-                        read(&reader.connection, &schema, history, limit)?
+                        read(&reader.connection, &schema, history, reader.zone_of(watched, history), limit)?
                             .into_iter()
                             .map(|trace| Trace { profile: watched.name.clone(), ..trace }),
                     );
@@ -29,12 +31,19 @@ impl Reader {
             Ok(traces)
         })
     }
+
+    fn zone_of(&self, watched: &Watched, history: &History) -> Zone {
+        let said = self.options.operator.zone.clone();
+        let name = said.unwrap_or_else(|| watched.profile.zone_of_history(history));
+        fit::zone(&name).ok().and_then(|zone| zone.own).unwrap_or_default()
+    }
 }
 
 fn read(
     connection: &Connection,
     schema: &Schema,
     history: &History,
+    zone: Zone,
     limit: usize,
 ) -> rusqlite::Result<Vec<Trace>> {
     let Some(table) = schema.table(&history.table) else { return Ok(Vec::new()) };
@@ -53,7 +62,7 @@ fn read(
         value(Some(&history.what)),
         quoted(&table.name),
         history.only.as_deref().unwrap_or("1"),
-        code(history.time),
+        code(history.time, zone),
     );
     let mut statement = match connection.prepare(&sql) {
         Ok(statement) => statement,
@@ -70,7 +79,7 @@ fn read(
             id: cell(row, 0).text(),
             kind: cell(row, 1).text(),
             holder: cell(row, 2).text(),
-            at: history.time.read(&cell(row, 3)),
+            at: history.time.read_in(&cell(row, 3), zone),
             what: cell(row, 4).text(),
         });
     }

@@ -26,10 +26,10 @@ pub fn session_columns(registry: &BoundRegistry) -> [String; 3] {
 /// The session in the columns of `row` that begin at `first`.
 pub fn read_session(row: &Row<'_>, first: usize, registry: &BoundRegistry) -> Session {
     Session {
-        beat_at: registry.beat_at.unit.read(&cell(row, first)),
-        stale_at: registry.stale_at.as_ref().map(|time| time.unit.read(&cell(row, first + 1))),
+        beat_at: registry.beat_at.read(&cell(row, first)),
+        stale_at: registry.stale_at.as_ref().map(|time| time.read(&cell(row, first + 1))),
         started_at: match &registry.started_at {
-            Some(time) => time.unit.read(&cell(row, first + 2)),
+            Some(time) => time.read(&cell(row, first + 2)),
             None => Reading::Absent,
         },
     }

@@ -23,6 +23,8 @@ impl Actor {
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
         watchless.map_err(|error| self.reader.sentence(&error, "looking for the claim"))?;
         let now = self.now();
+        let examined = self.reader.examine_zones(now);
+        examined.map_err(|error| self.reader.sentence(&error, "looking at the times"))?;
         let mut found = Vec::new();
         for profile in 0..self.reader.watched.len() {
             for number in 0..self.reader.watched[profile].boards.len() {

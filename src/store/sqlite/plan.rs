@@ -120,7 +120,7 @@ fn from_sessions(board: &BoundBoard, probe: &Probe) -> Option<String> {
     let registry = board.registry.as_ref().filter(|_| probe.needs_session)?;
     let holder = board.holder.as_ref()?;
     // Only a condition on the session itself narrows the sessions down.
-    let about_session = probe.tag != Tag::Reason(Reason::SessionMissing);
+    let about_session = probe.tag != Tag::Reason(Reason::SessionMissing) && !probe.without_session;
     about_session.then(|| {
         format!(
             "FROM {} CROSS JOIN {} WHERE {} = {} AND {} AND {}",

@@ -12,7 +12,7 @@ use super::functions::code;
 use crate::domain::rules::{DeadlineRule, Thresholds};
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::domain::verdict::{Reason, Set};
-use crate::store::bound::{BoundBoard, TimeSql};
+use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::schema::literal;
 
 /// What the rows of a probe have in common.
@@ -47,6 +47,8 @@ pub struct Probe {
     pub params: Vec<(String, TimeUnit, Edge)>,
     pub window: Option<Window>,
     pub needs_session: bool,
+    /// It is about claims whose holder has no row in the registry.
+    pub without_session: bool,
     /// Nothing but `window` depends on the clock, so a strip of it is enough.
     pub strips: bool,
     /// The columns of `c` that an index would have to start with; none: not worth an index.
@@ -176,6 +178,15 @@ pub fn compile(board: &BoundBoard) -> Vec<Probe> {
     if let Some(disowned) = &board.disowned {
         probes.push(still(Tag::Reason(Reason::SessionMissing), vec![disowned.clone()], true));
     }
+    if board.rules.doubt.is_some() {
+        // No time can be trusted: what remains is what needs none.
+        probes.retain(|probe| match probe.tag {
+            Tag::Reason(Reason::SessionMissing | Reason::Unreadable | Reason::NoDeadline) => true,
+            Tag::BadDeadline => true,
+            Tag::Reason(_) | Tag::Runaway | Tag::OldBeat => false,
+        });
+        probes.push(still(Tag::Reason(Reason::ClockSkew), Vec::new(), false));
+    }
     probes
 }
 
@@ -208,6 +219,7 @@ fn moving(tag: Tag, time: &TimeSql, from: Edge, to: Edge) -> Probe {
         params: Vec::new(),
         window: Some(Window { time: time.comparable.clone(), unit: time.compared_in(), from, to }),
         needs_session: false,
+        without_session: false,
         strips: true,
         index: time.cell.column.clone().filter(|_| time.unit.is_number()),
     }
@@ -215,7 +227,16 @@ fn moving(tag: Tag, time: &TimeSql, from: Edge, to: Edge) -> Probe {
 
 /// A probe that the clock does not move.
 fn still(tag: Tag, only: Vec<String>, needs_session: bool) -> Probe {
-    Probe { tag, only, params: Vec::new(), window: None, needs_session, strips: false, index: None }
+    Probe {
+        tag,
+        only,
+        params: Vec::new(),
+        window: None,
+        needs_session,
+        without_session: false,
+        strips: false,
+        index: None,
+    }
 }
 
 fn deadlines(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
@@ -239,8 +260,8 @@ fn deadlines(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
             _ => probes.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), false)),
         },
         DeadlineRule::Never => probes.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), false)),
-        // Its deadline is its session's, below.
-        DeadlineRule::Holder => {}
+        // Its deadline is its session's, below, unless it has none.
+        DeadlineRule::Holder => unregistered(board, limits, probes),
     }
 }
 
@@ -251,7 +272,8 @@ fn plus_tick(span: Span) -> Span {
 /// Rows with a timeout of their own: the instants are computed row by row.
 fn timeouts(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     let (Some(since), Some(seconds)) = (&board.claimed_at, &board.timeout) else { return };
-    let arguments = format!("{}, {}, {seconds}", since.cell.text, code(since.unit));
+    let arguments =
+        format!("{}, {}, {seconds}", since.cell.text, code(since.unit, since.zone.own.unwrap_or_default()));
     let warn = limits.warn_before.map_or_else(|| "NULL".into(), |warn| warn.as_micros().to_string());
     let at = |function: &str, more: &str| TimeSql {
         cell: crate::store::bound::Sql { text: String::new(), column: None, declared: String::new() },
@@ -259,6 +281,8 @@ fn timeouts(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
         selected: String::new(),
         comparable: format!("{function}({arguments}{more})"),
         bound_type: None,
+        zone: since.zone.clone(),
+        is_naive: false,
     };
     let deadline = at("claimtop_deadline", "");
     let now = Edge::Claims(Span::ZERO);
@@ -320,7 +344,11 @@ fn sessions(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     let Some(registry) = &board.registry else { return };
     let missing = format!("{} IS NULL", registry.id.text);
     let mut probe = still(Tag::Reason(Reason::SessionMissing), vec![missing], true);
-    probe.index = board.holder.as_ref().and_then(|holder| holder.column.clone());
+    if registry.required {
+        probe.index = board.holder.as_ref().and_then(|holder| holder.column.clone());
+    } else {
+        probe.only.push(is_gone(board, registry));
+    }
     probes.push(probe);
 
     // The instant a session is given up, as a column and a distance from it.
@@ -347,6 +375,32 @@ fn sessions(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
     }
 }
 
+/// That the holder was registered before.
+fn is_gone(board: &BoundBoard, registry: &BoundRegistry) -> String {
+    let holder = board.holder.as_ref().map_or("NULL", |holder| holder.text.as_str());
+    format!("claimtop_is_gone({}, {holder})", literal(&registry.table))
+}
+
+/// Where the holder's heartbeat decides, and a holder need not register: the age of the claims of those
+/// who have not.
+fn unregistered(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
+    let Some(registry) = board.registry.as_ref().filter(|registry| !registry.required) else { return };
+    let mut own = Vec::new();
+    match (limits.ttl, board.claimed_at.as_ref().or(board.beat_at.as_ref())) {
+        (Some(ttl), Some(since)) => ttls(board, limits, ttl, since, &mut own),
+        (Some(_), None) => {}
+        (None, _) => own.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), true)),
+    }
+    let condition = format!("{} IS NULL AND NOT {}", registry.id.text, is_gone(board, registry));
+    for mut probe in own {
+        probe.only.push(condition.clone());
+        probe.needs_session = true;
+        probe.without_session = true;
+        probe.index = None;
+        probes.push(probe);
+    }
+}
+
 /// The ways a time cannot be read: NULL, or, as SQLite orders numbers before texts and blobs,
 /// before the first or after the last moment there is.
 fn unreadable(board: &BoundBoard, probes: &mut Vec<Probe>) {
@@ -357,8 +411,11 @@ fn unreadable(board: &BoundBoard, probes: &mut Vec<Probe>) {
         bad(Tag::BadDeadline, deadline, true, None, probes);
     }
     if let (Some(since), Some(seconds)) = (&board.claimed_at, &board.timeout) {
-        let lease =
-            format!("claimtop_deadline({}, {}, {seconds}) IS NULL", since.cell.text, code(since.unit));
+        let lease = format!(
+            "claimtop_deadline({}, {}, {seconds}) IS NULL",
+            since.cell.text,
+            code(since.unit, since.zone.own.unwrap_or_default())
+        );
         probes.push(still(Tag::BadDeadline, vec![lease], false));
     }
     if let Some(claimed_at) = &board.claimed_at {

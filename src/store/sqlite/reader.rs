@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::Sqlite;
+use super::functions;
 use super::keys::Keys;
 use super::open::{self, Denied, Identity, Opened, explain};
 use super::stream::tally;
@@ -22,7 +23,7 @@ use crate::store::fit::Ground;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, Protected, StoreError, clock};
+use crate::store::{Prober, Protected, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct Options {
     pub frozen_at: Option<Moment>,
     /// Who asks the kernel about the holders' processes, if that is wanted.
     pub prober: Option<Prober>,
+    /// Who was registered before.
+    pub registrations: Registrations,
     /// What may not be acted on.
     pub protected: Protected,
 }
@@ -84,6 +87,9 @@ impl Reader {
         let opened = open::read_only(&options.path, options.busy_timeout, &keys)
             .map_err(|error| why_it_does_not_open(&options.path, error))?;
         let Opened { connection, identity, denied } = opened;
+        let remembered = options.registrations.of(&identity.fingerprint());
+        functions::remember(&connection, remembered)
+            .map_err(|error| explain(&options.path, &error, options.busy_timeout, "opening"))?;
         let file = FileState::new(&options.path, &connection)?;
         let mut reader = Reader {
             options,
@@ -127,6 +133,7 @@ impl Reader {
     /// The same counts by reading every claim one by one: slow, and obviously right.
     pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
         self.in_one_transaction("counting", |reader, now, _| {
+            reader.examine_zones(now)?;
             let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
             watches
                 .map(|watch| tally(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
@@ -251,6 +258,14 @@ impl Reader {
         Ok(result)
     }
 
+    /// Asks every board whether its rows contradict its zone.
+    pub(super) fn examine_zones(&mut self, now: Moment) -> rusqlite::Result<()> {
+        for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+            watch.examine_zone(&self.connection, now, Since::Written)?;
+        }
+        Ok(())
+    }
+
     /// Stops statements that run longer than a poll may take.
     fn start_the_stopwatch(&mut self) -> Result<(), StoreError> {
         let limit = self.options.poll_timeout;
@@ -318,9 +333,16 @@ impl Reader {
         self.watched.clear();
         for profile in bound {
             let mut boards = Vec::new();
-            for board in profile.boards {
+            for mut board in profile.boards {
+                if let Some(registry) = &mut board.registry {
+                    registry.remembered = self.options.registrations.of(&self.identity.fingerprint());
+                }
+                let now = self.options.frozen_at.unwrap_or_else(clock);
                 boards.push(self.sql("planning", |connection| {
-                    Watch::new(connection, board, self.options.prober.clone(), self.keys.clone())
+                    let prober = self.options.prober.clone();
+                    let mut watch = Watch::new(connection, board, prober, self.keys.clone())?;
+                    watch.examine_zone(connection, now, Since::Written)?;
+                    Ok(watch)
                 })?);
             }
             self.watched.push(Watched {

@@ -79,7 +79,7 @@ impl RowReader {
     pub fn read(&self, row: &Row<'_>, board: &BoundBoard, now: Moment, token: bool) -> Judged {
         let at = |field: usize| cell(row, 1 + self.keys + field);
         let time = |field: usize, sql: &Option<TimeSql>| match sql {
-            Some(time) => time.unit.read(&at(field)),
+            Some(time) => time.read(&at(field)),
             None => Reading::Absent,
         };
         let lease = match board.rules.deadline {
@@ -89,7 +89,7 @@ impl RowReader {
         };
         let registry = match &board.registry {
             None => Registry::None,
-            Some(_) if at(12) == Value::Int(0) => Registry::Missing,
+            Some(registry) if at(12) == Value::Int(0) => registry.lacks(at(1).text().as_deref()),
             Some(registry) => Registry::Listed(read_session(row, 1 + self.keys + 13, registry)),
         };
         let mut claim = Claim {

@@ -5,7 +5,7 @@ use rusqlite::types::Value as SqlValue;
 
 use super::cell::bound;
 use super::probe::Probe;
-use crate::domain::time::{Moment, TimeUnit};
+use crate::domain::time::{Moment, TimeUnit, Zone};
 use crate::store::bound::BoundBoard;
 
 /// `:now` as the profile's own expressions expect it.
@@ -15,17 +15,17 @@ pub fn now_value(board: &BoundBoard, now: Moment) -> SqlValue {
 
 /// An instant as the board's own columns hold it.
 pub fn time_value(board: &BoundBoard, moment: Moment) -> SqlValue {
-    time_in(board.unit, moment)
+    time_in(board.unit, board.zone.own.unwrap_or_default(), moment)
 }
 
-/// An instant as columns of a unit hold it.
-pub fn time_in(unit: TimeUnit, moment: Moment) -> SqlValue {
+/// An instant as columns of a unit hold it, texts without a zone in `zone`.
+pub fn time_in(unit: TimeUnit, zone: Zone, moment: Moment) -> SqlValue {
     match unit {
         TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
             bound(moment.micros(), unit)
         }
         // What SQLite's own datetime() writes: texts are compared as texts, so the form matters.
-        TimeUnit::TextUtc => SqlValue::Text(moment.rfc3339()[..19].replace('T', " ")),
+        TimeUnit::TextUtc => SqlValue::Text(zone.text(moment)),
         TimeUnit::Timestamptz | TimeUnit::Timestamp => SqlValue::Text(moment.rfc3339()),
     }
 }

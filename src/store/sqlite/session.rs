@@ -33,6 +33,8 @@ impl Actor {
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
         watchless.map_err(|error| self.reader.sentence(&error, "looking at the session"))?;
         let now = self.now();
+        let examined = self.reader.examine_zones(now);
+        examined.map_err(|error| self.reader.sentence(&error, "looking at the times"))?;
         let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
         let mut known: Vec<&str> = Vec::new();
         let mut rows: HashSet<(&str, i64)> = HashSet::new();
@@ -283,7 +285,11 @@ impl Actor {
         let registry = board.registry.as_ref().ok_or("its registry is gone")?;
         let (guard, mut values) = fresh.row.guard("s.", ":seen");
         let id = super::cell::to_sql(&fresh.id);
-        let now = time_in(registry.beat_at.unit, board.rules.session_now(fresh.now));
+        let now = time_in(
+            registry.beat_at.unit,
+            registry.beat_at.zone.own.unwrap_or_default(),
+            board.rules.session_now(fresh.now),
+        );
         let reason = word.reason.clone().map_or(SqlValue::Null, SqlValue::Text);
         values.extend([
             (":rowid".into(), SqlValue::Integer(fresh.place.rowid)),

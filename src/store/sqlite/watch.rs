@@ -18,6 +18,7 @@ use super::rows::RowReader;
 use super::rowset::RowSet;
 use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
 use super::sets::{Sets, TROUBLED};
+use super::signs::Examined;
 use super::stream::tally;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Mark};
@@ -64,6 +65,7 @@ pub struct Watch {
     is_refreshed: bool,
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
+    pub(super) examined: Examined,
 }
 
 /// How many claims there are.
@@ -82,37 +84,47 @@ impl Watch {
         keys: Keys,
     ) -> rusqlite::Result<Watch> {
         let reader = RowReader::new(&board, prober.clone());
-        let probes = if board.is_addressable() { compile(&board) } else { Vec::new() };
-        let staleness = probes.iter().filter(|probe| probe.tag.is_staleness()).cloned().collect();
-        let planned = plan(connection, &board, probes)?;
         // Without a predicate SQLite counts the smallest index page by page.
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
         let indexed = !board.is_addressable() || board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
-        let indexes = advice(connection, &board, &planned)?;
-        let (by_census, planned): (Vec<_>, Vec<_>) =
-            planned.into_iter().partition(|planned| planned.driver == Driver::Census);
-        let census = Census::new(CensusPlan::new(connection, &board, by_census, !total.indexed)?);
-        let asked = planned.into_iter().map(Asked::new).collect();
-        Ok(Watch {
+        let census = Census::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
+        let mut watch = Watch {
             rows: RowSql::claims(&board),
             board,
             reader,
             keys,
-            staleness,
-            asked,
+            staleness: Vec::new(),
+            asked: Vec::new(),
             census,
             total,
             surroundings: Surroundings::default(),
-            indexes,
+            indexes: Vec::new(),
             prober,
             overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
             is_refreshed: false,
             tally: None,
-        })
+            examined: Examined::default(),
+        };
+        watch.compile(connection)?;
+        Ok(watch)
+    }
+
+    /// Turns the board's rules into questions, none of which was asked yet.
+    pub(super) fn compile(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let board = &self.board;
+        let probes = if board.is_addressable() { compile(board) } else { Vec::new() };
+        self.staleness = probes.iter().filter(|probe| probe.tag.is_staleness()).cloned().collect();
+        let planned = plan(connection, board, probes)?;
+        self.indexes = advice(connection, board, &planned)?;
+        let (by_census, planned): (Vec<_>, Vec<_>) =
+            planned.into_iter().partition(|planned| planned.driver == Driver::Census);
+        self.census = Census::new(CensusPlan::new(connection, board, by_census, !self.total.indexed)?);
+        self.asked = planned.into_iter().map(Asked::new).collect();
+        Ok(())
     }
 
     /// Brings everything up to `now`.
@@ -123,6 +135,11 @@ impl Watch {
         since: Since,
         effort: Effort,
     ) -> rusqlite::Result<()> {
+        let zone_changed = self.examine_zone(connection, now, since)?;
+        let since = if zone_changed { Since::Written } else { since };
+        if since == Since::Written {
+            self.remember_holders(connection)?;
+        }
         self.is_refreshed = true;
         if !self.board.is_addressable() {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);

@@ -34,6 +34,11 @@ pub fn stamp(moment: Moment) -> String {
     time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }
 
+/// The same with its zone, for sessions that have another.
+pub fn zoned(moment: Moment) -> String {
+    stamp(moment) + "+00"
+}
+
 /// A name as a UUID, if it is one: these tables know no other.
 pub fn uuid(text: &str) -> Option<String> {
     uuid::Uuid::parse_str(text).ok().map(|uuid| uuid.to_string())

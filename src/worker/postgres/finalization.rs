@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use super::Database;
-use super::cells::{flag, moment, number, optional, stamp, uuid};
+use super::cells::{flag, moment, number, optional, uuid, zoned};
 use super::database::Turn;
 use crate::domain::time::{Moment, Span};
 use crate::worker::WorkerError;
@@ -26,6 +26,17 @@ impl Finalization {
     pub fn new(database: Database) -> Finalization {
         Finalization { database, metrics: Metrics::default() }
     }
+
+    /// One transaction in the session's own zone: this system's times have none.
+    fn change<T>(
+        &mut self,
+        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+    ) -> Result<T, WorkerError> {
+        self.database.change(|turn| {
+            turn.execute("SET LOCAL TimeZone TO DEFAULT", &[])?;
+            work(turn)
+        })
+    }
 }
 
 impl Operations for Finalization {
@@ -42,7 +53,7 @@ impl Operations for Finalization {
         named(processor)?;
         let (task, seconds) = (known(task)?, whole_seconds(timeout)?);
         let started = Instant::now();
-        let outcome = self.database.change(|turn| {
+        let outcome = self.change(|turn| {
             let row = find(turn, &task)?;
             let now = turn.now()?;
             let outcome = decide(row.as_ref(), processor, seconds, now);
@@ -69,7 +80,7 @@ impl Operations for Finalization {
         named(processor)?;
         let task = known(task)?;
         let started = Instant::now();
-        let done = self.database.change(|turn| {
+        let done = self.change(|turn| {
             let row = find(turn, &task)?;
             let now = turn.now()?;
             let until = row.as_ref().filter(|row| !row.complete).and_then(|row| row.extended(processor, now));
@@ -86,16 +97,16 @@ impl Operations for Finalization {
     fn release(&mut self, task: &str, processor: &str) -> Result<bool, WorkerError> {
         let started = Instant::now();
         let Some(task) = uuid(task) else { return Ok(false) };
-        let released = self.database.change(|turn| {
+        let released = self.change(|turn| {
             let Some(row) = find(turn, &task)? else { return Ok(false) };
             if row.claimed_by.as_deref() != Some(processor) {
                 return Ok(false);
             }
             let now = turn.now()?;
             let sql =
-                "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL, updated_at = $2::timestamp
+                "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL, updated_at = $2::timestamptz
                        WHERE task_uuid = $1::uuid";
-            turn.execute(sql, &[Some(&task), Some(&stamp(now))])?;
+            turn.execute(sql, &[Some(&task), Some(&zoned(now))])?;
             turn.tell([row.released(&task, processor, "released", now)]);
             Ok(true)
         })?;
@@ -105,7 +116,7 @@ impl Operations for Finalization {
 
     fn complete(&mut self, task: &str, processor: &str) -> Result<Completion, WorkerError> {
         let Some(task) = uuid(task) else { return Ok(Completion::NotFound) };
-        self.database.change(|turn| {
+        self.change(|turn| {
             let Some(row) = find(turn, &task)? else { return Ok(Completion::NotFound) };
             if row.complete {
                 return Ok(Completion::AlreadyComplete);
@@ -115,9 +126,9 @@ impl Operations for Finalization {
             }
             let now = turn.now()?;
             let sql =
-                "UPDATE tasker_tasks SET complete = true, completed_at = $2::timestamp, claimed_at = NULL,
-                       claimed_by = NULL, updated_at = $2::timestamp WHERE task_uuid = $1::uuid";
-            turn.execute(sql, &[Some(&task), Some(&stamp(now))])?;
+                "UPDATE tasker_tasks SET complete = true, completed_at = $2::timestamptz, claimed_at = NULL,
+                       claimed_by = NULL, updated_at = $2::timestamptz WHERE task_uuid = $1::uuid";
+            turn.execute(sql, &[Some(&task), Some(&zoned(now))])?;
             move_to(turn, &task, "complete", now)?;
             turn.tell([row.released(&task, processor, "completed", now)]);
             Ok(Completion::Completed)
@@ -126,12 +137,12 @@ impl Operations for Finalization {
 
     fn add_task(&mut self, task: &str, priority: i64) -> Result<bool, WorkerError> {
         let (task, priority) = (known(task)?, priority.to_string());
-        self.database.change(|turn| {
+        self.change(|turn| {
             let now = turn.now()?;
             let sql = "INSERT INTO tasker_tasks (task_uuid, priority, requested_at, created_at, updated_at)
-                       VALUES ($1::uuid, $2::integer, $3::timestamp, $3::timestamp, $3::timestamp)
+                       VALUES ($1::uuid, $2::integer, $3::timestamptz, $3::timestamptz, $3::timestamptz)
                        ON CONFLICT (task_uuid) DO NOTHING";
-            let added = turn.execute(sql, &[Some(&task), Some(&priority), Some(&stamp(now))])? > 0;
+            let added = turn.execute(sql, &[Some(&task), Some(&priority), Some(&zoned(now))])? > 0;
             if added {
                 move_to(turn, &task, "pending", now)?;
             }
@@ -141,23 +152,23 @@ impl Operations for Finalization {
 
     fn add_step(&mut self, task: &str, step: &str) -> Result<bool, WorkerError> {
         let (task, step) = (known(task)?, known(step)?);
-        self.database.change(|turn| {
+        self.change(|turn| {
             let now = turn.now()?;
             let sql =
                 "INSERT INTO tasker_workflow_steps (workflow_step_uuid, task_uuid, created_at, updated_at)
-                       VALUES ($2::uuid, $1::uuid, $3::timestamp, $3::timestamp)
+                       VALUES ($2::uuid, $1::uuid, $3::timestamptz, $3::timestamptz)
                        ON CONFLICT (workflow_step_uuid) DO NOTHING";
-            Ok(turn.execute(sql, &[Some(&task), Some(&step), Some(&stamp(now))])? > 0)
+            Ok(turn.execute(sql, &[Some(&task), Some(&step), Some(&zoned(now))])? > 0)
         })
     }
 
     fn end_step(&mut self, step: &str, end: StepEnd) -> Result<bool, WorkerError> {
         let Some(step) = uuid(step) else { return Ok(false) };
-        self.database.change(|turn| {
+        self.change(|turn| {
             let now = turn.now()?;
-            let sql = "UPDATE tasker_workflow_steps SET state = $2, updated_at = $3::timestamp
+            let sql = "UPDATE tasker_workflow_steps SET state = $2, updated_at = $3::timestamptz
                        WHERE workflow_step_uuid = $1::uuid AND state IN ('pending', 'in_progress')";
-            Ok(turn.execute(sql, &[Some(&step), Some(end.as_str()), Some(&stamp(now))])? > 0)
+            Ok(turn.execute(sql, &[Some(&step), Some(end.as_str()), Some(&zoned(now))])? > 0)
         })
     }
 }
@@ -169,7 +180,7 @@ fn known(name: &str) -> Result<String, WorkerError> {
 
 /// The task, locked: what it was when it was asked for is what it is until the end of the transaction.
 fn find(turn: &mut Turn<'_>, task: &str) -> Result<Option<Row>, WorkerError> {
-    let sql = "SELECT complete::text, claimed_by, claimed_at::text, claim_timeout_seconds::text
+    let sql = "SELECT complete::text, claimed_by, claimed_at::timestamptz::text, claim_timeout_seconds::text
                FROM tasker_tasks WHERE task_uuid = $1::uuid FOR UPDATE";
     let Some(row) = turn.first(sql, &[Some(task)])? else { return Ok(None) };
     // A statement of its own: it sees what was committed while the lock was waited for.
@@ -195,9 +206,9 @@ fn take(
     seconds: i64,
     now: Moment,
 ) -> Result<(), WorkerError> {
-    let sql = "UPDATE tasker_tasks SET claimed_by = $2, claimed_at = $3::timestamp,
-               claim_timeout_seconds = $4::integer, updated_at = $3::timestamp WHERE task_uuid = $1::uuid";
-    let (at, seconds) = (stamp(now), seconds.to_string());
+    let sql = "UPDATE tasker_tasks SET claimed_by = $2, claimed_at = $3::timestamptz,
+               claim_timeout_seconds = $4::integer, updated_at = $3::timestamptz WHERE task_uuid = $1::uuid";
+    let (at, seconds) = (zoned(now), seconds.to_string());
     turn.execute(sql, &[Some(task), Some(processor), Some(&at), Some(&seconds)])?;
     Ok(())
 }
@@ -209,9 +220,9 @@ fn extend(
     until: Moment,
     now: Moment,
 ) -> Result<(), WorkerError> {
-    let sql = "UPDATE tasker_tasks SET claimed_at = $2::timestamp, updated_at = $2::timestamp
+    let sql = "UPDATE tasker_tasks SET claimed_at = $2::timestamptz, updated_at = $2::timestamptz
                WHERE task_uuid = $1::uuid";
-    turn.execute(sql, &[Some(task), Some(&stamp(now))])?;
+    turn.execute(sql, &[Some(task), Some(&zoned(now))])?;
     turn.tell([extended(task, processor, until)]);
     Ok(())
 }
@@ -225,9 +236,9 @@ fn record(
 ) -> Result<(), WorkerError> {
     let sql = "INSERT INTO tasker_finalization_attempts
                  (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at)
-               VALUES ($1::uuid, $2, $3::boolean, $4, $5, $6, $7::timestamp)";
+               VALUES ($1::uuid, $2, $3::boolean, $4, $5, $6, $7::timestamptz)";
     let Attempt { claimed, holder, state, message } = attempt;
-    let (claimed, at) = (claimed.to_string(), stamp(now));
+    let (claimed, at) = (claimed.to_string(), zoned(now));
     let values =
         [Some(task), Some(processor), Some(&claimed), *holder, *state, Some(*message), Some(at.as_str())];
     turn.execute(sql, &values)?;
@@ -241,7 +252,7 @@ fn move_to(turn: &mut Turn<'_>, task: &str, state: &str, now: Moment) -> Result<
     turn.execute(retire, &[Some(task)])?;
     let sql = "INSERT INTO tasker_task_transitions (task_uuid, from_state, to_state, created_at)
                VALUES ($1::uuid, (SELECT to_state FROM tasker_task_transitions WHERE task_uuid = $1::uuid
-                                  ORDER BY id DESC LIMIT 1), $2, $3::timestamp)";
-    turn.execute(sql, &[Some(task), Some(state), Some(&stamp(now))])?;
+                                  ORDER BY id DESC LIMIT 1), $2, $3::timestamptz)";
+    turn.execute(sql, &[Some(task), Some(state), Some(&zoned(now))])?;
     Ok(())
 }

@@ -50,6 +50,20 @@ fn counts_that_were_cut_off_are_a_warning() {
 }
 
 #[test]
+fn when_the_systems_own_timer_ends_a_session_is_told() {
+    on_both(|| {
+        let findings = Practice::new().examine(&[], healthy().source());
+        findings.expect(
+            "sessions",
+            "ok",
+            "ends a session after 5m of silence; here its claims are orphaned after 10m",
+            "",
+        );
+        findings.expect("sessions", "ok", "limits.orphan_after = \"5m\"", "");
+    });
+}
+
+#[test]
 fn times_in_the_future_are_told() {
     on_both(|| {
         let database = healthy();

@@ -127,6 +127,53 @@ fn hidden_rows_a_missing_index_idle_vacuum_and_a_cron_job_that_is_off_are_found(
     clinic.examine(&[]).expect("cron", "ok", "30 seconds", "");
     clinic.database.run("DELETE FROM cron.job");
     clinic.examine(&[]).expect("cron", "warning", "no job of it looks like a cleanup", "sweep");
+    // The document's own wrappers clean up before they wake the workers.
+    clinic.database.run(
+        "CREATE FUNCTION process_orchestrator_jobs() RETURNS void LANGUAGE plpgsql AS
+           $$ BEGIN PERFORM reclaim_stale_jobs(); END $$;
+         INSERT INTO cron.job VALUES (2, '30 seconds', 'SELECT process_orchestrator_jobs()', true);",
+    );
+    clinic.examine(&[]).expect("cron", "ok", "process_orchestrator_jobs", "");
+}
+
+#[test]
+fn a_recovery_of_the_system_that_goes_by_other_rules_is_compared_line_by_line() {
+    let clinic = Clinic::new("GRANT claimtop_operator TO LOGIN;");
+    clinic.examine(&[]).expect("recovery", "ok", "the same rules", "");
+    // What the running system ships since its migration 20260131000900.
+    clinic.database.run(
+        "CREATE OR REPLACE FUNCTION reclaim_stale_jobs() RETURNS jsonb LANGUAGE plpgsql AS $$
+         DECLARE j record; v_next int;
+         BEGIN
+           FOR j IN SELECT e.*, CASE e.type WHEN 'protect_document_v2' THEN 5 WHEN 'document.protected' THEN 5
+               WHEN 'run_tsa' THEN 60 WHEN 'submit_anchor_polygon' THEN 120 WHEN 'submit_anchor_bitcoin' THEN 120
+               WHEN 'build_artifact' THEN 15 END AS ttl FROM executor_jobs e WHERE status = 'running' LOOP
+             v_next := j.attempts + 1;
+             IF v_next >= j.max_attempts THEN UPDATE executor_jobs SET status = 'dead' WHERE id = j.id; END IF;
+           END LOOP;
+           RETURN '{}'::jsonb;
+         END $$;",
+    );
+    let findings = clinic.examine(&[]);
+    let said: Vec<String> = findings
+        .checks()
+        .iter()
+        .filter(|check| check["name"] == "recovery")
+        .map(|check| format!("{} {}", check["said"], check["fix"]))
+        .collect();
+    for words in [
+        "run_tsa may take 1h by reclaim_stale_jobs(), here 30m",
+        "board.job.kind.run_tsa.ttl",
+        "submit_anchor_polygon may take 2h",
+        "submit_anchor_bitcoin may take 2h",
+        "attempts + 1 >= maximum by reclaim_stale_jobs(), here when attempts >= maximum",
+    ] {
+        assert!(said.iter().any(|line| line.contains(words)), "{words} in {said:#?}");
+    }
+    assert_eq!(said.len(), 4, "{said:#?}");
+    let page = crate::support::stdout(&clinic.database.claimtop(&["check"]));
+    let mentions = page.lines().filter(|line| line.contains("differs in 4 points")).count();
+    assert_eq!(mentions, 1, "{page}");
 }
 
 #[test]

@@ -231,7 +231,8 @@ fn the_backlog_counts_queued_retried_and_dead_jobs_and_the_age_of_the_oldest_que
             );
         }
         let (found, exit) = database.check();
-        let backlog = json!({"queued": 3, "retry_scheduled": 2, "dead": 1, "oldest_queued_s": 44});
+        let backlog =
+            json!({"queued": 3, "retry_scheduled": 2, "failed": 1, "dead": 1, "oldest_queued_s": 44});
         assert_eq!(found["backlog"], backlog);
         assert_eq!(found["boards"]["job"]["backlog"], backlog);
         assert_counts(&found["boards"]["job"], 0, &[]);

@@ -83,19 +83,19 @@ fn leased_tasks_are_claims_although_the_systems_own_recovery_overlooks_them() {
 }
 
 #[test]
-fn a_running_lease_of_a_silent_or_unknown_worker_is_orphaned() {
+fn a_running_lease_of_a_silent_worker_is_orphaned_and_of_an_unregistered_one_healthy() {
     on_both(|| {
         let database = Database::new(SCHEMA);
         worker(&database, "at the edge", 300 * SECOND);
         worker(&database, "silent", 301 * SECOND);
         let kept = task(&database, "leased", "at the edge", 50 * SECOND);
         let stale = task(&database, "leased", "silent", 50 * SECOND);
-        let missing = task(&database, "leased", "unheard of", 50 * SECOND);
+        let unheard_of = task(&database, "leased", "unheard of", 50 * SECOND);
         assert_verdict(&database.claim(&kept), "healthy", &[]);
         assert_verdict(&database.claim(&stale), "orphaned", &["session_stale"]);
-        assert_verdict(&database.claim(&missing), "orphaned", &["session_missing"]);
+        assert_verdict(&database.claim(&unheard_of), "healthy", &[]);
         let (found, _) = database.check();
-        assert_counts(&found["boards"]["lease"], 3, &[("healthy", 1), ("orphaned", 2)]);
+        assert_counts(&found["boards"]["lease"], 3, &[("healthy", 2), ("orphaned", 1)]);
         assert_eq!(found["sessions"], json!({"total": 2, "alive": 1, "stale": 1}));
     });
 }

@@ -96,19 +96,22 @@ fn a_worker_is_stale_after_more_than_three_hundred_seconds() {
 }
 
 #[test]
-fn a_worker_that_never_registered_is_missing() {
+fn the_claim_of_a_worker_that_never_registered_is_judged_by_its_age() {
     on_both(|| {
         let database = with_workers();
         worker(&database, "worker-01", SECOND, None);
-        let id = task(&database, "worker-02", SECOND);
+        let young = task(&database, "worker-02", SECOND);
+        let near = task(&database, "worker-02", 290 * SECOND);
+        let old = task(&database, "worker-02", 301 * SECOND);
         let (found, exit) = database.check();
-        assert_counts(&found["boards"]["task"], 1, &[("orphaned", 1)]);
-        assert_eq!(found["reasons"], json!({"session_missing": 1}));
+        assert_counts(&found["boards"]["task"], 3, &[("healthy", 1), ("expiring", 1), ("stale", 1)]);
+        assert_eq!(found["reasons"], json!({"ttl_exceeded": 1, "deadline_near": 1}));
         assert_eq!(exit, 2);
-        let claim = database.claim(&id);
-        assert_verdict(&claim, "orphaned", &["session_missing"]);
-        assert_eq!(claim["session"]["state"], "missing");
-        assert_eq!(claim["conclusion"], "probably dead");
+        assert_verdict(&database.claim(&young), "healthy", &[]);
+        assert_verdict(&database.claim(&near), "expiring", &["deadline_near"]);
+        let claim = database.claim(&old);
+        assert_verdict(&claim, "stale", &["ttl_exceeded"]);
+        assert_eq!(claim["session"]["state"], "unregistered");
     });
 }
 

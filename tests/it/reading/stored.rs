@@ -65,9 +65,10 @@ impl Case {
             "holder" => "deadline = { holder = true }\n",
             _ => "deadline = { never = true }\n",
         };
-        if self.claim.contains_key("session") {
+        if let Some(session) = self.claim.get("session") {
+            let required = session != "unregistered";
             text += &format!(
-                "[claim.session]\ntable = 'people'\nid = 'name'\nbeat_at = 'seen'\ntime = '{unit}'\n"
+                "[claim.session]\ntable = 'people'\nid = 'name'\nbeat_at = 'seen'\ntime = '{unit}'\nrequired = {required}\n"
             );
         }
         Profile::parse("cases", &text).unwrap_or_else(|error| panic!("{error} in {text}"))
@@ -87,7 +88,9 @@ impl Case {
                 "INSERT INTO cases VALUES ('{task}', {kind}, 'w7', {claimed}, {beat}, {until}, {timeout})"
             ));
         }
-        if let Some(beat) = self.claim.get("session").filter(|beat| *beat != "missing") {
+        if let Some(beat) =
+            self.claim.get("session").filter(|beat| !["missing", "unregistered"].contains(&beat.as_str()))
+        {
             place.run(&format!("INSERT INTO people VALUES ('w7', {})", time(engine, Some(beat))));
         }
     }

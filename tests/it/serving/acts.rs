@@ -2,6 +2,7 @@
 
 use super::figures::JOBS;
 use super::*;
+use crate::support::engine::{Layout, layout, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, SECOND};
 
 fn now() -> i64 {
@@ -113,4 +114,46 @@ fn attempts_to_finalize_count_from_the_start_on() {
         assert_eq!(told, Some(count), "{reason}");
     }
     assert!(!server.ask("GET", "/metrics").body.contains("secret"));
+}
+
+#[test]
+fn attempts_that_go_by_a_uuid_are_counted_too() {
+    on_both(|| {
+        // Without a rowid nothing tells in which order they came.
+        if layout() == Layout::Keys {
+            return;
+        }
+        let database = Database::with(
+            &format!(
+                "{} DROP TABLE tasker_finalization_attempts;
+                 CREATE TABLE tasker_finalization_attempts (finalization_attempt_uuid TEXT PRIMARY KEY, task_uuid TEXT,
+                   processor_id TEXT, claimed BOOLEAN, message TEXT, attempted_at TEXT);",
+                include_str!("../../../assets/schema/sqlite/finalization.sql")
+            ),
+            &format!(
+                "{} DROP TABLE tasker_finalization_attempts;
+                 CREATE TABLE tasker_finalization_attempts (finalization_attempt_uuid uuid PRIMARY KEY, task_uuid uuid,
+                   processor_id text, claimed boolean, message text, attempted_at timestamp);",
+                include_str!("../../../assets/schema/postgres/finalization.sql")
+            ),
+        );
+        let attempt = |number: u8, seconds: u8| {
+            database.either(
+                &format!(
+                    "INSERT INTO tasker_finalization_attempts VALUES ('u{number}', 't', 'p', 1, 'x', '2026-11-15 12:00:00')"
+                ),
+                &format!(
+                    "INSERT INTO tasker_finalization_attempts VALUES (gen_random_uuid(), gen_random_uuid(), 'p', true, 'x',
+                     now() - interval '1 minute' + interval '{seconds} seconds')"
+                ),
+            );
+        };
+        attempt(1, 1);
+        let server = Server::start(&[], &[std::path::Path::new(&database.source())]);
+        let told = server.wait_until_read();
+        assert_eq!(told.get("finalization_claim_attempts_total", &[]), Some(0.0));
+        attempt(2, 2);
+        attempt(3, 3);
+        server.wait("two attempts", |told| told.get("finalization_claim_success_total", &[]) == Some(2.0));
+    });
 }

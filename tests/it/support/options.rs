@@ -36,6 +36,7 @@ fn usual(profiles: Profiles) -> sqlite::Options {
         poll_timeout: Duration::from_secs(60),
         frozen_at: Moment::from_micros(NOW * 1_000),
         prober: None,
+        registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
     }
 }
@@ -50,7 +51,7 @@ fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
         poll_timeout: options.poll_timeout,
         frozen_at: options.frozen_at,
         prober: options.prober,
-        zone: "UTC".into(),
+        registrations: options.registrations,
         allow_functions: Vec::new(),
         warn: None,
         protected: options.protected,

@@ -17,6 +17,7 @@ pub(super) fn rules(deadline: DeadlineRule) -> Rules {
         clock_noise: Span::seconds(2),
         tick: Span::micros(1),
         session_tick: Span::micros(1),
+        doubt: None,
     }
 }
 

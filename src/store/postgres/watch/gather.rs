@@ -114,7 +114,7 @@ impl Watch {
             }
             let started = Instant::now();
             let mut own = Claims::default();
-            let words = arms::words(std::slice::from_ref(arm), &self.zone, now);
+            let words = arms::words(std::slice::from_ref(arm), now);
             found.more |= match self.bad_holders(link, now, arm, &words)? {
                 Some(holders) => self.gather_of(link, now, &holders, &mut own)?,
                 None => self.gather(link, now, &format!(" AND ({})", arm.sql), words, &mut own)?,
@@ -154,7 +154,7 @@ impl Watch {
         words: &Words,
     ) -> Result<Option<Vec<Option<String>>>, PgError> {
         let (true, true, Some(holder), Some(registry)) =
-            (arm.needs_session, self.holder_is_indexed, &self.board.holder, &self.board.registry)
+            (arm.is_of_holders, self.holder_is_indexed, &self.board.holder, &self.board.registry)
         else {
             return Ok(None);
         };

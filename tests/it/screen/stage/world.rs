@@ -51,6 +51,7 @@ fn board(name: &str, role: Role, deadline: DeadlineRule) -> Board {
         clock_noise: Span::seconds(2),
         tick: Span::millis(1),
         session_tick: Span::millis(1),
+        doubt: None,
     };
     let nature = Nature {
         role,
@@ -59,6 +60,7 @@ fn board(name: &str, role: Role, deadline: DeadlineRule) -> Board {
         fenced: Some(true),
         self_heals_after: None,
         acts: vec![Action::Reclaim, Action::Release, Action::Extend],
+        zone: None,
     };
     Board { name: name.into(), nature, held: Vec::new(), beyond: Counts::default(), window: 200 }
 }
