@@ -71,7 +71,7 @@ impl<'a> Pass<'a> {
         hold_crowds(&mut boards, &self.orders.brakes, &mut self.summary);
         if boards.iter().any(|board| matches!(board.state, State::Free | State::Unvouched)) {
             self.find_living_sessions(&snapshots)?;
-            self.refuse_unvouched(&mut boards, &snapshots)?;
+            self.refuse_unvouched(&boards, &snapshots)?;
             if is_open(&boards, &self.orders.brakes) {
                 self.count_one_by_one(&mut boards, &snapshots)?;
                 hold_by_share(&mut boards, &self.orders.brakes, &mut self.summary);
@@ -121,14 +121,11 @@ impl<'a> Pass<'a> {
     }
 
     /// Counts what cannot be taken because nobody has said whose the tables are.
-    fn refuse_unvouched(&mut self, boards: &mut [Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
+    fn refuse_unvouched(&mut self, boards: &[Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
         let mut refused = HashMap::<usize, usize>::new();
-        for at in 0..boards.len() {
-            if boards[at].state == State::Unvouched {
-                let count = self.count_board(&boards[at], snapshots)?;
-                *refused.entry(boards[at].profile).or_default() +=
-                    usize::try_from(count).unwrap_or(usize::MAX);
-            }
+        for board in boards.iter().filter(|board| board.state == State::Unvouched) {
+            let count = self.count_board(board, snapshots)?;
+            *refused.entry(board.profile).or_default() += usize::try_from(count).unwrap_or(usize::MAX);
         }
         for (profile, count) in refused.into_iter().filter(|(_, count)| *count > 0) {
             self.summary.refused += count;

@@ -96,7 +96,7 @@ fn document_000_a_session_that_is_deregistered_leaves_no_claim_and_no_lock() {
             (now() - 100 * MINUTE, now() + MINUTE),
         );
         let run = scene.run(&["release", "DB", "--session", "session-abc", "--yes", "--json"]);
-        assert_eq!((run.code, run.lines().len()), (0, 4), "{run:#?}");
+        assert_eq!((run.code, run.lines().len()), (0, 5), "{run:#?}");
         assert_eq!(
             (scene.held(), scene.number("SELECT count(*) FROM locks")),
             (vec!["task-3".to_owned()], 0)
