@@ -21,8 +21,8 @@ fn leased() -> Database {
     database
 }
 
-fn missing(snapshots: &[claimtop::domain::snapshot::Snapshot]) -> u64 {
-    snapshots[0].reasons().get(&Reason::SessionMissing).copied().unwrap_or(0)
+fn missing(snapshot: &claimtop::domain::snapshot::Snapshot) -> u64 {
+    snapshot.reasons().get(&Reason::SessionMissing).copied().unwrap_or(0)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_holder_that_disappears_from_the_registry_is_missing_for_who_saw_it_there() 
         assert_eq!(missing(&poll(&mut reader)), 0);
         database.run("DELETE FROM workers", ());
         let seen = poll(&mut reader);
-        assert_eq!((missing(&seen), seen[0].counts().healthy), (1, 1), "{:?}", seen[0].reasons());
+        assert_eq!((missing(&seen), seen.counts().healthy), (1, 1), "{:?}", seen.reasons());
         assert_eq!(reader.tally().expect("a count")[0].reasons.get(&Reason::SessionMissing), Some(&1));
         // Who looks for the first time knows of nobody.
         assert_eq!(missing(&poll(&mut open(&database))), 0);
