@@ -48,10 +48,12 @@ pub struct Config {
     /// How long to wait for another process's lock.
     pub busy_timeout: Span,
     /// After this long a poll is stopped.
+    #[serde(deserialize_with = "Span::deserialize_interval")]
     pub poll_timeout: Span,
     /// Times this far in the future are noise between clocks.
     pub clock_noise: Span,
     /// How often the dashboard polls.
+    #[serde(deserialize_with = "Span::deserialize_interval")]
     pub interval: Span,
     pub theme: Palette,
     /// Whether the dashboard rings on the first stale or orphaned claim after a calm.
@@ -119,6 +121,10 @@ pub struct SourceConfig {
     /// Names or files; empty, they are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
+    /// Of a server: functions, operators and types that profiles may use although they are not built in, or do
+    /// more than read.
+    #[serde(default)]
+    pub allow_functions: Vec<String>,
     /// Whether this source may never be written; unset, it may unless it is the same database as one that may not.
     pub read_only: Option<bool>,
     /// Where the holders' processes run; unset, no process is ever called dead.

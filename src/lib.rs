@@ -17,6 +17,7 @@
 //! store     databases: a source and its profiles become snapshots, an act becomes changed rows
 //!               reader, actor  whichever engine it is     seen, image    a claim and its rows before an act
 //!               bind, bound    a profile laid onto tables fit            which profiles do, and why not
+//!               resolution     a lost outcome: proven, inferred, unknown  side_effects  what triggers did to claims
 //!   sqlite    files; a thread owns each connection
 //!               open      read-only, and why not       functions what SQLite is taught
 //!               probe     a reason as a predicate      plan     from which side, by which index
@@ -26,10 +27,13 @@
 //!               act       statements with their guard  batch    many in a short transaction
 //!               direct    one statement decides alone  session  all that one holds, and its end
 //!               undo      puts rows back               touched  which rows an act reaches
+//!               keys      tables without rowids        file_state whether somebody has overwritten the file
 //!   postgres  servers; a background thread speaks with all of them
 //!               target    which server, who we are     tls      how far its certificate is checked
 //!               link      every wait has an end        words    a profile's values as parameters
 //!               arms      ways into trouble, as SQL    watch    a board from poll to poll (gather: its rows)
+//!               names     what a profile's SQL uses    trust    whether it may, and each table by its schema
+//!               path      what triggers see of the search path
 //!               indexes   those that a board lacks     ties     foreign keys and triggers between tables
 //!               wake      what an act sets off in other tables, and what of that an undo brings back
 //!               fate      what became of an act whose answer was lost

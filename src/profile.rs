@@ -8,6 +8,7 @@ pub mod format;
 pub mod library;
 pub mod parse;
 pub mod rules;
+mod sql;
 
 pub use format::Profile;
 pub use library::Library;

@@ -12,6 +12,7 @@ mod bound;
 pub mod error;
 pub mod filter;
 mod fit;
+pub mod found;
 mod handle;
 pub mod image;
 pub mod listed;
@@ -31,6 +32,7 @@ pub mod side_effects;
 pub mod source;
 pub mod sqlite;
 pub mod suspend;
+pub mod warn;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
@@ -38,6 +40,7 @@ pub use attempts::{Attempt, Attempts};
 pub use error::StoreError;
 pub use filter::Filter;
 pub use fit::{Fit, FitBoard};
+pub use found::{Found, OfBoard, Overdue};
 pub use handle::Handle;
 pub use image::{Change, Differences, Image, Images, RowAt, Side};
 pub use listed::{Listed, Tally, Trace};
@@ -53,6 +56,7 @@ pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
 pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
+pub use warn::Warn;
 
 use crate::domain::time::Moment;
 

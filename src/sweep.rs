@@ -7,18 +7,25 @@
 //! ```text
 //! ground      may this claim be taken, and for what        pure
 //! brakes      the cap and the share                        pure
+//! boards      how many claims of each are up: what the share and the cap are decided by
 //! sightings   has its row stood still while we watched     pure
-//! passage     did the clocks run evenly between two looks  pure
-//! poison      what was taken too often, by the trail
+//! passage     did our clocks run evenly between two looks  pure
+//! database_clock  and the database's                       pure
+//! poison      what was taken too often, by the trail and by claimtop_audit
 //! shelf       sightings kept for the next run
 //! orders      what a sweep is told
+//! candidates  the claims that may be taken, part by part
+//! watching    how often each must have been seen
 //! pass        one look at one source, and its acts
 //! event       what is said of a claim that was taken
 //! calls       signals
 //! ```
 
+mod boards;
 mod brakes;
 mod calls;
+mod candidates;
+mod database_clock;
 mod event;
 mod ground;
 mod orders;
@@ -28,13 +35,16 @@ mod poison;
 mod shelf;
 mod sightings;
 mod summary;
+mod watching;
 
 pub use brakes::{Brake, Brakes, Held};
 pub use calls::{Call, Calls};
+pub use database_clock::DatabaseClock;
 pub use ground::{Ground, Spared, Wanted, ground, patience};
 pub use orders::{Manner, Orders, SweepError};
 pub use pass::Pass;
 pub use passage::{Clocks, Passage};
 pub use shelf::{Kept, Shelf};
-pub use sightings::{Shown, Sightings};
+pub use sightings::{Look, Needs, Shown, Sightings};
 pub use summary::Summary;
+pub use watching::Memory;

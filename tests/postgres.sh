@@ -56,6 +56,7 @@ apt_install() {
 install_missing() {
   find_server || install postgresql || true
   command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || install pgbouncer || true
+  ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || install libfaketime || true
   command -v prometheus >/dev/null || install prometheus || true
 }
 

@@ -61,6 +61,8 @@ impl Database {
             prober: None,
             zone: "UTC".into(),
             protected: Default::default(),
+            allow_functions: Vec::new(),
+            warn: None,
         }
     }
 }

@@ -82,7 +82,13 @@ pub struct How {
 
 impl How {
     pub fn word(&self) -> Word {
-        Word { force: self.force, reason: self.reason.clone(), holder: self.holder.clone(), by: self.by }
+        Word {
+            force: self.force,
+            reason: self.reason.clone(),
+            holder: self.holder.clone(),
+            by: self.by,
+            ..Word::default()
+        }
     }
 
     fn purpose(&self) -> Purpose {

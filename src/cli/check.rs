@@ -52,12 +52,7 @@ pub struct CheckArgs {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let span = Span::parse(text)?;
-    let micros = u64::try_from(span.as_micros()).unwrap_or(0);
-    if micros < 100_000 {
-        return Err("an interval is 100ms or longer".into());
-    }
-    Ok(Duration::from_micros(micros))
+    Span::parse_interval(text).map(Span::duration)
 }
 
 pub fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {

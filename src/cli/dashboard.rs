@@ -19,6 +19,7 @@ use crate::ui::Theme;
 use crate::ui::theme::Depth;
 
 pub fn run(setup: &Setup, words: &[String]) -> Exit {
+    let setup = &setup.silent();
     let words: Vec<String> =
         if words.is_empty() { setup.config.source.keys().cloned().collect() } else { words.to_vec() };
     let (mut views, mut feeds) = (Vec::new(), Vec::new());

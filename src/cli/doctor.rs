@@ -12,7 +12,7 @@ use crate::store::Profiles;
 use crate::store::StoreError;
 
 pub fn run(setup: &Setup, sources: &[String]) -> Exit {
-    let mut setup = setup.clone();
+    let mut setup = setup.silent();
     // Where the holders' processes run is one of the questions.
     setup.check_pid = true;
     let mut exit = Exit::Fine;

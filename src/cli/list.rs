@@ -7,7 +7,7 @@ use super::output::{complain, print};
 use super::setup::{Rows, Setup};
 use crate::domain::time::Moment;
 use crate::exit::Exit;
-use crate::report::list::{Layout, Line, TRACE_HEADINGS, table, trace_csv, trace_json, trace_table};
+use crate::report::list::{Layout, Line, TRACE_HEADINGS, Table, trace_csv, trace_json, trace_table};
 use crate::report::paint::{Paint, terminal_width};
 use crate::store::Listed;
 use crate::store::{Filter, StoreError};
@@ -31,7 +31,14 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
         (Some(limit), _) => Some(limit),
         (None, Format::Table) => Some(TABLE_ROWS),
     };
-    let filter = Filter { sets: only.set, board: only.board, holder: only.holder, kind: only.kind, limit };
+    let filter = Filter {
+        sets: only.set,
+        board: only.board,
+        holder: only.holder,
+        kind: only.kind,
+        limit,
+        ..Filter::default()
+    };
     let mut printer = Printer::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
     for word in sources {
@@ -131,23 +138,31 @@ impl Csv {
     }
 }
 
-/// Prints claims in portions as they come, or, for a table, once all are there.
+/// Prints claims in portions as they come. A table of a size that somebody may read is sorted, and printed once
+/// all of it is there; a larger one comes board by board, the worst of each first.
 struct Printer {
     format: Format,
     rows: Rows,
-    sources: bool,
+    table: Table,
+    /// Rows of the table that were printed already.
+    printed: usize,
     csv: Csv,
     lines: Vec<(Line, Moment)>,
     waiting: String,
 }
+
+/// The rows of a table that are sorted, and of a larger one those that are printed together.
+const SORTED: usize = 10_000;
 
 /// Written at once: a line at a time would cost more than finding it.
 const PORTION: usize = 64 * 1_024;
 
 impl Printer {
     fn new(format: Format, sources: bool, rows: Rows) -> Printer {
+        let layout = Layout { sources, width: terminal_width(), paint: Paint::for_stdout() };
+        let (table, lines) = (Table::new(layout), Vec::new());
         let mut printer =
-            Printer { format, rows, sources, csv: Csv, lines: Vec::new(), waiting: String::new() };
+            Printer { format, rows, table, printed: 0, csv: Csv, lines, waiting: String::new() };
         if format == Format::Csv {
             printer.waiting = printer.csv.record(&Line::HEADINGS);
         }
@@ -166,9 +181,21 @@ impl Printer {
                 self.waiting.push('\n');
             }
             Format::Csv => self.waiting.push_str(&self.csv.record(&line.csv())),
-            Format::Table => self.lines.push((line, listed.now)),
+            Format::Table => {
+                self.lines.push((line, listed.now));
+                if self.lines.len() == SORTED {
+                    self.take_rows();
+                }
+            }
         }
         self.waiting.len() < PORTION || self.flush()
+    }
+
+    /// Puts the rows that wait into the table.
+    fn take_rows(&mut self) {
+        self.waiting.push_str(&self.table.portion(&self.lines));
+        self.printed += self.lines.len();
+        self.lines.clear();
     }
 
     fn flush(&mut self) -> bool {
@@ -178,13 +205,16 @@ impl Printer {
     fn finish(&mut self, limit: Option<usize>, exit: Exit) {
         if self.format != Format::Table {
             self.flush();
-        } else if !self.lines.is_empty() {
-            self.lines.sort_by_key(|(line, _)| line.rank());
-            let layout =
-                Layout { sources: self.sources, width: terminal_width(), paint: Paint::for_stdout() };
-            print(&table(&self.lines, layout));
-            if limit.is_some_and(|limit| self.lines.len() >= limit) {
-                print(&format!("... the first {} only; --limit 0 shows all\n", self.lines.len()));
+        } else if self.printed + self.lines.len() > 0 {
+            if self.printed == 0 {
+                self.lines.sort_by_key(|(line, _)| line.rank());
+            }
+            if !self.lines.is_empty() {
+                self.take_rows();
+            }
+            self.flush();
+            if limit.is_some_and(|limit| self.printed >= limit) {
+                print(&format!("... the first {} only; --limit 0 shows all\n", self.printed));
             }
         } else if exit == Exit::Fine {
             print(match self.rows {

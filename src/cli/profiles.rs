@@ -9,7 +9,7 @@ use crate::profile::format::Profile;
 use crate::profile::library::Entry;
 use crate::report::table::{Cell, render};
 use crate::store::StoreError;
-use crate::store::{Fit, fits};
+use crate::store::{Fit, Profiles, fits};
 
 pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
     match verb {
@@ -60,7 +60,11 @@ fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
         print(&format!("{} is well-formed; name a SOURCE to see whether it fits\n", profile.name));
         return Exit::Fine;
     };
-    match fit(setup, &source, vec![profile]) {
+    // Whoever names a profile means the tables it speaks of, whatever those are.
+    let fits = setup.options(&source, setup.effort()).and_then(|options| {
+        fits(&options.with_profiles(Profiles::Named(vec![profile.clone()])), vec![profile])
+    });
+    match fits {
         Ok(fits) => report(&fits, true),
         Err(error) => complain(&error.to_string()),
     }
@@ -68,15 +72,13 @@ fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
 
 fn detect(setup: &Setup, source: &str) -> Exit {
     let profiles: Result<Vec<Profile>, _> = setup.library.entries().iter().map(Entry::profile).collect();
-    let fits = profiles.map_err(StoreError::from).and_then(|profiles| fit(setup, source, profiles));
+    let fits = profiles
+        .map_err(StoreError::from)
+        .and_then(|profiles| fits(&setup.options(source, setup.effort())?, profiles));
     match fits {
         Ok(fits) => report(&fits, false),
         Err(error) => complain(&error.to_string()),
     }
-}
-
-fn fit(setup: &Setup, word: &str, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    fits(&setup.options(word, setup.effort())?, profiles)
 }
 
 /// Column by column in `detail`, else a line a profile. An error if nothing fits.

@@ -37,18 +37,14 @@ pub struct ServeArgs {
     #[arg(long)]
     sweep: bool,
     /// How far apart the sweeps are [default: the config's, or 5m]
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     sweep_every: Option<Span>,
     #[command(flatten)]
     terms: SweepTerms,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let micros = u64::try_from(Span::parse(text)?.as_micros()).unwrap_or(0);
-    if micros < 100_000 {
-        return Err("an interval is 100ms or longer".into());
-    }
-    Ok(Duration::from_micros(micros))
+    Span::parse_interval(text).map(Span::duration)
 }
 
 /// Nobody waits for this long; a signal ends the wait.

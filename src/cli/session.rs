@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use super::act::{How, Spoken, asked, claims_word, conclude, confirm_profile, exit_of, worse};
+use super::act::{How, Spoken, asked, claims_word, conclude, confirm_profile, exit_of};
 use super::output::print;
 use super::recovery::Refusal;
 use super::setup::Setup;
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
-use crate::recovery::{Desk, Report};
+use crate::recovery::{BulkResult, Desk, Report};
 use crate::report::act::{json, text};
 use crate::report::bulk;
 use crate::store::{Ends, Holding};
@@ -35,12 +35,18 @@ pub fn release(
     let said = describe(desk, &holding, &preview);
     let _ = write!(std::io::stderr(), "{}: {said}", setup.label(source));
     if how.dry_run {
-        let mut exit = Exit::Fine;
-        for report in desk.rehearse_session(&holding, &word)? {
-            exit = worse(exit, exit_of(&report.outcome));
-            print(&if setup.json { json(&report) } else { text(&report, true) });
+        let reports = desk.rehearse_session(&holding, &word)?;
+        let mut tally = BulkTally::of(preview.wanted);
+        for report in &reports {
+            tally.add(&report.outcome, || visible(&report.id));
+            print(&if setup.json { json(report) } else { text(report, true) });
         }
-        return Ok(exit);
+        // A release that is refused as a whole is one object.
+        if reports.len() < preview.wanted {
+            return Ok(exit_of(&reports[0].outcome));
+        }
+        let result = BulkResult { batch: None, tally, error: None };
+        return Ok(conclude(setup, result, source, (ACTS, "done"), true));
     }
     // What is refused anyway is not asked about.
     desk.actor().permit_session(&holding, &word).map_err(|refused| Refusal::Refused(refused.to_string()))?;

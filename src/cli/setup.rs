@@ -1,6 +1,7 @@
 //! What all verbs share: the config, the profiles, and how to open a source.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::postgres::Target;
 use crate::store::protected::{Doubt, Place, Protected, ProtectedSource, is_same};
-use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, postgres, sqlite};
+use crate::store::{Effort, Handle, Options, Prober, Profiles, Source, StoreError, Warn, postgres, sqlite};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -38,6 +39,16 @@ pub struct Setup {
     recognised: Arc<Mutex<BTreeMap<String, Option<String>>>>,
     /// The words whose warnings were given: once is enough, and later the screen is taken.
     warned: Arc<Mutex<BTreeSet<String>>>,
+    warnings: Warnings,
+}
+
+/// Where a source's warnings go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Warnings {
+    /// Once.
+    OnStandardError,
+    /// Along with what is read.
+    WithPolls,
 }
 
 /// Which rows of the systems are looked at.
@@ -79,6 +90,28 @@ impl Setup {
             named,
             rows: Rows::Claims,
             warned: Arc::default(),
+            // A job that runs every minute should not send a mail every minute.
+            warnings: if std::io::stderr().is_terminal() {
+                Warnings::OnStandardError
+            } else {
+                Warnings::WithPolls
+            },
+        })
+    }
+
+    /// The same where nothing may be written to standard error, for the screen is taken, or the warnings are
+    /// shown in another way.
+    pub fn silent(&self) -> Setup {
+        Setup { warnings: Warnings::WithPolls, ..self.clone() }
+    }
+
+    /// Says each sentence once.
+    fn warn(&self) -> Warn {
+        let warned = Arc::clone(&self.warned);
+        Warn::new(move |sentence| {
+            if warned.lock().is_ok_and(|mut warned| warned.insert(sentence.to_owned())) {
+                complain(sentence);
+            }
         })
     }
 
@@ -207,7 +240,9 @@ impl Setup {
             }),
             Source::Unsupported(shown) => return Err(Source::unsupported(&shown)),
             Source::Postgres(_) => {
-                let zone = name.and_then(|name| self.config.source.get(name)?.time_zone.clone());
+                let configured = name.and_then(|name| self.config.source.get(name));
+                let zone = configured.and_then(|source| source.time_zone.clone());
+                let allow_functions = configured.map(|source| source.allow_functions.clone());
                 Options::Postgres(Box::new(postgres::Options {
                     target: self.target(word)?,
                     profiles,
@@ -219,6 +254,8 @@ impl Setup {
                     prober,
                     zone: zone.unwrap_or_else(|| "UTC".into()),
                     protected,
+                    allow_functions: allow_functions.unwrap_or_default(),
+                    warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn()),
                 }))
             }
         })

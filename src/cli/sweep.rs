@@ -4,7 +4,7 @@ mod arguments;
 mod voice;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Common;
 use super::output::complain;
@@ -18,8 +18,8 @@ use crate::exit::Exit;
 use crate::recovery::Desk;
 use crate::recovery::trail::Trail;
 use crate::sweep::{
-    Brakes, Call, Calls, Clocks, Kept, Manner, Orders, Pass, Passage, Shelf, Sightings, Summary, SweepError,
-    Wanted,
+    Brakes, Call, Calls, Clocks, DatabaseClock, Kept, Manner, Memory, Orders, Pass, Passage, Shelf,
+    Sightings, Summary, SweepError, Wanted,
 };
 pub use arguments::{SweepArgs, SweepTerms};
 use voice::Voice;
@@ -65,6 +65,7 @@ struct Post {
     every: Span,
     fingerprint: String,
     sightings: Sightings,
+    database_clock: DatabaseClock,
     clocks: Option<Clocks>,
     witness: Witness,
     roll: Roll,
@@ -109,6 +110,7 @@ impl<'a> Sweeper<'a> {
             every: self.limits(word).every.unwrap_or(USUAL),
             fingerprint: String::new(),
             sightings: Sightings::default(),
+            database_clock: DatabaseClock::default(),
             clocks: None,
             witness: Witness::new(&self.setup, word),
             roll: Roll::default(),
@@ -139,7 +141,7 @@ impl<'a> Sweeper<'a> {
         loop {
             for post in &mut posts {
                 if post.due <= Instant::now() && !self.calls.is_stop() {
-                    post.due = Instant::now() + duration(post.every);
+                    post.due = Instant::now() + post.every.duration();
                     self.visit(post);
                 }
             }
@@ -175,8 +177,10 @@ impl<'a> Sweeper<'a> {
         }
         for post in posts {
             post.witness.reopen();
+            // Under other thresholds other claims are late.
+            post.database_clock.forget_last();
             post.every = self.limits(&post.word).every.unwrap_or(USUAL);
-            post.due = post.due.min(Instant::now() + duration(post.every));
+            post.due = post.due.min(Instant::now() + post.every.duration());
         }
         self.voice.remark("the config was read again");
     }
@@ -254,12 +258,12 @@ impl<'a> Sweeper<'a> {
         &mut self,
         desk: &mut Desk,
         orders: &Orders,
-        sightings: Option<(&mut Sightings, Span)>,
+        memory: Option<Memory<'_>>,
         roll: &mut Roll,
     ) -> Result<Summary, SweepError> {
         let Sweeper { calls, voice, .. } = self;
         let go_on = || !calls.is_stop();
-        Pass::new(desk, orders).run(sightings, roll, &mut |event| voice.say(event), &go_on)
+        Pass::new(desk, orders).run(memory, roll, &mut |event| voice.say(event), &go_on)
     }
 
     /// By what the last run saw, kept for the next.
@@ -270,19 +274,23 @@ impl<'a> Sweeper<'a> {
             path: shelf.path().to_owned(),
             why: error.to_string(),
         };
-        let (mut sightings, apart_us) = match shelf.load().map_err(failed)? {
-            Some(kept) => {
+        let (mut sightings, mut clock, apart_us) = match shelf.load().map_err(failed)? {
+            Some(mut kept) => {
                 let every = self.limits(word).every.unwrap_or_else(|| kept.usual());
                 let (passage, apart) = (now.since(&kept.clocks, every), kept.apart_with(&now));
-                (self.believed(kept.sightings, passage), apart)
+                if passage == Passage::Restarted {
+                    kept.database_clock.forget_last();
+                }
+                (self.believed(kept.sightings, passage), kept.database_clock, apart)
             }
-            None => (Sightings::default(), Vec::new()),
+            None => (Sightings::default(), DatabaseClock::default(), Vec::new()),
         };
-        let seen = Some((&mut sightings, now.since_boot()));
-        let summary = self.pass(desk, orders, seen, &mut Roll::default())?;
+        let memory = Memory { sightings: &mut sightings, clock: &mut clock, at: now.since_boot() };
+        let summary = self.pass(desk, orders, Some(memory), &mut Roll::default())?;
         if orders.manner == Manner::Act {
             let source = desk.source().to_owned();
-            shelf.keep(&Kept { source, clocks: now, sightings, apart_us }).map_err(failed)?;
+            let kept = Kept { source, clocks: now, sightings, database_clock: clock, apart_us };
+            shelf.keep(&kept).map_err(failed)?;
         }
         Ok(summary)
     }
@@ -295,17 +303,23 @@ impl<'a> Sweeper<'a> {
         let mut passage = Passage::Steady;
         if fingerprint != post.fingerprint {
             sightings.restart();
+            post.database_clock = DatabaseClock::default();
             post.roll = Roll::default();
             post.fingerprint = fingerprint;
         } else if let Some(before) = &post.clocks {
             passage = now.since(before, post.every);
             sightings = self.believed(sightings, passage);
+            if matches!(passage, Passage::Gap(_) | Passage::Restarted) {
+                // The workers may have slept as long as we did.
+                post.database_clock.doubt();
+            }
         }
         let at = now.since_boot();
         post.clocks = Some(now);
-        let summary = self.pass(desk, orders, Some((&mut sightings, at)), &mut post.roll);
+        let memory = Memory { sightings: &mut sightings, clock: &mut post.database_clock, at };
+        let summary = self.pass(desk, orders, Some(memory), &mut post.roll);
         post.sightings = sightings;
-        summary.map(|summary| Summary { paused: passage != Passage::Steady, ..summary })
+        summary.map(|summary| Summary { paused: summary.paused || passage != Passage::Steady, ..summary })
     }
 
     /// Sightings, unless the clocks say that they cannot be.
@@ -336,8 +350,4 @@ fn exit_of(summary: &Summary) -> Exit {
     } else {
         Exit::Fine
     }
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(0))
 }

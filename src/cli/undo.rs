@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 #[derive(Debug, Args)]
 pub struct UndoArgs {
     source: String,
-    /// The id of the act, as it was printed and as `audit list` shows it; without its number, all of its batch
+    /// The id of the act, or of a whole bulk, as it was printed and as `audit list` shows it
     action: String,
     /// Why, for the trail
     #[arg(long, value_name = "TEXT")]

@@ -9,6 +9,7 @@ use crate::domain::time::Span;
 #[serde(deny_unknown_fields)]
 pub struct SweepLimits {
     /// How often to sweep; unset, once unless the command line says otherwise.
+    #[serde(default, deserialize_with = "interval")]
     pub every: Option<Span>,
     /// Claims taken in one run.
     pub max: Option<usize>,
@@ -43,6 +44,10 @@ impl SweepLimits {
             sighted_for: self.sighted_for.or(others.sighted_for),
         }
     }
+}
+
+fn interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Span>, D::Error> {
+    Span::deserialize_interval(deserializer).map(Some)
 }
 
 /// A share in per cent, written `30%`.

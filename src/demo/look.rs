@@ -35,7 +35,7 @@ impl Look {
         Ok(match ground {
             Ground::File(path) => Look::File(file(path)?),
             Ground::Server(target) => {
-                let link = Box::new(Link::open(target, Purpose::Polls, LIMITS)?);
+                let link = Box::new(Link::open(target, Purpose::Polls, LIMITS)?.by_search_path());
                 Look::Server { target: target.clone(), link }
             }
         })
@@ -55,7 +55,7 @@ impl Look {
             }
             Look::Server { target, link } => {
                 if !link.is_open() {
-                    **link = Link::open(target, Purpose::Polls, LIMITS)?;
+                    **link = Link::open(target, Purpose::Polls, LIMITS)?.by_search_path();
                 }
                 let rows = link.query(postgres, &[])?;
                 Ok(rows.first().and_then(|row| row.get(0)).map(str::to_owned))

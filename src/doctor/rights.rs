@@ -2,7 +2,7 @@
 
 use super::server::{Server, Table};
 use super::{Check, Session};
-use crate::store::postgres::PgError;
+use crate::store::postgres::{PgError, find_audit_table};
 
 const ROLES: &str = "assets/schema/postgres/roles.sql makes a role that may do just that";
 
@@ -117,10 +117,18 @@ fn may(server: &mut Server, table: &Table, right: &str) -> Result<bool, PgError>
     Ok(server.value(sql, &[Some(&table.sql), Some(right)])?.as_deref() == Some("true"))
 }
 
-pub fn audit_table(server: &mut Server) -> Result<Vec<Check>, PgError> {
+pub fn audit_table(server: &mut Server, tables: &[Table]) -> Result<Vec<Check>, PgError> {
     const NAME: &str = "audit table";
-    let sql = "SELECT has_any_column_privilege(to_regclass('claimtop_audit'), 'INSERT')::text";
-    Ok(vec![match server.value(sql, &[])?.as_deref() {
+    let claims: Vec<String> =
+        tables.iter().filter(|table| table.has_claims).map(|table| table.sql.clone()).collect();
+    let (table, distrust) = server.look(|link| find_audit_table(link, &claims))?;
+    if let Some(sentence) = distrust {
+        let fix = "ALTER TABLE ... OWNER TO the owner of the claims, or drop it if nobody needs it";
+        return Ok(vec![Check::warning(NAME, sentence, fix)]);
+    }
+    let sql = "SELECT has_any_column_privilege(($1::text)::regclass, 'INSERT')::text";
+    let may = table.map(|table| server.value(sql, &[Some(&table)])).transpose()?.flatten();
+    Ok(vec![match may.as_deref() {
         None => Check::ok(
             NAME,
             "there is no table claimtop_audit: the trail alone keeps the records (`claimtop audit init` makes one)",

@@ -33,6 +33,17 @@ pub enum Role {
     Lock,
 }
 
+/// Whose clock writes the times of a board's claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum StampedBy {
+    /// Every holder's own.
+    #[default]
+    Holder,
+    /// The database's, as `now()` in the statement: one clock for all.
+    Database,
+}
+
 /// What the row itself says about its end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lease {

@@ -197,6 +197,8 @@ pub struct Word {
     pub holder: Option<String>,
     /// How much more time, for an extension.
     pub by: Option<Span>,
+    /// Nobody watches: a sweep does it.
+    pub unattended: bool,
 }
 
 /// Whether the act may go ahead, or why not and what would allow it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::claim::{Claim, Role};
+use super::claim::{Claim, Role, StampedBy};
 use super::recovery::Action;
 use super::rules::Rules;
 use super::time::{Moment, Span};
@@ -50,6 +50,8 @@ pub struct BoardSnapshot {
 pub struct Nature {
     pub role: Role,
     pub rules: Rules,
+    /// Whose clock writes the times of its claims.
+    pub stamped_by: StampedBy,
     /// A late holder's finish cannot settle somebody else's run; nothing, if nobody said.
     pub fenced: Option<bool>,
     /// After this long the system frees a claim by itself.

@@ -139,6 +139,27 @@ impl Span {
     }
 }
 
+impl Span {
+    /// How far apart things are done: long enough that there is a pause, short enough to be meant.
+    pub fn parse_interval(text: &str) -> Result<Span, String> {
+        let span = Span::parse(text)?;
+        if (Span::micros(100_000)..=Span::minutes(366 * 24 * 60)).contains(&span) {
+            return Ok(span);
+        }
+        Err(format!("{text:?} is not an interval: write 100ms or longer, and at most 366 days"))
+    }
+
+    /// The same for a key of a config.
+    pub fn deserialize_interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        Span::parse_interval(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+
+    /// As the standard library has it; nothing, if it is negative.
+    pub fn duration(self) -> std::time::Duration {
+        std::time::Duration::from_micros(u64::try_from(self.0).unwrap_or(0))
+    }
+}
+
 /// Two units at most, as people say it: `850ms`, `4.2s`, `4m12s`, `2h05m`, `3d04h`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -139,6 +139,16 @@ impl Reasons {
         self.0 & (1 << reason as u16) != 0
     }
 
+    /// All reasons of a set.
+    pub fn of(set: Set) -> Reasons {
+        Reason::ALL.into_iter().filter(|reason| reason.set() == set).collect()
+    }
+
+    /// Whether they have one in common.
+    pub fn meet(self, other: Reasons) -> bool {
+        self.0 & other.0 != 0
+    }
+
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-pub use crate::domain::claim::Role;
+pub use crate::domain::claim::{Role, StampedBy};
 use crate::domain::time::{Span, TimeUnit};
 
 /// Why a profile cannot be used.
@@ -95,7 +95,11 @@ pub struct Board {
     pub attempts: Option<String>,
     pub max_attempts: Option<Defaulted>,
     pub error: Option<String>,
+    /// The claims with the lowest value go first when many are acted on.
     pub priority: Option<String>,
+    /// Whose clock writes the times of its claims.
+    #[serde(default)]
+    pub stamped_by: StampedBy,
     #[serde(default)]
     pub time: TimeUnit,
     pub deadline: Deadline,

@@ -46,16 +46,18 @@ impl BulkResult {
 
     /// Takes in how a part of it ended; whether the next part may begin.
     pub(super) fn goes_on(&mut self, ended: Result<Ended, RecoveryError>) -> bool {
-        self.tally.stopped = match ended {
+        let why = match ended {
             Ok(Ended::AtTheEnd) => return true,
-            Ok(Ended::Stopped(why)) => Some(why),
-            Ok(Ended::Early) => Some("nobody takes the results any more".into()),
+            Ok(Ended::Stopped(why)) => why,
+            Ok(Ended::Early) => "nobody takes the results any more".into(),
             Err(error) => {
                 let why = error.to_string();
                 self.error = Some(error);
-                Some(why)
+                why
             }
         };
+        // What ended the last act has stopped nothing.
+        self.tally.stopped = Some(why).filter(|_| self.tally.not_tried() > 0);
         false
     }
 }

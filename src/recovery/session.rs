@@ -85,9 +85,6 @@ impl Desk {
                 break;
             }
         }
-        if result.tally.not_tried() == 0 {
-            result.tally.stopped = None;
-        }
         Ok(result)
     }
 

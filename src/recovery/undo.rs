@@ -52,9 +52,6 @@ impl Desk {
                 break;
             }
         }
-        if result.tally.not_tried() == 0 {
-            result.tally.stopped = None;
-        }
         result.batch = result.batch.filter(|_| !is_one);
         Ok(result)
     }

@@ -8,7 +8,7 @@ mod catalog;
 use thiserror::Error;
 
 use super::{How, InstallError, Laid, System};
-use crate::store::postgres::{Begin, Link, PgError};
+use crate::store::postgres::{Begin, Link, PgError, home};
 use catalog::{Catalog, Difference};
 
 /// Why the tables were not made on a server.
@@ -22,6 +22,11 @@ pub enum PostgresError {
     ReadOnly,
     #[error("no schema of its search_path is there; make one, or name one with options=-csearch_path=NAME")]
     NoSchema,
+    #[error(
+        "the schema {0} holds {1}, which could be taken for a built-in one; drop it, or name another schema with \
+         options=-csearch_path=NAME"
+    )]
+    Lookalike(String, String),
     #[error(
         "this user may not make a schema in this database, which is needed for a moment to compare what is \
          there with the reference; GRANT CREATE ON DATABASE, or run assets/schema/postgres/*.sql with psql"
@@ -58,9 +63,12 @@ pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, Postgre
     if !foreign.is_empty() {
         return Err(PostgresError::OnlyOnSqlite(foreign));
     }
-    admit(link)?;
+    link.begin(Begin::Reading)?;
+    let admitted = admit(link);
+    link.rollback()?;
+    let home = admitted?;
     link.begin(Begin::Acting)?;
-    let done = lay(link, systems);
+    let done = lay(link, systems, &home);
     match done {
         Ok(laid) => {
             link.commit()?;
@@ -74,22 +82,46 @@ pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, Postgre
     }
 }
 
-/// A transaction could be made writable even where the server's settings say that none should be.
-fn admit(link: &mut Link) -> Result<(), PostgresError> {
-    let sql = "SELECT pg_is_in_recovery()::text, current_setting('default_transaction_read_only'),
-               current_schema()::text";
+/// The schema for the tables. A transaction could be made writable even where the server's settings say that
+/// none should be.
+fn admit(link: &mut Link) -> Result<String, PostgresError> {
+    let sql = "SELECT pg_is_in_recovery()::text, current_setting('default_transaction_read_only')";
     let rows = link.query(sql, &[])?;
     let word = |at| rows.first().and_then(|row| row.get(at));
-    match (word(0), word(1), word(2)) {
+    match (word(0), word(1), home(link)?) {
         (Some("true"), _, _) => Err(PostgresError::Standby),
         (_, Some("on"), _) => Err(PostgresError::ReadOnly),
         (_, _, None) => Err(PostgresError::NoSchema),
-        _ => Ok(()),
+        (_, _, Some(home)) => Ok(home),
     }
 }
 
-fn lay(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, PostgresError> {
+/// A function or an operator of a schema that could be taken for a built-in one of the same name. What an
+/// extension brings along is chosen by whoever may install it.
+const LOOKALIKE: &str = "
+    SELECT f.oid::regprocedure::text FROM pg_proc AS f
+    WHERE f.pronamespace = ($1::text)::regnamespace
+      AND EXISTS (SELECT FROM pg_proc AS b WHERE b.proname = f.proname AND b.pronamespace = 'pg_catalog'::regnamespace)
+      AND NOT EXISTS (SELECT FROM unnest(f.proargtypes::oid[]) AS a(type) JOIN pg_type AS t ON t.oid = a.type
+                      WHERE t.typnamespace <> 'pg_catalog'::regnamespace)
+      AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.deptype = 'e')
+    UNION ALL
+    SELECT o.oid::regoperator::text FROM pg_operator AS o
+    WHERE o.oprnamespace = ($1::text)::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.oid IN (o.oprleft, o.oprright)
+                      AND t.typnamespace <> 'pg_catalog'::regnamespace)
+      AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
+    LIMIT 1";
+
+fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<Laid>, PostgresError> {
     link.query(ONE_AT_A_TIME, &[])?;
+    let lookalike = link.query(LOOKALIKE, &[Some(home)])?;
+    if let Some(name) = lookalike.first().and_then(|row| row.get(0)) {
+        return Err(PostgresError::Lookalike(home.into(), name.into()));
+    }
+    // From here on names may be looked for there as well: nothing in it is taken for something built in.
+    let own = format!("SET LOCAL search_path = {home}, pg_temp");
+    link.batch(&own)?;
     // Told only what goes wrong: that a table is there already is no news.
     link.batch("SET LOCAL client_min_messages = warning")?;
     let mut laid = Vec::new();

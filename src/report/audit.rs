@@ -1,7 +1,7 @@
 //! The trail for people.
 
 use super::json::line;
-use super::table::{Cell, render, render_on};
+use super::table::{Cell, render, render_below};
 use crate::domain::visible::safe;
 use crate::recovery::trail::{Entry, Stage};
 
@@ -19,7 +19,7 @@ impl Pages {
             rows.push(["WHEN", "ACTION", "STAGE", "CLAIM", "BY", "OUTCOME", "ID"].map(Cell::text).to_vec());
         }
         rows.extend(entries.iter().map(row));
-        render_on(&rows, &mut self.widths)
+        render_below(&rows, &mut self.widths)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::json;
 use super::paint::Paint;
-use super::table::{Cell, render, width_of};
+use super::table::{Cell, render, render_below, width_of};
 use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading, Span};
 use crate::domain::value::{Value, percent};
@@ -202,27 +202,57 @@ pub struct Layout {
     pub paint: Paint,
 }
 
-/// The table for people. Where the sentences do not fit beside it they go below, each under its
-/// claim, and the age makes room.
-pub fn table(lines: &[(Line, Moment)], layout: Layout) -> String {
-    let wide = rows(lines, layout, true);
-    let fits = layout.width.is_none_or(|width| width_of(&wide) <= width);
-    if fits {
-        return render(&wide);
-    }
-    let narrow = render(&rows(lines, layout, false));
-    let mut rows = narrow.lines();
-    let mut out = format!("{}\n", rows.next().unwrap_or_default());
-    for (row, (line, _)) in rows.zip(lines) {
-        out.push_str(row);
-        out.push_str("\n  ");
-        out.push_str(&layout.paint.dim(&line.why));
-        out.push('\n');
-    }
-    out
+/// The table for people, in one portion or in several. Where the sentences of the first portion do not fit
+/// beside it they go below, each under its claim, and the age makes room.
+#[derive(Debug)]
+pub struct Table {
+    layout: Layout,
+    /// Whether the sentences are beside the rows; not decided before the first portion.
+    wide: Option<bool>,
+    widths: Vec<usize>,
 }
 
-fn rows(lines: &[(Line, Moment)], layout: Layout, wide: bool) -> Vec<Vec<Cell>> {
+impl Table {
+    pub fn new(layout: Layout) -> Table {
+        Table { layout, wide: None, widths: Vec::new() }
+    }
+
+    /// The next rows, the first ones below their headings.
+    pub fn portion(&mut self, lines: &[(Line, Moment)]) -> String {
+        let layout = self.layout;
+        let is_first = self.wide.is_none();
+        let wide = *self.wide.get_or_insert_with(|| {
+            layout.width.is_none_or(|width| width_of(&rows(lines, layout, true, true)) <= width)
+        });
+        let shown = render_below(&rows(lines, layout, is_first, wide), &mut self.widths);
+        if wide {
+            return shown;
+        }
+        let mut shown = shown.lines();
+        let mut out = String::new();
+        if is_first {
+            out = format!("{}\n", shown.next().unwrap_or_default());
+        }
+        for (row, (line, _)) in shown.zip(lines) {
+            out.push_str(row);
+            out.push_str("\n  ");
+            out.push_str(&layout.paint.dim(&line.why));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn rows(lines: &[(Line, Moment)], layout: Layout, headed: bool, wide: bool) -> Vec<Vec<Cell>> {
+    let mut rows = Vec::with_capacity(lines.len() + 1);
+    if headed {
+        rows.push(headings(layout, wide));
+    }
+    rows.extend(lines.iter().map(|(line, now)| row(line, *now, layout, wide)));
+    rows
+}
+
+fn headings(layout: Layout, wide: bool) -> Vec<Cell> {
     let mut heading: Vec<Cell> = Vec::new();
     if layout.sources {
         heading.push(Cell::text("SOURCE"));
@@ -235,9 +265,7 @@ fn rows(lines: &[(Line, Moment)], layout: Layout, wide: bool) -> Vec<Vec<Cell>> 
     if wide {
         heading.push(Cell::text("WHY"));
     }
-    let mut rows = vec![heading];
-    rows.extend(lines.iter().map(|(line, now)| row(line, *now, layout, wide)));
-    rows
+    heading
 }
 
 fn row(line: &Line, now: Moment, layout: Layout, wide: bool) -> Vec<Cell> {

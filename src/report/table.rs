@@ -41,16 +41,15 @@ pub fn width_of(rows: &[Vec<Cell>]) -> usize {
 
 /// The rows below one another, two spaces between columns, the last column unpadded.
 pub fn render(rows: &[Vec<Cell>]) -> String {
-    render_on(rows, &mut Vec::new())
+    render_below(rows, &mut Vec::new())
 }
 
-/// The same for the next rows of a long table: no column becomes narrower than it was.
-pub fn render_on(rows: &[Vec<Cell>], widths: &mut Vec<usize>) -> String {
-    for (at, width) in self::widths(rows).into_iter().enumerate() {
-        match widths.get_mut(at) {
-            Some(known) => *known = width.max(*known),
-            None => widths.push(width),
-        }
+/// The same below others whose columns were this wide; they become wider where they have to.
+pub fn render_below(rows: &[Vec<Cell>], widths: &mut Vec<usize>) -> String {
+    let own = self::widths(rows);
+    widths.resize(widths.len().max(own.len()), 0);
+    for (width, own) in widths.iter_mut().zip(own) {
+        *width = own.max(*width);
     }
     let mut out = String::new();
     for row in rows {

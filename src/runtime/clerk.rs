@@ -290,7 +290,7 @@ impl Work {
             force: needs_name,
             holder: needs_name.then(|| session.to_owned()),
             reason: needs_name.then(|| "asked for".to_owned()),
-            by: None,
+            ..Word::default()
         };
         let tally = desk.plan_session(&holding, &word).map_err(|error| error.to_string())?;
         let holder = needs_name.then(|| session.to_owned());

@@ -1,7 +1,8 @@
 //! What an act is told, and what comes of it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -171,6 +172,33 @@ pub struct Note<'a> {
     pub changes: &'a [Change],
 }
 
+/// How records name a sweep.
+pub const SWEEPER: &str = "sweeper";
+
+/// The part of a record that says what was done, to which claim, and by whom.
+#[derive(Deserialize)]
+struct Swept<'a> {
+    action: &'a str,
+    #[serde(borrow)]
+    address: Cow<'a, str>,
+    by: Option<&'a str>,
+}
+
+/// The address of the claim that a sweep reclaimed, if this record of the audit table tells of that.
+pub fn swept_address(record: &str) -> Option<Cow<'_, str>> {
+    let swept: Swept<'_> = serde_json::from_str(record).ok()?;
+    let is_a_sweep = swept.by == Some(SWEEPER) && swept.action == Action::Reclaim.as_str();
+    is_a_sweep.then_some(swept.address)
+}
+
+/// The first id that an act of this instant can have: ids begin with the time. An hour is left for clocks that
+/// differ.
+pub fn first_id_at(at: Moment) -> String {
+    let millis = at.micros().max(0).unsigned_abs() / 1_000;
+    let digits = format!("{:012x}", millis.saturating_sub(3_600_000));
+    format!("{}-{}", &digits[..8], &digits[8..12])
+}
+
 /// Its text.
 #[derive(Serialize)]
 struct Entry<'a> {
@@ -178,6 +206,8 @@ struct Entry<'a> {
     address: &'a str,
     after: Differences<'a>,
     before: Images<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
     reason: Option<&'a str>,
 }
 
@@ -188,6 +218,7 @@ impl Note<'_> {
             address: self.address,
             after: Differences(self.changes),
             before: Images { changes: self.changes, side: Side::Before },
+            by: self.word.unattended.then_some(SWEEPER),
             reason: self.word.reason.as_deref(),
         })
     }

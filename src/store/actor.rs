@@ -1,8 +1,10 @@
 //! One source, acted on, whatever engine it is of.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
+use super::found::{Found, Overdue, Places};
 use super::selection::{Again, Noted, Selection};
 use super::suspend::uninterrupted;
 use super::{
@@ -19,6 +21,9 @@ pub enum Actor {
     Sqlite(Box<sqlite::Actor>),
     Postgres(Box<postgres::Actor>),
 }
+
+/// Rows that are looked at together.
+const PORTION: usize = 2_000;
 
 /// Asks whichever it is.
 macro_rules! either {
@@ -70,12 +75,70 @@ impl Actor {
         either!(self, actor => actor.find(wanted, board))
     }
 
-    /// The claims in the sets of a filter, worst first.
-    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
-        either!(self, actor => actor.select(filter))
+    /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
+    /// are not read yet.
+    pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
+        let places = match self {
+            Actor::Sqlite(actor) => Places::Sqlite(actor.places_of(filter)?),
+            Actor::Postgres(actor) => Places::Postgres(actor.places_of(filter)?),
+        };
+        Ok(Found { filter: filter.clone(), places })
     }
 
-    /// The same for a bulk act, however many they are.
+    /// A part of what was found: those of the claims that are still there and that the filter still takes.
+    pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
+        let mut all = match (self, &found.places) {
+            (Actor::Sqlite(actor), Places::Sqlite(places)) => actor.look_at(&places[part])?,
+            (Actor::Postgres(actor), Places::Postgres(places)) => actor.look_at(&places[part])?,
+            // What was found on another engine is not here.
+            (Actor::Sqlite(_), Places::Postgres(_)) | (Actor::Postgres(_), Places::Sqlite(_)) => Vec::new(),
+        };
+        all.retain(|seen| found.filter.takes(&seen.judged));
+        Ok(all)
+    }
+
+    /// The same claims at once, with their rows: for few of them.
+    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
+        let found = self.find_all(filter)?;
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let mut all = Vec::new();
+        for part in found.parts(most.clamp(1, PORTION)) {
+            if all.len() < most {
+                all.extend(self.look_at(&found, part)?);
+            }
+        }
+        all.truncate(most);
+        Ok(all)
+    }
+
+    /// Whether the database has a clock of its own. A file has none: whoever writes to it brings one.
+    pub fn has_clock(&self) -> bool {
+        match self {
+            Actor::Sqlite(_) => false,
+            Actor::Postgres(_) => true,
+        }
+    }
+
+    /// How many claims of a board there are and how many of them are past their deadline, counted by the
+    /// database; nothing, if a poll counts them in full anyway.
+    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
+        match self {
+            Actor::Sqlite(_) => Ok(None),
+            Actor::Postgres(actor) => actor.count_overdue(profile, board),
+        }
+    }
+
+    /// Hands on every act that a sweep has done since an instant, by the table `claimtop_audit`: its id and the
+    /// claim's address. Nothing, where there is no such table.
+    pub fn each_swept_since(
+        &mut self,
+        since: Moment,
+        each: &mut dyn FnMut(&str, &str),
+    ) -> Result<(), StoreError> {
+        either!(self, actor => actor.each_swept_since(since, each))
+    }
+
+    /// The claims of a bulk act, noted as they are now.
     pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
         either!(self, actor => actor.selection(filter))
     }

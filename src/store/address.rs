@@ -169,6 +169,10 @@ fn url(scheme: &str, rest: &str) -> Shown {
     let mut text = format!("{scheme}://");
     if let Some(login) = login {
         match colon(login) {
+            // Parameters, and an @ behind them that makes all of it look like a login.
+            found if login[..found.map_or(login.len(), |(at, _)| at)].contains(['?', '&', '=']) => {
+                return Shown { text: text + HIDDEN, secret: Secret::Doubtful };
+            }
             Some((at, length)) if at + length < login.len() => {
                 secret = Secret::Password;
                 text += &format!("{}:{HIDDEN}@", &login[..at]);
@@ -201,6 +205,7 @@ fn start_of_parameters(rest: &str) -> usize {
     let begins = |at: &usize| {
         let after = &rest[at + 1..];
         let key = after.split_once('=').map(|(key, _)| percent_decode_str(key).decode_utf8_lossy());
+        let key = key.map(|key| key.to_ascii_lowercase());
         !after.contains('@') || key.is_some_and(|key| is_known(&key) || is_secret(&key))
     };
     rest.match_indices('?').map(|(at, _)| at).find(begins).unwrap_or(rest.len())

@@ -24,8 +24,32 @@ pub struct Misfit {
     pub refused: Option<(String, String)>,
 }
 
+/// What a piece of a profile's SQL is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fragment {
+    /// A value, a condition or a whole statement.
+    Whole,
+    /// After the table of a `FROM`.
+    Joins,
+}
+
 /// What a database engine knows of its own SQL.
 pub trait Dialect {
+    /// SQL of the profile's author in a form in which every name means what the author sees, if it may run.
+    fn resolve(&self, sql: &str, _fragment: Fragment) -> Result<String, Problem> {
+        Ok(sql.to_owned())
+    }
+
+    /// Why a table may not be used by the name that the profile writes.
+    fn usable(&self, _table: &Table, _written: &str) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// The operator that compares two values of a type.
+    fn equality(&self, _declared: &str) -> String {
+        "=".into()
+    }
+
     /// The type of an expression over some tables, as far as the engine knows one, if it compiles and
     /// stands by itself.
     fn compile(&self, expression: &str, from: &str) -> Result<String, Problem>;
@@ -53,6 +77,7 @@ pub fn bind(
 ) -> Result<BoundProfile, Misfit> {
     let mut misfit = Misfit::default();
     let (mut boards, mut notices) = (Vec::new(), Vec::new());
+    let mut profile = profile;
     if let Some(pair) = profile.detect.iter().find(|pair| !schema.has(pair)) {
         misfit.missing.push(format!("{pair} is missing"));
         return Err(misfit);
@@ -71,10 +96,82 @@ pub fn bind(
             }
         }
     }
+    if !boards.is_empty() && misfit.refused.is_none() {
+        misfit.refused = resolve_rest(dialect, schema, &mut profile, &boards, &mut notices).err();
+    }
     if boards.is_empty() || misfit.refused.is_some() {
         return Err(misfit);
     }
     Ok(BoundProfile { profile, boards, notices })
+}
+
+/// Resolves what is not compiled before it runs: the acts of the boards that fit, and the histories. An act on
+/// a table that may not be used is left out. The field that may not run at all, and why.
+fn resolve_rest(
+    dialect: &dyn Dialect,
+    schema: &Schema,
+    profile: &mut Profile,
+    boards: &[BoundBoard],
+    notices: &mut Vec<String>,
+) -> Result<(), (String, String)> {
+    let mut refused = None;
+    let mut resolve = |field: &str, sql: &mut String| -> Option<String> {
+        if schema.has_column(sql) {
+            return None;
+        }
+        match dialect.resolve(sql, Fragment::Whole) {
+            Ok(resolved) => *sql = resolved,
+            Err(Problem::Refused(why)) => refused = Some((field.to_owned(), why)),
+            Err(Problem::Missing(why)) => return Some(why),
+        }
+        None
+    };
+    let of_boards = profile
+        .boards
+        .iter_mut()
+        .filter(|board| boards.iter().any(|bound| bound.name == board.name))
+        .flat_map(|board| {
+            let name = format!("{}.", board.name);
+            board.acts().map(move |(act, written)| (format!("{name}{act}"), written))
+        });
+    let of_session = profile.session.iter_mut().flat_map(|session| session.acts());
+    let of_session = of_session.map(|(act, written)| (act.to_owned(), written));
+    for (name, written) in of_boards.chain(of_session) {
+        let mut unusable = None;
+        if let Some(act) = written {
+            act.each_sql(&mut |field, sql| {
+                unusable = resolve(&format!("{name}.{field}"), sql).or(unusable.take());
+            });
+        }
+        if let Some(why) = unusable {
+            notices.push(format!("{name} is left out: {why}"));
+            *written = None;
+        }
+    }
+    profile.history.retain_mut(|history| {
+        let Some(table) = schema.table(&history.table) else { return true };
+        let mut is_usable = dialect.usable(table, &history.table).is_ok();
+        let name = history.name.clone();
+        history.each_sql(&mut |field, sql| is_usable &= resolve(&format!("{name}.{field}"), sql).is_none());
+        is_usable
+    });
+    refused.map_or(Ok(()), Err)
+}
+
+impl Misfit {
+    /// The one of a board whose table is there.
+    fn of(board: &str, field: &str, problem: Problem) -> Misfit {
+        let mut misfit = Misfit { near: true, ..Misfit::default() };
+        misfit.complain(board, field, problem);
+        misfit
+    }
+
+    fn complain(&mut self, board: &str, field: &str, problem: Problem) {
+        match problem {
+            Problem::Missing(what) => self.missing.push(format!("board {board}: {what} ({field})")),
+            Problem::Refused(why) => self.refused = Some((format!("{board}.{field}"), why)),
+        }
+    }
 }
 
 struct Binder<'a> {
@@ -107,10 +204,20 @@ impl Binder<'_> {
         if let Some(pair) = board.detect.iter().find(|pair| !self.schema.has(pair)) {
             return Err(Misfit { missing: vec![format!("{pair} is missing")], ..Misfit::default() });
         }
-        let registry = match self.profile.registry(board) {
-            Some(registry) if self.schema.table(&registry.table).is_some() => Some(registry),
-            Some(registry) => {
-                let note = format!("there is no table {}: whether holders live is not known", registry.table);
+        if let Err(problem) = self.dialect.usable(table, &board.table) {
+            return Err(Misfit::of(&board.name, "table", problem));
+        }
+        let of_registry = |registry: &Registry| match self.schema.table(&registry.table) {
+            Some(table) => self.dialect.usable(table, &registry.table),
+            None => Err(Problem::Missing(format!("there is no table {}", registry.table))),
+        };
+        let registry = match self.profile.registry(board).map(|registry| (registry, of_registry(registry))) {
+            Some((registry, Ok(()))) => Some(registry),
+            Some((_, Err(problem @ Problem::Refused(_)))) => {
+                return Err(Misfit::of(&board.name, "session.table", problem));
+            }
+            Some((_, Err(Problem::Missing(why)))) => {
+                let note = format!("{why}: whether holders live is not known");
                 if !notices.contains(&note) {
                     notices.push(note);
                 }
@@ -119,7 +226,12 @@ impl Binder<'_> {
             None => None,
         };
         let rules = rules(board, registry, self.operator);
-        let alone = format!("{} AS c {}", table.sql, board.from.as_deref().unwrap_or_default());
+        let joins = match board.from.as_deref().map(|from| self.dialect.resolve(from, Fragment::Joins)) {
+            None => String::new(),
+            Some(Ok(joins)) => joins,
+            Some(Err(problem)) => return Err(Misfit::of(&board.name, "from", problem)),
+        };
+        let alone = format!("{} AS c {joins}", table.sql);
         let mut scope = Scope {
             dialect: self.dialect,
             table,
@@ -141,8 +253,8 @@ impl Binder<'_> {
         // From here on the expressions may use `s` as well, and those before must bear it.
         if let (Some(registry), Some(holder)) = (&bound_registry, &holder) {
             scope.from = format!(
-                "{} LEFT JOIN {} ON {} = {}",
-                scope.from, registry.from, registry.id.text, holder.text
+                "{} LEFT JOIN {} ON {} {} {}",
+                scope.from, registry.from, registry.id.text, registry.equality, holder.text
             );
             let before = held.iter().chain(&id).map(String::as_str).chain([holder.text.as_str()]);
             scope.expect_unambiguous(before);
@@ -232,6 +344,11 @@ impl Binder<'_> {
                 (None, number) => number.map(|number| number.to_string()),
             },
             error: board.error.as_ref().and_then(|sql| scope.optional("error", sql)).map(|sql| sql.text),
+            priority: board
+                .priority
+                .as_ref()
+                .and_then(|sql| scope.optional("priority", sql))
+                .map(|sql| sql.text),
             registry: bound_registry,
             backlog: self
                 .profile
@@ -271,11 +388,13 @@ impl Binder<'_> {
             .and_then(|sql| scope.time("session.started_at", &column(sql), registry.time, false));
         misfit.missing.append(&mut scope.misfit.missing);
         misfit.refused = misfit.refused.take().or(scope.misfit.refused);
+        let id = id?;
         Some(BoundRegistry {
             table: table.name.clone(),
             key: table.key_instead_of_rowid(),
             from,
-            id: id?,
+            equality: self.dialect.equality(&id.declared),
+            id,
             beat_at: beat_at?,
             stale_at,
             started_at,
@@ -284,7 +403,8 @@ impl Binder<'_> {
 
     /// The backlog, less the states this database has no columns for.
     fn backlog(&self, backlog: &Backlog, board: &Board, misfit: &mut Misfit) -> Option<BoundBacklog> {
-        let table = self.schema.table(backlog.table.as_ref().unwrap_or(&board.table))?;
+        let written = backlog.table.as_ref().unwrap_or(&board.table);
+        let table = self.schema.table(written).filter(|table| self.dialect.usable(table, written).is_ok())?;
         let from = format!("{} AS c", table.sql);
         let mut scope = Scope {
             dialect: self.dialect,
@@ -377,12 +497,7 @@ impl Scope<'_> {
     }
 
     fn complain(&mut self, field: &str, problem: Problem) {
-        match problem {
-            Problem::Missing(what) => {
-                self.misfit.missing.push(format!("board {}: {what} ({field})", self.board));
-            }
-            Problem::Refused(why) => self.misfit.refused = Some((format!("{}.{field}", self.board), why)),
-        }
+        self.misfit.complain(self.board, field, problem);
     }
 
     fn lookup(&self, value: &str) -> Result<Sql, Problem> {
@@ -395,8 +510,11 @@ impl Scope<'_> {
             return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
         }
         // The line break ends a comment.
-        let text =
-            if is_identifier(value) { format!("{}.{value}", self.alias) } else { format!("({value}\n)") };
+        let text = if is_identifier(value) {
+            format!("{}.{value}", self.alias)
+        } else {
+            format!("({}\n)", self.dialect.resolve(value, Fragment::Whole)?)
+        };
         let declared = self.dialect.compile(&text, &self.from)?;
         Ok(Sql { text, column: None, declared })
     }
@@ -413,6 +531,7 @@ fn nature(board: &Board, rules: &Rules) -> Arc<Nature> {
     Arc::new(Nature {
         role: board.role,
         rules: rules.clone(),
+        stamped_by: board.stamped_by,
         fenced: board.fenced,
         self_heals_after: board.self_heals_after,
         acts: acts.into_iter().filter(|(_, act)| act.is_some()).map(|(action, _)| action).collect(),

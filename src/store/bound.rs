@@ -55,6 +55,8 @@ pub struct BoundBoard {
     pub attempts: Option<String>,
     pub max_attempts: Option<String>,
     pub error: Option<String>,
+    /// The claims with the lowest value go first.
+    pub priority: Option<String>,
     pub registry: Option<BoundRegistry>,
     /// The claim's own values are partly taken from its holder's row.
     pub looks_at_session: bool,
@@ -92,7 +94,8 @@ impl BoundBoard {
     pub fn joined(&self) -> String {
         match (&self.registry, &self.holder) {
             (Some(registry), Some(holder)) => {
-                format!("{} LEFT JOIN {} ON {} = {}", self.from, registry.from, registry.id.text, holder.text)
+                let BoundRegistry { from, id, equality, .. } = registry;
+                format!("{} LEFT JOIN {from} ON {} {equality} {}", self.from, id.text, holder.text)
             }
             _ => self.from.clone(),
         }
@@ -138,6 +141,8 @@ pub struct BoundRegistry {
     /// `FROM` of the registry alone.
     pub from: String,
     pub id: Sql,
+    /// The operator that compares it with a claim's holder.
+    pub equality: String,
     pub beat_at: TimeSql,
     pub stale_at: Option<TimeSql>,
     pub started_at: Option<TimeSql>,

@@ -2,12 +2,14 @@
 
 use super::StoreError;
 use crate::domain::snapshot::Judged;
-use crate::domain::verdict::Set;
+use crate::domain::verdict::{Reasons, Set};
 
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Any of these sets; empty, all.
     pub sets: Vec<Set>,
+    /// Any of these reasons; none, all.
+    pub reasons: Reasons,
     pub board: Option<String>,
     pub holder: Option<String>,
     pub kind: Option<String>,
@@ -19,9 +21,18 @@ impl Filter {
         self.board.as_deref().is_none_or(|wanted| wanted == board)
     }
 
+    /// What to look for, one after the other: each set, or all that have one of the reasons.
+    pub fn wanted(&self) -> Vec<Reasons> {
+        if self.sets.is_empty() {
+            return vec![self.reasons];
+        }
+        self.sets.iter().map(|set| Reasons::of(*set)).collect()
+    }
+
     pub fn takes(&self, judged: &Judged) -> bool {
         let claim = &judged.claim;
         (self.sets.is_empty() || self.sets.iter().any(|set| judged.verdict.is_in(*set)))
+            && (self.reasons.is_empty() || self.reasons.meet(judged.verdict.reasons))
             && self.holder.as_ref().is_none_or(|wanted| claim.holder.as_ref() == Some(wanted))
             && self.kind.as_ref().is_none_or(|wanted| claim.kind.as_ref() == Some(wanted))
     }

@@ -39,6 +39,15 @@ impl Options {
         other
     }
 
+    /// The same with other profiles.
+    pub fn with_profiles(mut self, profiles: Profiles) -> Options {
+        match &mut self {
+            Options::Sqlite(options) => options.profiles = profiles,
+            Options::Postgres(options) => options.profiles = profiles,
+        }
+        self
+    }
+
     pub fn profiles(&self) -> &Profiles {
         match self {
             Options::Sqlite(options) => &options.profiles,
@@ -98,6 +107,15 @@ impl Profiles {
             }
             Profiles::Detect(library) => library.entries().iter().any(|entry| entry.names(table)),
             Profiles::Dead(living) => living.name(table),
+        }
+    }
+
+    /// Whether somebody named them, and so means the tables that they speak of, whatever those are.
+    pub fn are_named(&self) -> bool {
+        match self {
+            Profiles::Named(_) => true,
+            Profiles::Detect(_) => false,
+            Profiles::Dead(living) => living.are_named(),
         }
     }
 

@@ -120,10 +120,11 @@ mod tests {
             Resolution::by_rows(changes, |side| Ok::<_, ()>(side == is)).expect("no error")
         };
         let (deleted, added) = (change(true, false), change(false, true));
-        assert_eq!(by(&[deleted.clone()], Side::After), Resolution::Unknown);
-        assert_eq!(by(&[deleted.clone()], Side::Before), Resolution::NotApplied(Basis::Inferred));
-        assert_eq!(by(&[added.clone()], Side::Before), Resolution::Unknown);
-        assert_eq!(by(&[added.clone()], Side::After), Resolution::Applied(Basis::Inferred));
+        let one = std::slice::from_ref;
+        assert_eq!(by(one(&deleted), Side::After), Resolution::Unknown);
+        assert_eq!(by(one(&deleted), Side::Before), Resolution::NotApplied(Basis::Inferred));
+        assert_eq!(by(one(&added), Side::Before), Resolution::Unknown);
+        assert_eq!(by(one(&added), Side::After), Resolution::Applied(Basis::Inferred));
         assert_eq!(by(&[deleted, added], Side::After), Resolution::Applied(Basis::Inferred));
         assert_eq!(by(&[], Side::After), Resolution::Unknown);
     }

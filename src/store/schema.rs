@@ -9,8 +9,8 @@ pub struct Schema {
     tables: BTreeMap<String, Table>,
     /// Tables whose rows have triggers, or other rows that refer to them.
     entangled: BTreeSet<String>,
-    /// Tables that are there and may not be read.
-    unreadable: BTreeSet<String>,
+    /// Tables that are there and may not be read; as SQL those that the name means for certain.
+    unreadable: BTreeMap<String, Option<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -19,13 +19,28 @@ pub struct Table {
     pub name: String,
     /// As SQL.
     pub sql: String,
-    /// Rows can be addressed by a rowid: an ordinary table of SQLite that does not use the name itself.
+    /// Rows can be addressed by a rowid: an ordinary table of SQLite that does not use the name itself. Those
+    /// of other tables are addressed by the key, if there is one.
     pub has_rowid: bool,
     /// The columns that tell its rows apart; none if nothing promises that.
     pub key: Arc<Names>,
     pub columns: Vec<Column>,
     /// The columns that can be written.
     pub names: Arc<Names>,
+    pub standing: Standing,
+}
+
+/// How far a table of a server can be relied on; of a file there is nothing to say.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    /// Why reading it may run code of others with our rights: it is a view, for example.
+    pub runs: Option<String>,
+    /// Why its name without a schema may mean another table than people think.
+    pub ambiguous: Option<String>,
+    /// The role that owns it.
+    pub owner: String,
+    /// The owner is a superuser, owns the database, or is our own role.
+    pub owner_is_trusted: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -78,16 +93,21 @@ impl Names {
 impl Schema {
     pub fn new(tables: Vec<Table>, entangled: BTreeSet<String>) -> Schema {
         let tables = tables.into_iter().map(|table| (table.name.clone(), table)).collect();
-        Schema { tables, entangled, unreadable: BTreeSet::new() }
+        Schema { tables, entangled, unreadable: BTreeMap::new() }
     }
 
     /// The same where more tables are, which may not be read.
-    pub fn beside(self, unreadable: BTreeSet<String>) -> Schema {
+    pub fn beside(self, unreadable: BTreeMap<String, Option<String>>) -> Schema {
         Schema { unreadable, ..self }
     }
 
     pub fn unreadable(&self) -> impl Iterator<Item = &str> {
-        self.unreadable.iter().map(String::as_str)
+        self.unreadable.keys().map(String::as_str)
+    }
+
+    /// As SQL, a table of exactly this name that may not be read; something may still be added to it.
+    pub fn unreadable_as(&self, name: &str) -> Option<&str> {
+        self.unreadable.get(name).and_then(Option::as_deref)
     }
 
     /// Whether a change of one of its rows may change others.
@@ -100,12 +120,39 @@ impl Schema {
     pub fn table(&self, name: &str) -> Option<&Table> {
         let name = name.strip_prefix("main.").unwrap_or(name);
         let alike = || self.tables.values().find(|table| table.name.eq_ignore_ascii_case(name));
-        let in_full = || {
-            let (schema, table) = name.split_once('.')?;
-            let sql = format!("{}.{}", quoted(schema), quoted(table));
-            self.tables.values().find(|table| table.sql == sql)
-        };
+        let in_full = || name.split_once('.').and_then(|(schema, table)| self.table_in(schema, table));
         self.tables.get(name).or_else(alike).or_else(in_full)
+    }
+
+    /// The same, unless another table of this name has come in front of it on the search path.
+    pub fn certain(&self, name: &str) -> Option<&Table> {
+        self.table(name).filter(|table| name.contains('.') || table.standing.ambiguous.is_none())
+    }
+
+    /// The table of exactly this schema and name.
+    pub fn table_in(&self, schema: &str, table: &str) -> Option<&Table> {
+        let sql = format!("{}.{}", quoted(schema), quoted(table));
+        self.tables.values().find(|table| table.sql == sql)
+    }
+
+    /// What people call the table of exactly this schema and name, whether it may be read or not.
+    pub fn name_in(&self, schema: &str, table: &str) -> String {
+        let is_it = |sql: &&str| **sql == format!("{}.{}", quoted(schema), quoted(table));
+        match self.table_in(schema, table) {
+            Some(known) => known.name.clone(),
+            None if self.unreadable_as(table).filter(is_it).is_some() => table.to_owned(),
+            None => format!("{schema}.{table}"),
+        }
+    }
+
+    /// The table of exactly this name, which needs no schema.
+    pub fn bare(&self, name: &str) -> Option<&Table> {
+        self.tables.get(name).filter(|table| table.sql.ends_with(&format!(".{}", quoted(name))))
+    }
+
+    /// Whether any table has a column of this name.
+    pub fn has_column(&self, name: &str) -> bool {
+        self.tables.values().any(|table| table.columns.iter().any(|column| column.name == name))
     }
 
     /// Whether a `table.column` pair exists.

@@ -27,6 +27,8 @@ pub struct Seen {
     /// Its holder's whole row in the registry, if there is one.
     pub session: Option<Image>,
     pub now: Moment,
+    /// Its rank among the claims of its board by their priority, where that was asked for: the lowest goes first.
+    pub urgency: u32,
 }
 
 /// Where a claim is.
@@ -34,7 +36,8 @@ pub struct Seen {
 pub struct Place {
     pub profile: usize,
     pub board: usize,
-    /// SQLite's number of the row. PostgreSQL has none that lasts: there its key says which it is.
+    /// The number of the row: SQLite's own, or that of its key. PostgreSQL has none that lasts: there its
+    /// key says which it is.
     pub rowid: i64,
 }
 
@@ -84,6 +87,7 @@ impl Seen {
             spot: rows.spot,
             session: rows.session,
             now,
+            urgency: 0,
         }
     }
 

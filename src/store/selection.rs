@@ -38,9 +38,9 @@ pub struct Noted {
     rank: Rank,
 }
 
-/// Sets in the order in which they were asked for, in each the worst first.
+/// Sets in the order in which they were asked for, in each the most urgent and then the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(usize, Set, i64);
+struct Rank(usize, u32, Set, i64);
 
 /// What a claim that was noted is when it is looked at again.
 pub type Again = Result<Seen, &'static str>;
@@ -104,7 +104,8 @@ impl Selection {
     pub(super) fn sort(&mut self, filter: &Filter) {
         match &mut self.claims {
             Claims::Whole(all) => all.sort_by(|one, other| {
-                let order = |seen: &Seen| (board(seen.place), set_of(&seen.judged, &filter.sets));
+                let order =
+                    |seen: &Seen| (board(seen.place), set_of(&seen.judged, &filter.sets), seen.urgency);
                 order(one).cmp(&order(other)).then_with(|| worse_first(&one.judged, &other.judged))
             }),
             Claims::Noted(all) => all.sort_by_key(|noted| (board(noted.place), noted.rank)),
@@ -169,7 +170,8 @@ impl Iterator for Parts {
 impl Noted {
     fn of(seen: &Seen, sets: &[Set]) -> Noted {
         let deadline = seen.judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
-        let rank = Rank(set_of(&seen.judged, sets), seen.judged.verdict.headline(), deadline);
+        let set = set_of(&seen.judged, sets);
+        let rank = Rank(set, seen.urgency, seen.judged.verdict.headline(), deadline);
         Noted { place: seen.place, spot: seen.spot, stamp: seen.stamp(), rank }
     }
 }

@@ -32,7 +32,7 @@ impl SideEffects {
     pub fn of<'a>(
         changes: &[Change],
         is_own: impl Fn(&Change) -> bool,
-        boards: impl Iterator<Item = &'a BoundBoard> + Clone,
+        boards: &(impl Iterator<Item = &'a BoundBoard> + Clone),
     ) -> SideEffects {
         let mut other_rows = Vec::new();
         for change in changes.iter().filter(|change| !is_own(change)) {

@@ -47,7 +47,7 @@ pub struct Held {
 pub struct Brakes {
     /// Claims taken in one run.
     pub max: usize,
-    /// The share of all claims, in per cent, that may have gone stale at once.
+    /// The share of a board's claims, and of all of the source, in per cent, that may have gone stale at once.
     pub max_share: u8,
     /// Up to this many a run the share does not matter.
     pub share_above: usize,
@@ -56,17 +56,20 @@ pub struct Brakes {
 }
 
 impl Brakes {
-    /// Why nothing at all may be taken when so many of all claims are up.
-    pub fn share(&self, up: usize, all: u64) -> Option<String> {
-        let up = up as u64;
-        if up <= self.share_above as u64 || up * 100 <= u64::from(self.max_share) * all {
-            return None;
-        }
-        Some(format!(
-            "{} % went stale at once ({up} of {all} claims): looks like the database or the network; held, \
-             nothing was touched; --max-share 100% lets it through",
-            up * 100 / all.max(1)
-        ))
+    /// Whether so many of all claims are too many at once.
+    pub fn is_too_much(&self, up: u64, all: u64) -> bool {
+        up > self.share_above as u64 && up.saturating_mul(100) > u64::from(self.max_share).saturating_mul(all)
+    }
+
+    /// Why nothing may be taken when so many of all claims are up.
+    pub fn share(&self, up: u64, all: u64) -> Option<String> {
+        self.is_too_much(up, all).then(|| {
+            format!(
+                "{} % went stale at once ({up} of {all} claims): looks like the database or the network; held, \
+                 nothing was touched; --max-share 100% lets it through",
+                up.saturating_mul(100) / all.max(1)
+            )
+        })
     }
 
     /// Why nothing at all may be taken on what a copy of the database shows.
@@ -78,16 +81,10 @@ impl Brakes {
         ))
     }
 
-    /// How many of these are taken in this run, and what is said of the rest.
-    pub fn cap(&self, ripe: usize) -> (usize, Option<String>) {
-        if ripe <= self.max {
-            return (ripe, None);
-        }
-        let left = ripe - self.max;
-        (
-            self.max,
-            Some(format!("the cap of {} a run leaves {left} for the next; --max N raises it", self.max)),
-        )
+    /// What is said of those that one run leaves because it takes no more.
+    pub fn cap(&self, left: u64) -> Option<String> {
+        (left > 0)
+            .then(|| format!("the cap of {} a run leaves {left} for the next; --max N raises it", self.max))
     }
 
     /// What is said when tasks came back too often.
@@ -143,10 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_takes_the_first_and_says_how_many_are_left() {
-        assert_eq!(BRAKES.cap(1_000), (1_000, None));
-        let (taken, said) = BRAKES.cap(1_500);
-        assert_eq!(taken, 1_000);
-        assert!(said.unwrap().contains("leaves 500"));
+    fn the_cap_says_how_many_are_left() {
+        assert_eq!(BRAKES.cap(0), None);
+        assert!(BRAKES.cap(500).unwrap().contains("leaves 500"));
     }
 }

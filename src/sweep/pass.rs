@@ -1,76 +1,60 @@
 //! One look at one source, and the acts that follow from it.
+//!
+//! Counts come first: they decide whether a brake holds. Rows are read in parts, so that a sweep needs no more
+//! memory for a million claims than for ten thousand.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use super::boards::{Board, CROWD, Kind, State, counted, hold_by_share, hold_crowds, is_open};
 use super::brakes::{Brake, Brakes};
+use super::candidates::Candidate;
 use super::event::taken;
-use super::ground::{Ground, Spared, ground, patience, shows_life};
 use super::orders::{Manner, Orders, SweepError};
-use super::poison;
-use super::sightings::{Shown, Sightings};
+use super::poison::Taken;
 use super::summary::Summary;
+use super::watching::{Memory, Watching};
 use crate::domain::recovery::{Action, Outcome, Word};
 use crate::domain::roll::Roll;
-use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::Span;
-use crate::domain::verdict::{Reason, Set};
-use crate::events::{About, By, Event, millis};
+use crate::events::{About, Event, millis};
 use crate::recovery::Desk;
 use crate::recovery::perform::RecoveryError;
-use crate::store::Filter;
-use crate::store::Seen;
-
-/// A claim that may be taken.
-struct Candidate {
-    seen: Seen,
-    profile: String,
-    board: String,
-    address: String,
-    ground: Ground,
-}
-
-impl Candidate {
-    fn about(&self, summary: &Summary) -> About {
-        About {
-            source: summary.source.clone(),
-            profile: self.profile.clone(),
-            board: self.board.clone(),
-            address: self.address.clone(),
-            why: self.seen.why.clone(),
-            by: By::Sweep,
-            action_id: None,
-            timestamp: millis(self.seen.now),
-            dry_run: summary.dry_run,
-            shown: self.seen.judged.claim.key.visible(),
-        }
-    }
-}
+use crate::store::OfBoard;
 
 /// One run on one source.
 #[derive(Debug)]
 pub struct Pass<'a> {
-    desk: &'a mut Desk,
-    orders: &'a Orders,
-    summary: Summary,
+    pub(super) desk: &'a mut Desk,
+    pub(super) orders: &'a Orders,
+    pub(super) summary: Summary,
+    /// Sessions that are silent in the registry while one of their claims lives.
+    pub(super) living: HashSet<(usize, Option<String>)>,
+    /// What was taken within a day, once somebody has asked.
+    pub(super) taken: Option<Taken>,
+    /// How many more may be tried, and how many could be taken beyond that.
+    room: usize,
+    beyond: u64,
 }
 
-type Out<'a> = dyn FnMut(&Event) + 'a;
+pub(super) type Out<'a> = dyn FnMut(&Event) + 'a;
+
+/// Claims that are looked at together: few if few are wanted, and never more than fit into a batch.
+const FEWEST: usize = 500;
+pub(super) const PART: usize = 10_000;
 
 impl<'a> Pass<'a> {
     pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
         let dry_run = orders.manner == Manner::Rehearse;
         let summary = Summary { source: desk.source().into(), dry_run, ..Summary::default() };
-        Pass { desk, orders, summary }
+        let room = orders.brakes.max;
+        Pass { desk, orders, summary, living: HashSet::new(), taken: None, room, beyond: 0 }
     }
 
-    /// Looks, brakes, and acts. `sightings` are those of earlier looks, with the time since the
-    /// machine's start; without them the workers' clocks are trusted. `roll` knows the boards of earlier
-    /// looks. `go_on` is asked after each batch.
+    /// Looks, brakes, and acts. `roll` knows the boards of earlier looks. `go_on` is asked after each batch.
     pub fn run(
         mut self,
-        sightings: Option<(&mut Sightings, Span)>,
+        memory: Option<Memory<'_>>,
         roll: &mut Roll,
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
@@ -81,23 +65,25 @@ impl<'a> Pass<'a> {
             self.summary.hold(Brake::Replica, sentence);
             return Ok(self.summary);
         }
-        let candidates = self.candidates(&snapshots)?;
-        let candidates = self.without_poison(candidates, out)?;
-        let up = candidates.len();
-        let ripe = self.ripe(candidates, sightings, &snapshots);
-        let all = self.total(&snapshots);
-        let chosen = match self.orders.brakes.share(up, all) {
-            Some(sentence) => {
-                self.summary.hold(Brake::Share, sentence);
-                Vec::new()
+        let mut watching = memory.map(|memory| self.begin(memory, &snapshots));
+        let mut boards = counted(self.desk.actor(), &snapshots, self.orders).map_err(RecoveryError::from)?;
+        hold_crowds(&mut boards, &self.orders.brakes, &mut self.summary);
+        if boards.iter().any(|board| matches!(board.state, State::Free | State::Unvouched)) {
+            self.find_living_sessions(&snapshots)?;
+            self.refuse_unvouched(&mut boards, &snapshots)?;
+            if is_open(&boards, &self.orders.brakes) {
+                self.count_one_by_one(&mut boards, &snapshots)?;
+                hold_by_share(&mut boards, &self.orders.brakes, &mut self.summary);
             }
-            None => self.capped(ripe),
-        };
+        }
         // What was done before a failure is told with it.
-        let failure = self.act(chosen, out, go_on).err();
+        let failure = self.act(&mut boards, &snapshots, watching.as_mut(), out, go_on).err();
         self.summary.error = failure.map(|error| error.to_string());
-        self.summary.left = up - self.summary.tried + self.summary.poison;
-        Ok(self.summary)
+        if let Some(watching) = watching {
+            let crowded = boards.iter().any(|board| board.state == State::Crowded);
+            watching.clock.set_complete(!crowded && !watching.look.is_full() && go_on());
+        }
+        self.finish(&boards)
     }
 
     fn look(&mut self) -> Result<Vec<Snapshot>, SweepError> {
@@ -107,141 +93,151 @@ impl<'a> Pass<'a> {
         Ok(snapshots.map_err(RecoveryError::from)?)
     }
 
-    /// All claims that the share is measured by.
-    fn total(&self, snapshots: &[Snapshot]) -> u64 {
-        let board = self.orders.board.as_deref();
-        let boards = snapshots.iter().flat_map(|snapshot| &snapshot.boards);
-        let counted = boards.filter(|one| board.is_none_or(|board| board == one.board));
-        counted.map(|one| one.counts.total).sum()
+    fn finish(mut self, boards: &[Board]) -> Result<Summary, SweepError> {
+        if let Some(sentence) = self.orders.brakes.poison(self.summary.poison) {
+            self.summary.hold(Brake::Poison, sentence);
+        }
+        if let Some(sentence) = self.orders.brakes.cap(self.beyond) {
+            self.summary.hold(Brake::Cap, sentence);
+        }
+        let up: u64 = boards.iter().map(|board| board.up).sum();
+        let left = usize::try_from(up).unwrap_or(usize::MAX);
+        self.summary.left = left.saturating_sub(self.summary.tried);
+        Ok(self.summary)
     }
 
-    /// The claims that may be taken: expired first, then orphaned, the worst of each board first.
-    fn candidates(&mut self, snapshots: &[Snapshot]) -> Result<Vec<Candidate>, SweepError> {
-        let filter = Filter { sets: vec![Set::Stale, Set::Orphaned], ..Filter::default() };
-        let all = self.desk.actor().select(&filter).map_err(RecoveryError::from)?;
-        let judged: Vec<(Seen, Result<Ground, Spared>)> =
-            all.into_iter().map(|seen| self.judged(seen, snapshots)).collect();
-        let living = living_sessions(&judged, snapshots);
-        let (mut found, mut unvouched) = (Vec::new(), HashMap::<String, usize>::new());
-        for (seen, ground) in judged {
-            let Ok(ground) = ground else { continue };
-            let (profile, board) = self.desk.actor().names(&seen);
-            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
-            if self.orders.board.as_ref().is_some_and(|wanted| *wanted != board)
-                || rests_on_silence && living.contains(&holder(&seen))
-            {
-                continue;
+    /// Counts what cannot be taken because nobody has said whose the tables are.
+    fn refuse_unvouched(&mut self, boards: &mut [Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
+        let mut refused = HashMap::<usize, usize>::new();
+        for at in 0..boards.len() {
+            if boards[at].state == State::Unvouched {
+                let count = self.count_board(&boards[at], snapshots)?;
+                *refused.entry(boards[at].profile).or_default() +=
+                    usize::try_from(count).unwrap_or(usize::MAX);
             }
-            if self.desk.actor().profile_of(&seen).1 && !self.orders.vouched.contains(&profile) {
-                *unvouched.entry(profile).or_default() += 1;
-                continue;
-            }
-            let address = self.desk.actor().address(&seen);
-            found.push(Candidate { seen, profile, board, address, ground });
         }
-        for (profile, count) in unvouched {
+        for (profile, count) in refused.into_iter().filter(|(_, count)| *count > 0) {
             self.summary.refused += count;
+            let profile = &snapshots[profile].profile;
             let sentence = format!(
                 "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
             );
             self.summary.hold(Brake::Profile, sentence);
         }
-        found.sort_by_key(|one| matches!(one.ground, Ground::Orphaned(_)));
-        Ok(found)
+        Ok(())
     }
 
-    fn judged(&self, seen: Seen, snapshots: &[Snapshot]) -> (Seen, Result<Ground, Spared>) {
-        let rules = rules_of(&seen, snapshots);
-        let judged = &seen.judged;
-        let ground = ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted);
-        (seen, ground)
-    }
-
-    /// Leaves out what was taken too often, and says so.
-    fn without_poison(
-        &mut self,
-        all: Vec<Candidate>,
-        out: &mut Out<'_>,
-    ) -> Result<Vec<Candidate>, SweepError> {
-        let Some(now) = all.first().map(|one| one.seen.now) else { return Ok(all) };
-        let fingerprint = self.desk.actor().fingerprint();
-        let before = poison::taken(&self.orders.trail, &fingerprint, now).map_err(RecoveryError::from)?;
-        let times = |one: &Candidate| before.get(&one.address).copied().unwrap_or(0);
-        let (poison, rest): (Vec<Candidate>, Vec<Candidate>) =
-            all.into_iter().partition(|one| times(one) >= self.orders.brakes.per_day);
-        for one in &poison {
-            let claim = &one.seen.judged.claim;
-            out(&Event::Poison {
-                task_id: claim.key.text(),
-                session_id: claim.holder.clone(),
-                times: times(one),
-                about: one.about(&self.summary),
-            });
+    fn count_one_by_one(&mut self, boards: &mut [Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
+        for board in boards.iter_mut().filter(|board| board.state == State::Free) {
+            board.up = self.count_board(board, snapshots)?;
         }
-        self.summary.poison = poison.len();
-        if let Some(sentence) = self.orders.brakes.poison(poison.len()) {
-            self.summary.hold(Brake::Poison, sentence);
+        Ok(())
+    }
+
+    /// How many claims of a board are up. A crowd is counted, not looked at.
+    fn count_board(&mut self, board: &Board, snapshots: &[Snapshot]) -> Result<u64, SweepError> {
+        let mut count = 0;
+        for kind in Kind::wanted(self.orders.wanted) {
+            let all = self.find_all(kind.reasons(), Some(&board.name))?;
+            let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
+            for of in all.boards().into_iter().filter(own) {
+                if of.rows.len() as u64 > CROWD {
+                    count += of.rows.len() as u64;
+                    continue;
+                }
+                let candidates = self.candidates(&all, of.rows, *kind, snapshots)?;
+                let counts = |one: &Candidate| !self.is_poison(one, board.role);
+                count += candidates.iter().filter(|one| counts(one)).count() as u64;
+            }
         }
-        Ok(rest)
+        Ok(count)
     }
 
-    /// Those that have stood still long enough under our own eyes.
-    fn ripe(
-        &mut self,
-        all: Vec<Candidate>,
-        sightings: Option<(&mut Sightings, Span)>,
-        snapshots: &[Snapshot],
-    ) -> Vec<Candidate> {
-        let Some((sightings, at)) = sightings else { return all };
-        let shown: Vec<Shown> = all.iter().map(|one| self.shown(one, snapshots)).collect();
-        let ripe = sightings.observe(at, &shown);
-        self.summary.watching = ripe.iter().filter(|ripe| !**ripe).count();
-        all.into_iter().zip(ripe).filter_map(|(one, ripe)| ripe.then_some(one)).collect()
-    }
-
-    fn shown(&self, one: &Candidate, snapshots: &[Snapshot]) -> Shown {
-        let Candidate { seen, address, ground, .. } = one;
-        let rules = rules_of(seen, snapshots);
-        let token = seen.judged.seen.as_deref().unwrap_or_default();
-        // An expired claim is the same whether or not its session has gone silent as well.
-        let mark = match ground {
-            Ground::Expired(_) => format!("expired {}", token.split("-s").next().unwrap_or_default()),
-            Ground::Orphaned(_) => format!("orphaned {token}"),
-        };
-        let own = || patience(&seen.judged.claim, rules, *ground);
-        Shown { address: address.clone(), mark, patience: self.orders.sighted_for.unwrap_or_else(own) }
-    }
-
-    fn capped(&mut self, mut ripe: Vec<Candidate>) -> Vec<Candidate> {
-        let (most, said) = self.orders.brakes.cap(ripe.len());
-        if let Some(sentence) = said {
-            self.summary.hold(Brake::Cap, sentence);
-        }
-        ripe.truncate(most);
-        ripe
-    }
-
-    /// Acts on the expired ones, then on the orphaned ones.
+    /// Acts on the expired ones, then on the orphaned ones, board by board.
     fn act(
         &mut self,
-        all: Vec<Candidate>,
+        boards: &mut [Board],
+        snapshots: &[Snapshot],
+        mut watching: Option<&mut Watching<'_>>,
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), SweepError> {
-        let (expired, orphaned): (Vec<Candidate>, Vec<Candidate>) =
-            all.into_iter().partition(|one| matches!(one.ground, Ground::Expired(_)));
-        for (kind, all) in [("expired", expired), ("orphaned", orphaned)] {
-            let Some(timestamp) = all.first().map(|first| millis(first.seen.now)) else { continue };
+        for board in boards.iter_mut().filter(|board| board.state == State::Free) {
+            board.up = 0;
+        }
+        for kind in Kind::wanted(self.orders.wanted) {
             let before = self.summary.applied();
-            let acted = self.act_on(&all, out, go_on);
+            let mut acted = Ok(());
+            for board in boards.iter_mut() {
+                let is_watched = board.state == State::Held && watching.is_some();
+                if acted.is_ok() && (board.state == State::Free || is_watched) {
+                    acted = self.act_on_board(board, *kind, snapshots, watching.as_deref_mut(), out, go_on);
+                }
+            }
             let count = self.summary.applied() - before;
-            if count > 0 {
+            if let (true, Some(snapshot)) = (count > 0, snapshots.first()) {
                 let (source, dry_run) = (self.summary.source.clone(), self.summary.dry_run);
+                let (kind, timestamp) = (kind.as_str(), millis(snapshot.now));
                 out(&Event::Cleanup { kind, count, timestamp, source, dry_run });
             }
             acted?;
         }
         Ok(())
+    }
+
+    /// Works through the claims of a board in parts.
+    fn act_on_board(
+        &mut self,
+        board: &mut Board,
+        kind: Kind,
+        snapshots: &[Snapshot],
+        mut watching: Option<&mut Watching<'_>>,
+        out: &mut Out<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), SweepError> {
+        let is_free = board.state == State::Free;
+        let all = self.find_all(kind.reasons(), Some(&board.name))?;
+        let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
+        let Some(mut rows) = all.boards().into_iter().find(own).map(|of| of.rows) else {
+            return Ok(());
+        };
+        let mut found_ripe = true;
+        while !rows.is_empty() {
+            let full = watching.as_ref().is_none_or(|watching| watching.look.is_full());
+            // What is remembered comes first: once nothing of a part is ripe, nothing of the rest is.
+            if !go_on() || full && (self.room == 0 || !found_ripe) {
+                self.leave(board, rows.len(), go_on());
+                break;
+            }
+            let size = self.room.clamp(FEWEST, PART);
+            let part = rows.start..rows.end.min(rows.start + size);
+            rows.start = part.end;
+            let found = self.candidates(&all, part, kind, snapshots)?;
+            let found = self.without_poison(found, board, out);
+            let mut ripe = self.ripe(found, board, snapshots, watching.as_deref_mut());
+            found_ripe = watching.is_none() || !ripe.is_empty();
+            if is_free {
+                let most = self.room.min(ripe.len());
+                self.beyond += (ripe.len() - most) as u64;
+                self.room -= most;
+                ripe.truncate(most);
+                self.act_on(&ripe, out, go_on)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what is neither taken nor watched in this run.
+    fn leave(&mut self, board: &mut Board, count: usize, goes_on: bool) {
+        if board.state != State::Free {
+            return;
+        }
+        board.up += count as u64;
+        match (goes_on, self.room) {
+            (false, _) => {}
+            (true, 0) => self.beyond += count as u64,
+            (true, _) => self.summary.watching += count,
+        }
     }
 
     fn act_on(
@@ -250,13 +246,13 @@ impl<'a> Pass<'a> {
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), SweepError> {
-        if !go_on() {
+        if all.is_empty() || !go_on() {
             return Ok(());
         }
         // On a server they are not done in their order.
         let by_address: HashMap<&str, &Candidate> =
             all.iter().map(|one| (one.address.as_str(), one)).collect();
-        let Pass { desk, orders, summary } = self;
+        let Pass { desk, orders, summary, .. } = self;
         let started = Instant::now();
         let mut paused = Duration::ZERO;
         let mut each = |outcome: &Outcome, applied: Option<&Candidate>, action_id: Option<String>| {
@@ -268,7 +264,7 @@ impl<'a> Pass<'a> {
             }
             go_on()
         };
-        let word = Word::default();
+        let word = Word { unattended: true, ..Word::default() };
         match orders.manner {
             Manner::Act => {
                 let seen = all.iter().map(|one| &one.seen).collect();
@@ -293,25 +289,4 @@ impl<'a> Pass<'a> {
         summary.acting += started.elapsed().saturating_sub(paused);
         Ok(())
     }
-}
-
-fn holder(seen: &Seen) -> (usize, Option<String>) {
-    (seen.place.profile, seen.judged.claim.holder.clone())
-}
-
-/// Sessions that are silent in the registry while one of their claims lives: whatever else they hold,
-/// their silence proves nothing.
-fn living_sessions(
-    all: &[(Seen, Result<Ground, Spared>)],
-    snapshots: &[Snapshot],
-) -> HashSet<(usize, Option<String>)> {
-    let lives = |seen: &Seen| {
-        seen.judged.verdict.reasons.contains(Reason::SessionStale)
-            && shows_life(&seen.judged.claim, rules_of(seen, snapshots), seen.now)
-    };
-    all.iter().filter(|(seen, _)| lives(seen)).map(|(seen, _)| holder(seen)).collect()
-}
-
-fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> &'a Rules {
-    &snapshots[seen.place.profile].boards[seen.place.board].nature.rules
 }

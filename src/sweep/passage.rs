@@ -28,7 +28,7 @@ pub enum Passage {
 }
 
 /// What the two clocks may differ by: reading them takes time, and one counts in hundredths.
-const NOISE: Span = Span::seconds(2);
+pub(super) const NOISE: Span = Span::seconds(2);
 
 impl Clocks {
     /// Reads them; nothing where the system does not tell the time since its start.
@@ -43,6 +43,16 @@ impl Clocks {
     /// The time since the machine's start.
     pub fn since_boot(&self) -> Span {
         Span::micros(self.since_boot_us)
+    }
+
+    /// The time since the machine's start at an instant that this wall clock showed.
+    pub(super) fn since_boot_at(&self, wall: Span) -> Span {
+        Span::micros(self.since_boot_us - (self.wall_us - wall.as_micros()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_tests(since_boot: Span, wall: Moment) -> Clocks {
+        Clocks { boot: "b".into(), since_boot_us: since_boot.as_micros(), wall_us: wall.micros() }
     }
 
     /// How time passed since an earlier reading, when looks were due every so often.

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::database_clock::DatabaseClock;
 use super::passage::Clocks;
 use super::sightings::Sightings;
 use crate::domain::time::Span;
@@ -23,6 +24,8 @@ pub struct Kept {
     pub source: String,
     pub clocks: Clocks,
     pub sightings: Sightings,
+    #[serde(default)]
+    pub database_clock: DatabaseClock,
     /// Between the last runs, the latest last.
     #[serde(default)]
     pub apart_us: Vec<i64>,

@@ -16,6 +16,18 @@ pub struct Shown {
     pub mark: String,
     /// How long it must have stood still.
     pub patience: Span,
+    pub needs: Needs,
+}
+
+/// How often a claim must be seen before it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Once: the database stamped its times, and nothing speaks against them.
+    OneLook,
+    /// Once, if an earlier look has seen it too: it would have been late then already.
+    AnEarlierLook,
+    /// Twice, and unchanged for as long as its holder may take.
+    TwoLooks,
 }
 
 /// What earlier looks showed. Times are those of the machine since its start.
@@ -26,22 +38,31 @@ pub struct Sightings(BTreeMap<String, Sighting>);
 struct Sighting {
     mark: String,
     since_us: i64,
+    /// One look would have been enough.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    trusted: bool,
+}
+
+/// One look, which takes in one claim after the other. What it does not show is forgotten.
+#[derive(Debug)]
+pub struct Look<'a> {
+    sightings: &'a mut Sightings,
+    before: BTreeMap<String, Sighting>,
+    at: Span,
+    most: usize,
 }
 
 impl Sightings {
-    /// Takes in what is shown at this time, and says of each whether it has stood still long enough.
-    /// What is shown no longer is forgotten; what has changed starts anew.
+    /// Begins a look at this time that remembers so many claims at most.
+    pub fn look(&mut self, at: Span, most: usize) -> Look<'_> {
+        let before = std::mem::take(&mut self.0);
+        Look { sightings: self, before, at, most }
+    }
+
+    /// Takes in what is shown at this time, and says of each whether it may be taken.
     pub fn observe(&mut self, at: Span, shown: &[Shown]) -> Vec<bool> {
-        let mut before = std::mem::take(&mut self.0);
-        let mut ripe = Vec::with_capacity(shown.len());
-        for one in shown {
-            let known = before.remove(&one.address).filter(|sighting| sighting.mark == one.mark);
-            let stood = known.as_ref().map(|sighting| at.as_micros() - sighting.since_us);
-            ripe.push(stood.is_some_and(|stood| stood >= one.patience.as_micros()));
-            let fresh = || Sighting { mark: one.mark.clone(), since_us: at.as_micros() };
-            self.0.insert(one.address.clone(), known.unwrap_or_else(fresh));
-        }
-        ripe
+        let mut look = self.look(at, usize::MAX);
+        shown.iter().map(|one| look.sees(one)).collect()
     }
 
     /// Forgets everything: what is watched is watched anew.
@@ -50,12 +71,38 @@ impl Sightings {
     }
 }
 
+impl Look<'_> {
+    /// Whether this claim may be taken. One that has changed starts anew.
+    pub fn sees(&mut self, one: &Shown) -> bool {
+        let known = self.before.remove(&one.address).filter(|sighting| sighting.mark == one.mark);
+        let was_trusted = known.as_ref().map(|sighting| sighting.trusted);
+        let trusted = match one.needs {
+            Needs::OneLook => was_trusted.unwrap_or(true),
+            Needs::AnEarlierLook => was_trusted.unwrap_or(false),
+            Needs::TwoLooks => false,
+        };
+        let stood = known.as_ref().map(|sighting| self.at.as_micros() - sighting.since_us);
+        if !self.is_full() {
+            let since_us = known.map_or(self.at.as_micros(), |sighting| sighting.since_us);
+            let sighting = Sighting { mark: one.mark.clone(), since_us, trusted };
+            self.sightings.0.insert(one.address.clone(), sighting);
+        }
+        trusted || stood.is_some_and(|stood| stood >= one.patience.as_micros())
+    }
+
+    /// Whether no more claims are remembered.
+    pub fn is_full(&self) -> bool {
+        self.sightings.0.len() >= self.most
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(mark: &str) -> Vec<Shown> {
-        vec![Shown { address: "p/b/1".into(), mark: mark.into(), patience: Span::seconds(30) }]
+        let (address, patience, needs) = ("p/b/1".into(), Span::seconds(30), Needs::TwoLooks);
+        vec![Shown { address, mark: mark.into(), patience, needs }]
     }
 
     #[test]
@@ -78,5 +125,33 @@ mod tests {
         assert_eq!(sightings.observe(Span::seconds(6), &proven), [true]);
         assert!(sightings.observe(Span::seconds(7), &[]).is_empty());
         assert_eq!(sightings.observe(Span::seconds(8), &proven), [false]);
+    }
+
+    #[test]
+    fn what_the_database_stamped_needs_one_look_unless_it_was_late_before_it_was_seen() {
+        let one = |needs| vec![Shown { needs, ..shown("a").remove(0) }];
+        let mut sightings = Sightings::default();
+        assert_eq!(sightings.observe(Span::seconds(0), &one(Needs::OneLook)), [true]);
+        assert_eq!(
+            sightings.observe(Span::seconds(1), &one(Needs::AnEarlierLook)),
+            [true],
+            "left by a brake"
+        );
+        sightings.restart();
+        for (second, taken) in [(0, false), (1, false), (29, false), (30, true)] {
+            let seen = sightings.observe(Span::seconds(second), &one(Needs::AnEarlierLook));
+            assert_eq!(seen, [taken], "{second}");
+        }
+    }
+
+    #[test]
+    fn only_so_many_are_remembered() {
+        let mut sightings = Sightings::default();
+        let mut look = sightings.look(Span::ZERO, 2);
+        for number in 0..5 {
+            look.sees(&Shown { address: number.to_string(), ..shown("a").remove(0) });
+        }
+        assert!(look.is_full());
+        assert_eq!(sightings.0.len(), 2);
     }
 }

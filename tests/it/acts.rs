@@ -34,7 +34,7 @@ use crate::support::{Database, Noted, dump};
 const UNDO: Undo<'_> = Undo::For {
     action_id: "undo",
     address: "somewhere",
-    word: &Word { force: false, reason: None, holder: None, by: None },
+    word: &Word { force: false, reason: None, holder: None, by: None, unattended: false },
 };
 
 /// A database on which writes do not wait for the disk.

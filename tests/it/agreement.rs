@@ -62,6 +62,8 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
             frozen_at,
             prober,
             zone: "UTC".into(),
+            allow_functions: Vec::new(),
+            warn: None,
             protected: Default::default(),
         }),
     };

@@ -1,5 +1,6 @@
 //! Connections to PostgreSQL: every way in, every way to be kept out, and an end to every wait.
 
+mod downgrade;
 mod pooled;
 mod refused;
 mod secrets;

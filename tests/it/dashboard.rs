@@ -4,6 +4,7 @@ mod acts;
 mod acts_many;
 mod acts_moved;
 mod bytes;
+mod clock_jumps;
 mod dead;
 mod endings;
 mod looking;

@@ -2,6 +2,7 @@
 
 mod files;
 mod holders;
+mod overwritten;
 mod permissions;
 mod settings;
 mod statements;

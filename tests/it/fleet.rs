@@ -8,6 +8,7 @@ mod keys;
 mod lanes;
 mod lost;
 mod on_record;
+mod operators;
 mod privilege;
 mod proxy;
 mod races;

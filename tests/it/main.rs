@@ -17,6 +17,7 @@ mod failures;
 mod fleet;
 mod fuzzing;
 mod hostile;
+mod hostile_roles;
 mod init;
 mod init_postgres;
 mod invented;

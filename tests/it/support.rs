@@ -3,6 +3,7 @@
 mod asking;
 mod database;
 pub mod engine;
+pub mod faketime;
 pub mod figures;
 mod intents;
 pub mod options;

@@ -1,12 +1,19 @@
 //! Automatic cleanup with the program itself: what it takes, what holds it, and what it leaves behind.
 
 mod brakes;
+mod clock_jumps;
 mod company;
 mod documents;
 mod grounds;
+mod intervals;
+mod large;
 mod profiles;
+mod repeated;
+mod shares;
 mod sighted;
 mod skew;
+mod stamps;
+mod urgent;
 
 use claimtop::reference::System;
 use serde_json::Value as Json;
@@ -74,6 +81,22 @@ impl Scene {
                 self.task(&format!("{name}-{number:04}"), "worker-1", expires_in, SECOND);
             }
         });
+    }
+
+    /// The same for very many, in one statement.
+    fn crowd(&self, name: &str, count: usize, expires_in: i64) {
+        self.database.run(
+            "INSERT INTO sessions VALUES ('worker-1', '/project', 'cli', ?1, ?1, '{}', NULL) ON CONFLICT DO NOTHING",
+            [now()],
+        );
+        self.database.run(
+            &format!(
+                "INSERT INTO task_claims (task_id, session_id, claimed_at, expires_at, last_heartbeat)
+                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+                 SELECT '{name}-' || i, 'worker-1', ?1, ?2, ?3 FROM n"
+            ),
+            [now() - 120 * MINUTE, now() + expires_in, now() - SECOND],
+        );
     }
 
     fn state(&self) -> PathBuf {

@@ -212,7 +212,7 @@ impl Model {
             force: true,
             reason: said(confirm.reason.value()),
             holder: Some(holder.clone()),
-            by: None,
+            ..Word::default()
         };
         let (target, action, shown) = (confirm.target.clone(), confirm.action, confirm.row.shown());
         self.overlay.pop();

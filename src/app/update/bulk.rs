@@ -248,7 +248,7 @@ impl Model {
             force: ready.holder.is_some(),
             reason: said(bulk.reason.value()),
             holder: ready.holder.clone(),
-            by: None,
+            ..Word::default()
         };
         bulk.stage = Stage::Running { done: 0, of: ready.tally.applied };
         vec![Effect::RunBulk { question: bulk.question, source: bulk.source, word }]

@@ -9,7 +9,7 @@ use crate::domain::visible::safe;
 use crate::reference::postgres::{PostgresError, install};
 use crate::reference::{Laid, System};
 use crate::store::StoreError;
-use crate::store::postgres::{Limits, Link, PgError, Purpose, Target, fingerprint_of};
+use crate::store::postgres::{Begin, Limits, Link, PgError, Purpose, Target, fingerprint_of, home};
 
 /// Long enough for the indexes of tables that somebody has filled already.
 const STATEMENT: Duration = Duration::from_secs(60);
@@ -28,10 +28,11 @@ pub(super) fn lay(
     let found = fingerprint_of(&mut link).map_err(|error| explain(target, error.into()))?;
     setup.protected(word).admit(target.label(), &found)?;
     let laid = install(&mut link, systems).map_err(|error| explain(target, error))?;
-    let call = "SELECT quote_literal(format('SELECT %I.reclaim_stale_jobs()', current_schema()))";
-    let call = link.query(call, &[]).map_err(|error| explain(target, error.into()))?;
-    let call = call.first().and_then(|row| row.get(0)).unwrap_or_default();
-    Ok(Done { what_else: what_else(&laid, call), laid })
+    let found = link.begin(Begin::Reading).and_then(|()| home(&mut link));
+    let found = found.and_then(|home| link.rollback().map(|()| home));
+    let found = found.map_err(|error| explain(target, error.into()))?.unwrap_or_default();
+    let call = format!("SELECT {found}.reclaim_stale_jobs()").replace('\'', "''");
+    Ok(Done { what_else: what_else(&laid, &format!("'{call}'")), laid })
 }
 
 fn explain(target: &Target, error: PostgresError) -> Refusal {
@@ -41,9 +42,10 @@ fn explain(target: &Target, error: PostgresError) -> Refusal {
         PostgresError::Standby | PostgresError::ReadOnly | PostgresError::MayNotCompare => {
             Refusal::Refused(told)
         }
-        PostgresError::OnlyOnSqlite(_) | PostgresError::NoSchema | PostgresError::Differs(_) => {
-            Refusal::Error(told)
-        }
+        PostgresError::OnlyOnSqlite(_)
+        | PostgresError::NoSchema
+        | PostgresError::Lookalike(..)
+        | PostgresError::Differs(_) => Refusal::Error(told),
         PostgresError::Server(PgError::Server { code, .. }) if code == "42501" || code == "25006" => {
             Refusal::Refused(format!("{told}; nothing was changed"))
         }

@@ -15,8 +15,8 @@ pub struct SweepArgs {
     /// One run [default, unless the config says how often]
     #[arg(long, conflicts_with = "every")]
     pub(super) once: bool,
-    /// Sweep again and again, this far apart; takes only what stood still between two looks
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    /// Sweep again and again, this far apart; what workers stamped is taken only if it stood still
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     pub(super) every: Option<Span>,
     /// Print exactly what would be done, and write nothing at all
     #[arg(long)]
@@ -40,7 +40,7 @@ pub struct SweepTerms {
     /// At most this many claims a run and source [default: 1000]
     #[arg(long, value_name = "N")]
     pub(super) max: Option<usize>,
-    /// Hold if more of all claims went stale at once [default: 30%]
+    /// Hold if more of a board's claims, or of all, went stale at once [default: 30%]
     #[arg(long, value_name = "SHARE", value_parser = Share::parse)]
     pub(super) max_share: Option<Share>,
     /// Append the events to a file, or print them with -

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::event_stream::EventStream;
 use super::super::output::{complain, print};
 use crate::domain::visible::safe;
-use crate::events::{By, Event, batched};
+use crate::events::{About, By, Event, batched};
 use crate::report::json::line;
 use crate::sweep::Summary;
 
@@ -50,7 +50,8 @@ impl Voice {
     /// One thing that was done. Whoever asked for JSON is told each at once; the stream gets all of a
     /// run together.
     pub(super) fn say(&mut self, event: &Event) {
-        if let Some(about) = event.about().filter(|about| about.by == By::Sweep && !about.dry_run) {
+        let is_ours = |about: &&About| about.by == By::Sweep && !about.dry_run && self.stream.is_open();
+        if let Some(about) = event.about().filter(is_ours) {
             self.taken.push(about.address.clone());
         }
         // The trail is the record; whether anybody reads along does not matter to the sweep.

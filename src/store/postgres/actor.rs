@@ -15,7 +15,9 @@ use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
+use super::path;
 use super::reader::{Options, Reader};
+use super::schema;
 use super::stride::Stride;
 use super::ties::Lot;
 use super::touched;
@@ -44,6 +46,8 @@ pub struct Actor {
     pub(super) first_lane: usize,
     /// Whether the role may not ask for lanes.
     pub(super) stays_out_of_lanes: bool,
+    /// Schemas of the search path that triggers do not see in this transaction.
+    kept_out: Option<String>,
 }
 
 /// What is known of a transaction that is under way.
@@ -76,7 +80,7 @@ impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
         let (reader, stride) = (Reader::open(options)?, Stride::default());
         let first_lane = RandomState::new().hash_one(std::process::id()) as usize;
-        Ok(Actor { reader, link: None, stride, first_lane, stays_out_of_lanes: false })
+        Ok(Actor { reader, link: None, stride, first_lane, stays_out_of_lanes: false, kept_out: None })
     }
 
     pub fn reader(&mut self) -> &mut Reader {
@@ -99,7 +103,14 @@ impl Actor {
     /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
         self.begin()?;
-        let made = self.run(|link| link.batch(audit_table::CREATE));
+        let made = self.run(|link| {
+            // It comes into the schema in which a table without one would, and only that is searched besides
+            // the system's.
+            let Some(home) = schema::home(link)? else {
+                return Err(PgError::server("3F000", "no schema of the search path is there"));
+            };
+            link.batch(&format!("SET LOCAL search_path = {home}, pg_temp; {}", audit_table::CREATE))
+        });
         let ended = self.run(|link| if made.is_ok() { link.commit() } else { link.rollback() });
         made.and(ended).map_err(|error| self.sentence(&error, "making claimtop_audit"))?;
         self.reader.fit_again();
@@ -160,6 +171,7 @@ impl Actor {
             }
             begun => begun.map_err(|error| self.sentence(&error, "beginning"))?,
         };
+        self.show_path_to_triggers()?;
         let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
         let now = self.reader.options.frozen_at.or_else(|| Moment::parse(text(0))).unwrap_or_else(clock);
         let mark = TransactionMark {
@@ -168,6 +180,23 @@ impl Actor {
             is_audited: self.has_audit_table(),
         };
         Ok((Turn { now, transaction: mark.to_string() }, texts(rows.first(), 4)))
+    }
+
+    /// Lets triggers that need it see the search path, as far as that is safe.
+    fn show_path_to_triggers(&mut self) -> Result<(), StoreError> {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(()) };
+        if !reader.ties.need_path() {
+            return Ok(());
+        }
+        let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
+        match path::widen(link, watches.map(|watch| watch.table.sql.as_str())) {
+            Ok(kept_out) => self.kept_out = kept_out,
+            Err(error) => {
+                let _ = self.run(Link::rollback);
+                return Err(self.sentence(&error, "beginning"));
+            }
+        }
+        Ok(())
     }
 
     /// Asks the question again.
@@ -203,6 +232,15 @@ impl Actor {
                 path: options.target.label().into(),
                 why: format!("{error}; `assets/schema/postgres/roles.sql` has a role that may"),
             },
+            Some("42P01" | "42883" | "42704") if self.kept_out.is_some() => StoreError::Server {
+                source_name: options.target.label().to_owned(),
+                said: format!(
+                    "{error}; triggers do not see the schemas {}, because other roles may create functions there: \
+                     REVOKE CREATE ON SCHEMA from them, or give the trigger's function a search_path of its own",
+                    self.kept_out.as_deref().unwrap_or_default()
+                ),
+                doing: doing.into(),
+            },
             _ => options.sentence(error, doing),
         }
     }
@@ -235,7 +273,7 @@ impl Actor {
     }
 
     pub(super) fn has_audit_table(&self) -> bool {
-        self.schema().table(audit_table::NAME).is_some()
+        self.reader.audit_table.is_some()
     }
 
     pub(super) fn act_inside(
@@ -319,8 +357,8 @@ impl Actor {
             let mut words = Words::default();
             words.add("holder", &registry.id.declared, Some(holder.clone()));
             let sql = format!(
-                "SELECT 'x' FROM {} WHERE {} = :holder FOR SHARE NOWAIT",
-                registry.from, registry.id.text
+                "SELECT 'x' FROM {} WHERE {} {} :holder FOR SHARE NOWAIT",
+                registry.from, registry.id.text, registry.equality
             );
             query(link, &words, &sql)?;
         }
@@ -377,7 +415,7 @@ impl Actor {
         let is_own =
             |change: &Change| change.table == table.name && change.before.as_ref() == Some(&fresh.row);
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
-        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+        SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
     fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {
@@ -394,10 +432,8 @@ impl Actor {
 
     /// The record as a row of the same transaction, where the database has the table for it.
     pub(super) fn note(&mut self, action_id: &str, at: Moment, note: &Note<'_>) -> Result<(), StoreError> {
-        if !self.has_audit_table() {
-            return Ok(());
-        }
-        let written = self.run(|link| audit_table::insert(link, action_id, &at.rfc3339(), note));
+        let Some(table) = self.reader.audit_table.clone() else { return Ok(()) };
+        let written = self.run(|link| audit_table::insert(link, &table, action_id, &at.rfc3339(), note));
         written.map_err(|error| self.sentence(&error, "writing the record"))
     }
 

@@ -38,7 +38,7 @@ enum At {
 
 /// All ways into trouble on a board; nothing, if every claim has to be looked at.
 pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
-    let mut arms = Arms { arms: Vec::new(), names: 0 };
+    let mut arms = Arms { arms: Vec::new(), names: 0, margin: Margin::Warning };
     arms.deadline(board)?;
     arms.own_times(board)?;
     if let Some(registry) = &board.registry {
@@ -52,6 +52,14 @@ pub fn arms(board: &BoundBoard) -> Option<Vec<Arm>> {
         });
     }
     Some(arms.arms)
+}
+
+/// That a claim is past its deadline, to be counted and not to be judged; nothing, where no condition says so.
+pub fn overdue(board: &BoundBoard) -> Option<Arm> {
+    let mut arms = Arms { arms: Vec::new(), names: 0, margin: Margin::None };
+    arms.deadline(board)?;
+    // What follows the first arm are deadlines that cannot be read.
+    (!arms.arms.is_empty()).then(|| arms.arms.swap_remove(0))
 }
 
 /// The words of all arms at an instant.
@@ -90,12 +98,28 @@ impl Bound {
 struct Arms {
     arms: Vec<Arm>,
     names: usize,
+    margin: Margin,
+}
+
+/// How far ahead of its deadline a claim counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Margin {
+    /// From the time of its warning on, or a little before.
+    Warning,
+    None,
 }
 
 /// What one clock's tick or a rounded bound may hide.
 const SLACK: Span = Span::seconds(2);
 
 impl Arms {
+    fn ahead(&self, warning: Span) -> Span {
+        match self.margin {
+            Margin::Warning => warning.plus(SLACK),
+            Margin::None => Span::ZERO,
+        }
+    }
+
     fn bound(&mut self, time: &TimeSql, at: At, bounds: &mut Vec<Bound>) -> Option<String> {
         let name = format!("claimtop_{}", self.names);
         self.names += 1;
@@ -113,7 +137,7 @@ impl Arms {
         match board.rules.deadline {
             DeadlineRule::Lease => {
                 let time = board.deadline.as_ref()?;
-                let due = self.bound(time, At::Ahead(warning(board).plus(SLACK)), &mut bounds)?;
+                let due = self.bound(time, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let t = &time.comparable;
                 self.push(format!("{t} <= {due}"), bounds, board);
                 let mut bounds = Vec::new();
@@ -125,7 +149,7 @@ impl Arms {
             }
             DeadlineRule::Timeout => {
                 let (since, timeout) = (board.claimed_at.as_ref()?, board.timeout.as_ref()?);
-                let due = self.bound(since, At::Ahead(warning(board).plus(SLACK)), &mut bounds)?;
+                let due = self.bound(since, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let s = &since.comparable;
                 let sql = match (since.bound_type?, board.timeout_type.as_str()) {
                     ("timestamptz" | "timestamp", "interval") => format!(
@@ -161,8 +185,11 @@ impl Arms {
     fn ttl(&mut self, board: &BoundBoard) -> Option<()> {
         let mut bounds = Vec::new();
         let mut old = |arms: &mut Arms, limits: &Thresholds| -> Option<String> {
-            let Some(ttl) = limits.ttl else { return Some("TRUE".into()) };
-            let ahead = limits.warn_of(ttl).minus(ttl).plus(SLACK);
+            let Some(ttl) = limits.ttl else {
+                // Without a time to live it has to be looked at, and is never late.
+                return Some(if arms.margin == Margin::Warning { "TRUE" } else { "FALSE" }.into());
+            };
+            let ahead = arms.ahead(limits.warn_of(ttl)).minus(ttl);
             let mut parts = Vec::new();
             for time in [&board.claimed_at, &board.beat_at].into_iter().flatten() {
                 let edge = arms.bound(time, At::Ahead(ahead), &mut bounds)?;

@@ -5,12 +5,14 @@ use super::reader::Reader;
 use super::schema::literal;
 use crate::store::StoreError;
 use crate::store::attempts::{Attempt, Attempts, MOST, TABLE};
+use crate::store::schema::Table;
 
 impl Reader {
     /// As on SQLite: see [`crate::store::Reader::attempts`].
     pub fn attempts(&mut self, after: Option<i64>) -> Result<Option<Attempts>, StoreError> {
         let known = self.watched.iter().any(|watched| watched.name == "finalization");
-        let table = self.schema.table(TABLE).filter(|_| known);
+        let is_plain = |table: &&Table| table.standing.runs.is_none() && table.standing.ambiguous.is_none();
+        let table = self.schema.table(TABLE).filter(|_| known).filter(is_plain);
         let needed = ["id", "claimed", "message"];
         let Some(table) = table.filter(|table| needed.iter().all(|name| table.column(name).is_some())) else {
             return Ok(None);

@@ -5,10 +5,12 @@ use std::cell::{Cell, RefCell};
 use super::error::PgError;
 use super::link::Link;
 use super::schema::literal;
+use super::trust::Trust;
 use super::words::Words;
 use crate::domain::time::TimeUnit;
-use crate::store::bind::{Dialect, Problem};
+use crate::store::bind::{Dialect, Fragment, Problem};
 use crate::store::bound::{Sql, TimeSql};
+use crate::store::schema::Table;
 
 /// Compiles on a connection inside a transaction that may only read.
 #[derive(Debug)]
@@ -16,6 +18,7 @@ pub struct Postgres<'a> {
     pub link: RefCell<&'a mut Link>,
     /// The zone of times that have none.
     pub zone: &'a str,
+    trust: Trust<'a>,
     /// Whatever kept the server from an answer meanwhile: of what was not asked nobody knows whether it fits.
     pub unanswered: RefCell<Option<PgError>>,
     /// Whether there is a place to go back to after an error.
@@ -23,8 +26,16 @@ pub struct Postgres<'a> {
 }
 
 impl<'a> Postgres<'a> {
-    pub fn new(link: &'a mut Link, zone: &'a str) -> Postgres<'a> {
-        Postgres { link: RefCell::new(link), zone, unanswered: RefCell::new(None), saved: Cell::new(false) }
+    pub fn new(link: &'a mut Link, zone: &'a str, trust: Trust<'a>) -> Postgres<'a> {
+        let (link, unanswered, saved) = (RefCell::new(link), RefCell::new(None), Cell::new(false));
+        Postgres { link, zone, trust, unanswered, saved }
+    }
+
+    /// A question that the server did not answer: whether something fits is not known then.
+    fn leave_open(&self, error: PgError) -> Problem {
+        let said = error.to_string();
+        *self.unanswered.borrow_mut() = Some(error);
+        Problem::Missing(said)
     }
 
     /// The type of the one value that a statement selects. It has no rows, and the statement no name that a
@@ -43,6 +54,19 @@ impl<'a> Postgres<'a> {
 }
 
 impl Dialect for Postgres<'_> {
+    fn resolve(&self, sql: &str, fragment: Fragment) -> Result<String, Problem> {
+        let mut link = self.link.borrow_mut();
+        self.trust.resolve(&mut link, sql, fragment).unwrap_or_else(|error| Err(self.leave_open(error)))
+    }
+
+    fn usable(&self, table: &Table, written: &str) -> Result<(), Problem> {
+        self.trust.usable(table, written)
+    }
+
+    fn equality(&self, declared: &str) -> String {
+        self.trust.types().equality(declared).to_owned()
+    }
+
     fn compile(&self, expression: &str, from: &str) -> Result<String, Problem> {
         // Which type `:now` has is the board's business; NULL is of every type.
         let mut words = Words::default();
@@ -52,12 +76,12 @@ impl Dialect for Postgres<'_> {
             PgError::Server { code, message, .. } if code == "25006" || code == "42501" => {
                 Problem::Refused(message)
             }
+            PgError::Server { code, message, .. } if code == "42883" => Problem::Missing(format!(
+                "{message} among what is built in; others are written with their schema, and allowed by \
+                 allow_functions in the config"
+            )),
             PgError::Server { code, message, .. } if !is_passing(&code) => Problem::Missing(message),
-            PgError::Server { .. } | PgError::Lost(_) | PgError::TimedOut(_) => {
-                let said = error.to_string();
-                *self.unanswered.borrow_mut() = Some(error);
-                Problem::Missing(said)
-            }
+            PgError::Server { .. } | PgError::Lost(_) | PgError::TimedOut(_) => self.leave_open(error),
         })
     }
 
@@ -110,13 +134,13 @@ enum Kind {
 fn kind(declared: &str) -> Kind {
     let plain = declared.split('(').next().unwrap_or_default().trim_end();
     match plain {
+        // It is of an extension, and so in the schema that was chosen for that.
+        _ if plain.ends_with(".citext") => Kind::Text,
         "timestamptz" => Kind::Zoned,
         "timestamp" if declared.ends_with("with time zone") => Kind::Zoned,
         "timestamp with time zone" => Kind::Zoned,
         "timestamp" | "timestamp without time zone" | "date" => Kind::Naive,
-        "text" | "character varying" | "varchar" | "character" | "bpchar" | "citext" | "unknown" => {
-            Kind::Text
-        }
+        "text" | "character varying" | "varchar" | "character" | "bpchar" | "unknown" => Kind::Text,
         "smallint" | "integer" | "bigint" | "int2" | "int4" | "int8" => Kind::Whole,
         "numeric" | "double precision" | "real" | "float4" | "float8" => Kind::Number,
         _ => Kind::Other,

@@ -71,8 +71,11 @@ impl Actor {
             Fate::Ended | Fate::Untraceable => {}
         }
         // Asked in a new transaction: the one before may not see what was committed during it.
-        if self.has_audit_table() {
-            if self.reader.aside("looking up the act", |link| audit_table::contains(link, action_id))? {
+        if let Some(table) = self.reader.audit_table.clone() {
+            if self
+                .reader
+                .aside("looking up the act", |link| audit_table::contains(link, &table, action_id))?
+            {
                 return Ok(Resolution::Applied(Basis::Proven));
             }
             // The table may have been made after the act.

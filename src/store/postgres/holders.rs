@@ -7,7 +7,7 @@ use super::error::PgError;
 use super::link::Link;
 use super::reader::Reader;
 use super::rows::{read_session, session_columns};
-use super::watch::{MOST, Watch, query};
+use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::claim::{Session, Worker};
 use crate::domain::close_up::{Holder, NamedHolders};
@@ -44,7 +44,7 @@ pub fn read(row: &super::link::Row, registry: &BoundRegistry) -> (Value, Session
 fn claims_by_holder(link: &mut Link, watch: &Watch, now: Moment) -> Result<BTreeMap<String, u64>, PgError> {
     let Some(holder) = &watch.board.holder else { return Ok(BTreeMap::new()) };
     let sql = format!(
-        "SELECT ({h})::text, count(*)::text FROM {} WHERE ({}) AND ({h}) IS NOT NULL GROUP BY 1 LIMIT {MOST}",
+        "SELECT ({h})::text, count(*)::text FROM {} WHERE ({}) AND ({h}) IS NOT NULL GROUP BY 1",
         watch.board.from,
         watch.board.is_held(),
         h = holder.text
@@ -123,9 +123,11 @@ fn registered(
 
 fn named_by_claims(link: &mut Link, watch: &Watch, now: Moment) -> Result<Vec<Holder>, PgError> {
     let mut holders = NamedHolders::default();
-    let sql = format!("{} LIMIT {MOST}", watch.reader.select(false));
-    for row in query(link, &watch.clock(now), &sql)? {
-        holders.add(&watch.board.table, &watch.reader.read(&row, &watch.board, now).claim, now);
-    }
+    // All of them, but never all at once.
+    let put = watch.clock(now).put_into(&watch.reader.select(false));
+    let first = link.patience();
+    link.each_after(&first, &put.sql, &put.values(), |row| {
+        holders.add(&watch.board.table, &watch.reader.read(row, &watch.board, now).claim, now);
+    })?;
     Ok(holders.all())
 }

@@ -65,6 +65,7 @@ fn kinds_of(link: &mut Link, watch: &Watch, now: Moment) -> Result<(Vec<KindTall
         tally.running += 1;
         tally.stale += u64::from(judged.verdict.is_in(Set::Stale));
         tally.orphaned += u64::from(judged.verdict.is_in(Set::Orphaned));
+        tally.exhausted += u64::from(judged.verdict.exhausted);
         if let Some(overrun) = judged.verdict.overrun {
             tally.overrun = Some(tally.overrun.map_or(overrun, |longest| longest.max(overrun)));
         }

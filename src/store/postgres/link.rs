@@ -2,6 +2,9 @@
 //!
 //! Nothing is ever set for a whole session and no statement has a name, so that all of it works
 //! through a pooler that gives every transaction another connection of its own.
+//!
+//! A transaction resolves names in `pg_catalog` only: another role may have created a function or an
+//! operator of the same name in a schema of the session's search path, and it would run with our rights.
 
 mod background;
 mod backoff;
@@ -50,6 +53,18 @@ pub enum Begin {
     Acting,
 }
 
+/// Where a transaction looks for functions, operators, types and tables that are written without a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// In `pg_catalog`; temporary tables, which only this session can create, come last.
+    Catalog,
+    /// In the search path of the session.
+    SearchPath,
+}
+
+/// The search path of every transaction. Without `pg_temp`, temporary tables would come first.
+pub const CATALOG_ONLY: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
+
 /// After this long without a statement the server ends a transaction, and with it the connection:
 /// a frozen watcher must hold up no worker and no vacuum.
 const IDLE: Duration = Duration::from_secs(5);
@@ -77,6 +92,7 @@ pub struct Link {
     label: String,
     purpose: Purpose,
     limits: Limits,
+    names: Names,
     transaction: Transaction,
     wire: Option<Wire>,
 }
@@ -107,7 +123,14 @@ impl Link {
     pub fn open(target: &Target, purpose: Purpose, limits: Limits) -> Result<Link, StoreError> {
         let wire = dial::dial(target)?;
         let label = target.label().to_owned();
-        Ok(Link { label, purpose, limits, transaction: Transaction::None, wire: Some(wire) })
+        let (names, transaction) = (Names::Catalog, Transaction::None);
+        Ok(Link { label, purpose, limits, names, transaction, wire: Some(wire) })
+    }
+
+    /// The same, but names are looked for in the session's own search path: for those who create tables, and
+    /// for the reference workers, who are not the operator.
+    pub fn by_search_path(self) -> Link {
+        Link { names: Names::SearchPath, ..self }
     }
 
     pub fn is_open(&self) -> bool {
@@ -143,9 +166,15 @@ impl Link {
             }
         };
         let idle = if begin == Begin::Reading { IDLE_READING } else { IDLE };
+        let names = match self.names {
+            Names::Catalog => format!("{CATALOG_ONLY}; "),
+            Names::SearchPath => String::new(),
+        };
+        // A BEGIN without a mode cannot fail. If the mode is refused, by a standby for example, the question
+        // that is on its way already fails too, instead of running outside of the transaction.
         Ok(format!(
-            "BEGIN {mode}; SET LOCAL statement_timeout = {}; {}; \
-             SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL TimeZone = 'UTC'; \
+            "BEGIN; {names}SET TRANSACTION {mode}; SET LOCAL standard_conforming_strings = on; \
+             SET LOCAL statement_timeout = {}; {}; SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL TimeZone = 'UTC'; \
              SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; \
              SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'",
             self.limits.statement.as_millis(),

@@ -1,11 +1,13 @@
 //! Lists of claims: the troubled ones, worst first, then the healthy ones page by page.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 
 use super::cell::sent;
 use super::error::PgError;
-use super::link::Link;
+use super::link::{Link, Row};
 use super::reader::{Reader, Watched};
+use super::found::Order;
 use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::close_up::Cursor;
@@ -18,6 +20,8 @@ use crate::store::{Filter, StoreError};
 
 /// Rows read in one transaction.
 const PAGE: usize = 2_000;
+/// The sets that are looked for first.
+const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring];
 
 impl Watch {
     /// That a row has this key; its values go to `words`.
@@ -147,36 +151,40 @@ impl Reader {
     /// The troubled ones, worst first, then the healthy ones page by page; whether `take` wants more.
     fn list_board(
         &mut self,
-        (profile, board): (usize, usize),
+        place: (usize, usize),
         filter: &Filter,
         take: &mut dyn FnMut(&Watched, Judged, Moment) -> bool,
     ) -> Result<bool, StoreError> {
-        let (troubled, now) = self.reading("listing", |link, watched, now| {
-            Ok((watched[profile].boards[board].troubled(link, now, filter)?, now))
-        })?;
-        let mut shown: HashSet<String> = HashSet::new();
-        for judged in troubled {
-            shown.insert(name_of(&judged));
-            if !take(&self.watched[profile], judged, now) {
-                return Ok(false);
+        let mut shown = Shown::default();
+        let mut moved = 0;
+        if filter.sets != [Set::Healthy] {
+            match self.list_troubled(place, filter, &mut shown, take)? {
+                Some(count) => moved = count,
+                None => return Ok(false),
             }
         }
-        if !filter.sets.is_empty() && !filter.sets.contains(&Set::Healthy) {
+        let wants_healthy = filter.sets.is_empty() || filter.sets.contains(&Set::Healthy);
+        if !wants_healthy && moved == 0 {
             return Ok(true);
         }
         let mut from = Cursor::First;
         loop {
             let (mut page, now) = self.reading("listing", |link, watched, now| {
-                let watch = &watched[profile].boards[board];
-                let (condition, words) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+                let watch = &watched[place.0].boards[place.1];
+                let (mut condition, mut words) =
+                    watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+                if !wants_healthy {
+                    let (trouble, more) = watch.trouble(now);
+                    condition += &trouble;
+                    words.extend(more);
+                }
                 Ok((watch.page_of(link, now, &from, &condition, words, PAGE)?, now))
             })?;
             let more = page.len() > PAGE;
             page.truncate(PAGE);
             let next = page.last().and_then(|last| Some(Cursor::After(last.mark.clone()?)));
             for judged in page {
-                let is_new = !shown.contains(&name_of(&judged));
-                if is_new && !take(&self.watched[profile], judged, now) {
+                if shown.is_new(&judged) && !take(&self.watched[place.0], judged, now) {
                     return Ok(false);
                 }
             }
@@ -185,6 +193,54 @@ impl Reader {
                 _ => return Ok(true),
             }
         }
+    }
+
+    /// The troubled ones, worst first: how many of them were elsewhere before their page was read, or nothing
+    /// once `take` wants no more.
+    fn list_troubled(
+        &mut self,
+        place: (usize, usize),
+        filter: &Filter,
+        shown: &mut Shown,
+        take: &mut dyn FnMut(&Watched, Judged, Moment) -> bool,
+    ) -> Result<Option<usize>, StoreError> {
+        let every = Filter { sets: TROUBLED.into(), limit: None, ..filter.clone() };
+        let filter = if filter.sets.is_empty() { &every } else { filter };
+        let found = self.reading("listing", |link, watched, now| {
+            let watch = &watched[place.0].boards[place.1];
+            Ok(if watch.board.has_rowid {
+                Some(watch.spotted(link, now, place, filter, Order::WorstFirst)?)
+            } else {
+                None
+            })
+        })?;
+        let Some(found) = found else {
+            // A view has no places to come back to.
+            let (troubled, now) = self.reading("listing", |link, watched, now| {
+                Ok((watched[place.0].boards[place.1].troubled(link, now, filter)?, now))
+            })?;
+            for judged in troubled {
+                if shown.is_new(&judged) && !take(&self.watched[place.0], judged, now) {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(0));
+        };
+        let mut moved = 0;
+        for some in found.chunks(PAGE) {
+            let (page, now) = self.reading("listing", |link, watched, now| {
+                let watch = &watched[place.0].boards[place.1];
+                let read = |row: &Row| watch.reader.read(row, &watch.board, now);
+                Ok((watch.at_spots(link, now, some, &watch.reader.select(true), read)?, now))
+            })?;
+            moved += some.len() - page.len();
+            for judged in page {
+                if shown.is_new(&judged) && !take(&self.watched[place.0], judged, now) {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(moved))
     }
 
     /// Every board that is meant, by number.
@@ -201,10 +257,20 @@ impl Reader {
     }
 }
 
-/// Tells claims apart even where their keys do not.
-fn name_of(judged: &Judged) -> String {
-    match &judged.mark {
-        Some(Mark::Key(key)) => key.address(),
-        _ => judged.claim.key.address(),
+/// Which claims were shown, by a hash of their names: a few bytes for each.
+#[derive(Debug, Default)]
+struct Shown {
+    state: RandomState,
+    names: HashSet<u64>,
+}
+
+impl Shown {
+    fn is_new(&mut self, judged: &Judged) -> bool {
+        // Marks tell claims apart even where their keys do not.
+        let name = match &judged.mark {
+            Some(Mark::Key(key)) => key.address(),
+            _ => judged.claim.key.address(),
+        };
+        self.names.insert(self.state.hash_one(name))
     }
 }

@@ -14,10 +14,9 @@ use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
+use crate::store::StoreError;
 use crate::store::image::Image;
-use crate::store::listed::worse_first;
 use crate::store::seen::{Place, Rows, Seen, prefix};
-use crate::store::{Filter, StoreError};
 
 impl Actor {
     /// The claims that an address, or a bare id, means.
@@ -46,38 +45,6 @@ impl Actor {
         // A bare id may be part of another's; the address of each tells.
         found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
         Ok(found)
-    }
-
-    /// The claims in the sets of a filter, worst first.
-    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
-        let places = self.reader.places(filter.board.as_deref());
-        let found = self.reader.reading("looking for claims", |link, watched, now| {
-            let mut found = Vec::new();
-            for &(profile, number) in &places {
-                let watch = &watched[profile].boards[number];
-                if !watch.board.has_rowid {
-                    continue;
-                }
-                let (mut condition, mut words) =
-                    watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
-                let (trouble, more) = watch.trouble(now);
-                condition += &trouble;
-                words.extend(more);
-                let place = Place { profile, board: number, rowid: 0 };
-                let mut own = look(link, watch, place, &condition, words, now)?;
-                own.sort_by(|one, other| worse_first(&one.judged, &other.judged));
-                // Set after set, each claim once.
-                for set in &filter.sets {
-                    let (of_set, rest): (Vec<Seen>, Vec<Seen>) =
-                        own.into_iter().partition(|seen| seen.judged.verdict.is_in(*set));
-                    found.extend(of_set);
-                    own = rest;
-                }
-            }
-            Ok(found)
-        })?;
-        let taken = found.into_iter().filter(|seen| filter.takes(&seen.judged));
-        Ok(taken.take(filter.limit.unwrap_or(usize::MAX)).collect())
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.

@@ -48,8 +48,9 @@ pub fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Ha
     let mut words = Words::default();
     words.add("holders", "text[]", Some(array(holders.into_iter().map(Some))));
     let sql = format!(
-        "SELECT ({id})::text FROM {} WHERE ({id}) = ANY ((:holders)::{}[]) ORDER BY 1 FOR SHARE SKIP LOCKED",
+        "SELECT ({id})::text FROM {} WHERE ({id}) {} ANY ((:holders)::{}[]) ORDER BY 1 FOR SHARE SKIP LOCKED",
         registry.from,
+        registry.equality,
         if registry.id.declared.is_empty() { "text" } else { &registry.id.declared },
         id = registry.id.text
     );

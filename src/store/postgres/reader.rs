@@ -7,13 +7,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::audit_table;
 use super::cell::is_true;
 use super::dialect::Postgres;
 use super::error::PgError;
 use super::link::{Begin, Limits, Link, Purpose};
-use super::schema;
+use super::schema::{self, Catalog};
 use super::target::Target;
 use super::ties::Ties;
+use super::trust::{Allowed, Trust};
 use super::watch::Watch;
 use crate::domain::roll::BoardName;
 use crate::domain::snapshot::Snapshot;
@@ -24,9 +26,9 @@ use crate::store::filter::expect_board;
 use crate::store::fit::{Fit, Ground};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
-use crate::store::schema::Schema;
+use crate::store::schema::{Schema, Table};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, Protected, StoreError, clock};
+use crate::store::{Prober, Protected, StoreError, Warn, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -46,6 +48,11 @@ pub struct Options {
     pub zone: String,
     /// What may not be acted on.
     pub protected: Protected,
+    /// Functions, operators and types that profiles may use although they are not built in, or do more than
+    /// read.
+    pub allow_functions: Vec<String>,
+    /// Hears what the operator should know once; unset, it is said with every poll.
+    pub warn: Option<Warn>,
 }
 
 /// A profile under watch.
@@ -65,6 +72,8 @@ pub struct Reader {
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
     pub(super) ties: Ties,
+    /// The table of records, if it can be trusted.
+    pub(super) audit_table: Option<Table>,
     fitted: Instant,
     /// The boards that were ever fitted, and how long to wait before that is tried again.
     known: BTreeSet<BoardName>,
@@ -82,6 +91,8 @@ struct Sky {
     lag: Option<Span>,
     /// Tables whose rows may be hidden from us.
     veiled: Vec<String>,
+    /// What else the operator should know.
+    warnings: Vec<String>,
 }
 
 /// Profiles are laid onto the tables again after this long: new ones may have come.
@@ -92,6 +103,10 @@ const MISSING: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Options {
+    fn allowed(&self) -> Allowed {
+        Allowed { functions: self.allow_functions.clone(), views: self.profiles.are_named() }
+    }
+
     pub(super) fn limits(&self) -> Limits {
         Limits { statement: self.poll_timeout, lock: self.busy_timeout, answer: self.poll_timeout + GRACE }
     }
@@ -125,6 +140,7 @@ impl Reader {
             watched: Vec::new(),
             schema: Schema::default(),
             ties: Ties::default(),
+            audit_table: None,
             fitted: Instant::now(),
             known: BTreeSet::new(),
             fits_for: FITS_FOR,
@@ -201,8 +217,9 @@ impl Reader {
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
-        let (schema, ties) = schema::read(link).map_err(said)?;
-        let dialect = Postgres::new(link, &self.options.zone);
+        let Catalog { schema, ties, types, .. } = schema::read(link).map_err(said)?;
+        let trust = Trust::new(&schema, &types, self.options.allowed());
+        let dialect = Postgres::new(link, &self.options.zone, trust);
         let ground = Ground {
             dialect: &dialect,
             engine: Engine::Postgres,
@@ -230,7 +247,19 @@ impl Reader {
         }
         let veiled = veiled(link, &all).map_err(said)?;
         let fingerprint = fingerprint(link).map_err(said)?;
+        let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
+        let is_superuser = is_superuser.first().is_some_and(|row| is_true(row, 0));
         link.rollback().map_err(said)?;
+        let claims = all.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.table);
+        let (audit_table, distrust) = audit_table::trusted(&schema, claims);
+        let mut warnings: Vec<String> = distrust.into_iter().collect();
+        warnings.extend(is_superuser.then(|| SUPERUSER.to_owned()));
+        if let Some(warn) = &self.options.warn {
+            let label = self.options.target.label();
+            warnings.drain(..).for_each(|warning| warn.say(&format!("{label}: {warning}")));
+        }
+        self.sky.warnings = warnings;
+        self.audit_table = audit_table;
         let boards = |one: &Watched| -> Vec<BoardName> {
             one.boards.iter().map(|watch| (one.name.clone(), watch.board.name.clone())).collect()
         };
@@ -330,9 +359,15 @@ impl Sky {
                 "this is a standby, {lag} behind: claims are judged as of then, and nothing can be changed here"
             )
         });
-        lag.into_iter().collect()
+        lag.into_iter().chain(self.warnings.clone()).collect()
     }
 }
+
+const IS_SUPERUSER: &str = "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user";
+
+/// What a superuser is told.
+const SUPERUSER: &str = "connected as a superuser: triggers and policies of any table owner run with all rights; log in \
+                         as a role of assets/schema/postgres/roles.sql instead";
 
 /// Tells this database from every other, whatever it is called.
 pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
@@ -384,8 +419,9 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     let mut link = Link::open(&options.target, Purpose::Polls, options.limits())?;
     let said = |error: PgError| options.sentence(&error, "reading the tables");
     link.begin(Begin::Reading).map_err(said)?;
-    let (schema, _) = schema::read(&mut link).map_err(said)?;
-    let dialect = Postgres::new(&mut link, &options.zone);
+    let Catalog { schema, types, .. } = schema::read(&mut link).map_err(said)?;
+    let trust = Trust::new(&schema, &types, options.allowed());
+    let dialect = Postgres::new(&mut link, &options.zone, trust);
     let ground = Ground {
         dialect: &dialect,
         engine: Engine::Postgres,

@@ -103,6 +103,17 @@ impl RowReader {
         format!("SELECT {columns}{state} FROM {from} WHERE ({held})")
     }
 
+    /// The same without their states, each with the rank that its priority gives it.
+    pub fn select_ranked(&self, priority: Option<&str>) -> String {
+        let RowReader { columns, from, held, .. } = self;
+        format!("SELECT {columns}, {} FROM {from} WHERE ({held})", rank(priority))
+    }
+
+    /// The rank of a row that was selected with it.
+    pub fn rank(&self, row: &Row) -> u32 {
+        number(row, 1 + self.keys + FIELDS).int().and_then(|rank| u32::try_from(rank).ok()).unwrap_or(0)
+    }
+
     /// The same with further columns of the rows after the state.
     pub fn select_with(&self, more: &[String]) -> String {
         let RowReader { columns, state, from, held, .. } = self;
@@ -238,6 +249,14 @@ impl RowReader {
             _ => format!("c{}", digest(first)),
         }
     }
+}
+
+/// The rank of a claim by its priority, as a column.
+pub fn rank(priority: Option<&str>) -> String {
+    priority.map_or_else(
+        || "NULL".into(),
+        |sql| format!("(dense_rank() OVER (ORDER BY ({sql}) NULLS LAST))::text"),
+    )
 }
 
 /// Whether an expression selects nothing, and every word before an opening bracket is one that reads only what

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use super::act::{guarded, statements, written};
 use super::actor::Actor;
+use super::cell::number;
 use super::error::PgError;
 use super::link::Link;
 use super::look::{rows_of, seen};
+use super::rows::rank;
 use super::watch::{Watch, query};
 use super::words::Words;
 use super::words::array;
@@ -118,14 +120,18 @@ fn select(
     condition += &trouble;
     words.extend(more);
     words.extend(watch.clock(now));
-    let select = watch.reader.select_with(&rows_of(watch));
+    let mut columns = rows_of(watch);
+    columns.push(rank(watch.board.priority.as_deref()));
+    let select = watch.reader.select_with(&columns);
     let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
     query(link, &words, &declare)?;
     let fetch = format!("FETCH {PAGE} FROM claimtop_claims");
     loop {
         let rows = query(link, &Words::default(), &fetch)?;
         for row in &rows {
-            let seen = seen(watch, place, row, now);
+            let urgency = number(row, row.len().saturating_sub(1)).int().unwrap_or(0);
+            let urgency = u32::try_from(urgency).unwrap_or(0);
+            let seen = Seen { urgency, ..seen(watch, place, row, now) };
             let is_meant = filter.sets.iter().any(|set| seen.judged.verdict.is_in(*set));
             if is_meant && filter.takes(&seen.judged) {
                 selection.push(seen, &filter.sets);

@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cell::is_true;
 use super::error::PgError;
 use super::link::Link;
+use crate::store::schema::Schema;
 
 /// Foreign keys that do more than forbid. A partition's own are its parent's.
 const KEYS: &str = "
-    SELECT k.conrelid::text, k.conrelid::regclass::text, k.confrelid::text,
+    SELECT n.nspname::text, r.relname::text, k.confrelid::text,
       (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.conkey) WITH ORDINALITY AS c(attnum, n)
        JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = c.attnum),
       (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.confkey) WITH ORDINALITY AS c(attnum, n)
        JOIN pg_attribute AS a ON a.attrelid = k.confrelid AND a.attnum = c.attnum),
       k.confdeltype::text, k.confupdtype::text, has_any_column_privilege(k.conrelid, 'UPDATE')::text
-    FROM pg_constraint AS k
+    FROM pg_constraint AS k JOIN pg_class AS r ON r.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = r.relnamespace
     WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.confdeltype IN ('c', 'n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))
     ORDER BY k.oid";
 
@@ -30,7 +31,8 @@ const TRIGGERS: &str = r#"
         || '(new\."?\w+"?\s*:?=\s*((now|clock_timestamp|statement_timestamp)\s*\(\s*\)|current_timestamp)'
         || '(\s+at\s+time\s+zone\s+''utc'')?\s*;\s*)+RETURN\s+new\s*;\s*END\s*;?\s*$')
       THEN (SELECT string_agg(CASE m[1] WHEN '"' THEN m[2] ELSE lower(m[2]) END, E'\n')
-        FROM regexp_matches(p.prosrc, 'new\.("?)(\w+)"?\s*:?=', 'gi') AS m) END
+        FROM regexp_matches(p.prosrc, 'new\.("?)(\w+)"?\s*:?=', 'gi') AS m) END,
+      (coalesce(p.proconfig::text LIKE '%search\_path=%', false) OR p.proname = 'claimtop_audit_stays')::text
     FROM above AS a JOIN pg_trigger AS t ON t.tgrelid = a.part
     JOIN pg_proc AS p ON p.oid = t.tgfoid JOIN pg_language AS l ON l.oid = p.prolang
     WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'"#;
@@ -41,6 +43,8 @@ pub struct Ties {
     keys: Vec<ForeignKey>,
     /// Tables with triggers that may do anything, and whether those may change a row again once it is written.
     triggered: BTreeMap<String, bool>,
+    /// Whether a trigger may find tables by the search path.
+    need_path: bool,
     /// The columns into which triggers put the time, by the table.
     stamped: BTreeMap<String, BTreeSet<String>>,
 }
@@ -78,7 +82,7 @@ pub enum Lot {
 
 impl Ties {
     /// Reads them; `names` are the tables that can be read, by their number in the catalog.
-    pub fn read(link: &mut Link, names: &BTreeMap<String, String>) -> Result<Ties, PgError> {
+    pub fn read(link: &mut Link, schema: &Schema, names: &BTreeMap<String, String>) -> Result<Ties, PgError> {
         let mut ties = Ties::default();
         for row in link.query(KEYS, &[])? {
             let text = |at: usize| row.get(at).unwrap_or_default();
@@ -86,7 +90,7 @@ impl Ties {
             let Some(to) = names.get(text(2)) else { continue };
             ties.keys.push(ForeignKey {
                 // One that cannot be read still has a name.
-                from: names.get(text(0)).cloned().unwrap_or_else(|| text(1).replace('"', "")),
+                from: schema.name_in(text(0), text(1)),
                 columns: list(3),
                 to: to.clone(),
                 referenced: list(4),
@@ -96,6 +100,7 @@ impl Ties {
             });
         }
         for row in link.query(TRIGGERS, &[])? {
+            ties.need_path |= row.get(2).is_none() && !is_true(&row, 3);
             let Some(name) = row.get(0).and_then(|oid| names.get(oid)) else { continue };
             match row.get(2) {
                 Some(columns) => {
@@ -116,6 +121,11 @@ impl Ties {
     ) -> impl Iterator<Item = (&'a ForeignKey, Lot)> + 'a {
         let keys = self.keys.iter().filter(move |key| key.to == table);
         keys.filter_map(move |key| Some((key, key.passes_on(lot)?)))
+    }
+
+    /// Whether some trigger may look for tables in the search path of whoever writes.
+    pub fn need_path(&self) -> bool {
+        self.need_path
     }
 
     pub fn has_triggers(&self, table: &str) -> bool {

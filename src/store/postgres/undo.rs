@@ -116,7 +116,7 @@ impl Actor {
     ) -> Result<Option<BTreeMap<String, u64>>, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
         let has_triggers = changes.iter().any(|change| reader.ties.has_triggers(&change.table));
-        if has_triggers { written(link).map(Some) } else { Ok(None) }
+        if has_triggers { written(link, &reader.schema).map(Some) } else { Ok(None) }
     }
 
     /// The tables that nobody can tell, and those that only triggers have written to since.
@@ -127,7 +127,8 @@ impl Actor {
         mut untold: BTreeSet<String>,
     ) -> Result<BTreeSet<String>, PgError> {
         let Some(before) = before else { return Ok(untold) };
-        for (table, count) in self.run(written)? {
+        let Actor { reader, link: Some(link), .. } = self else { return Ok(untold) };
+        for (table, count) in written(link, &reader.schema)? {
             let is_ours = changes.iter().any(|change| change.table == table);
             if !is_ours && count > before.get(&table).copied().unwrap_or(0) {
                 untold.insert(table);
@@ -195,7 +196,7 @@ impl Actor {
     /// Puts one row back, if it is what the act left behind.
     fn put_back(&mut self, change: &Change, now: Moment) -> Result<Back, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(Back::Moved) };
-        let (Some(table), RowAt::Key(key)) = (reader.schema.table(&change.table), &change.at) else {
+        let (Some(table), RowAt::Key(key)) = (reader.schema.certain(&change.table), &change.at) else {
             return Ok(Back::Moved);
         };
         link.batch("SAVEPOINT claimtop_undo")?;
@@ -266,7 +267,7 @@ fn current(
     change: &Change,
     known: Option<&Image>,
 ) -> Result<Option<Image>, PgError> {
-    let (Some(table), RowAt::Key(key)) = (schema.table(&change.table), &change.at) else { return Ok(None) };
+    let (Some(table), RowAt::Key(key)) = (schema.certain(&change.table), &change.at) else { return Ok(None) };
     let mut words = Words::default();
     let condition = if key.is_empty() {
         let Some(image) = known else { return Ok(None) };
@@ -281,7 +282,7 @@ fn current(
 
 /// Where a row is if it is as an image has it.
 fn key_of(schema: &Schema, change: &Change, image: &Image) -> RowAt {
-    match schema.table(&change.table) {
+    match schema.certain(&change.table) {
         Some(table) => RowAt::Key(image::key(table, image)),
         None => change.at.clone(),
     }

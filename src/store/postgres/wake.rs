@@ -20,14 +20,14 @@ const MOST: usize = 10_000;
 
 /// Rows that this transaction has written so far, by their table; those of a partition count as its parent's.
 const WRITTEN: &str = "
-    SELECT CASE WHEN pg_table_is_visible(r.oid) THEN r.relname::text ELSE n.nspname || '.' || r.relname END,
+    SELECT n.nspname::text, r.relname::text,
       (greatest(sum(w.inserted), sum(w.deleted)) + sum(w.updated))::text
     FROM (SELECT oid, pg_stat_get_xact_tuples_inserted(oid) AS inserted,
             pg_stat_get_xact_tuples_updated(oid) AS updated, pg_stat_get_xact_tuples_deleted(oid) AS deleted
           FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace) AS w
     JOIN pg_class AS r ON r.oid = coalesce(pg_partition_root(w.oid), w.oid)
     JOIN pg_namespace AS n ON n.oid = r.relnamespace
-    WHERE w.inserted + w.updated + w.deleted > 0 GROUP BY 1";
+    WHERE w.inserted + w.updated + w.deleted > 0 GROUP BY 1, 2";
 
 /// What is known before an act of what it may reach.
 #[derive(Debug)]
@@ -88,7 +88,9 @@ impl Actor {
         left: &mut BTreeMap<usize, Option<Image>>,
     ) -> Result<BTreeMap<usize, Vec<Change>>, PgError> {
         match (wake, self) {
-            (Some(wake), Actor { reader, link: Some(link), .. }) => wake.after(link, &reader.ties, left),
+            (Some(wake), Actor { reader, link: Some(link), .. }) => {
+                wake.after(link, &reader.schema, &reader.ties, left)
+            }
             _ => Ok(BTreeMap::new()),
         }
     }
@@ -127,7 +129,7 @@ impl Wake {
         }
         let has_triggers = |follower: &Follower| ties.has_triggers(&follower.table.name);
         if ties.has_triggers(&table.name) || wake.followers.iter().any(has_triggers) {
-            wake.written = Some(written(link)?);
+            wake.written = Some(written(link, schema)?);
         }
         Ok(wake)
     }
@@ -175,6 +177,7 @@ impl Wake {
     fn after(
         mut self,
         link: &mut Link,
+        schema: &Schema,
         ties: &Ties,
         left: &mut BTreeMap<usize, Option<Image>>,
     ) -> Result<BTreeMap<usize, Vec<Change>>, PgError> {
@@ -200,7 +203,7 @@ impl Wake {
             }
         }
         if let Some(before) = self.written.take() {
-            let now = written(link)?;
+            let now = written(link, schema)?;
             if !now.contains_key(&self.table.name) && !left.is_empty() {
                 // The server does not count: then only that there are triggers is known.
                 self.untold.insert(self.table.name.clone());
@@ -266,8 +269,8 @@ fn carried(column: &str, value: &Value, by: &ForeignKey, referred: &Image) -> Va
     at.and_then(|at| referred.get(by.referenced.get(at)?)).unwrap_or(value).clone()
 }
 
-pub fn written(link: &mut Link) -> Result<BTreeMap<String, u64>, PgError> {
+pub fn written(link: &mut Link, schema: &Schema) -> Result<BTreeMap<String, u64>, PgError> {
     let rows = link.query(WRITTEN, &[])?;
-    let read = |row: &Row| Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?));
+    let read = |row: &Row| Some((schema.name_in(row.get(0)?, row.get(1)?), row.get(2)?.parse().ok()?));
     Ok(rows.iter().filter_map(read).collect())
 }

@@ -113,6 +113,11 @@ impl Watch {
         words
     }
 
+    /// The zone of times that have none.
+    pub fn zone(&self) -> &str {
+        &self.zone
+    }
+
     /// The condition for a claim to be possibly in trouble, to be added to others.
     pub fn trouble(&self, now: Moment) -> (String, Words) {
         match &self.arms {

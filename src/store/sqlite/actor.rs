@@ -117,6 +117,19 @@ impl Actor {
         made.map_err(|error| self.reader.sentence(&error, "making claimtop_audit"))
     }
 
+    /// Every act of a sweep in `claimtop_audit` since an instant.
+    pub fn each_swept_since(
+        &mut self,
+        since: Moment,
+        each: &mut dyn FnMut(&str, &str),
+    ) -> Result<(), StoreError> {
+        self.read_schema()?;
+        if self.schema.table(audit_table::NAME).is_none() {
+            return Ok(());
+        }
+        self.write("reading claimtop_audit", |writer| audit_table::each_swept_since(writer, since, each))
+    }
+
     /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
     pub fn act(
         &mut self,
@@ -254,7 +267,7 @@ impl Actor {
         let own = self.row_at(table, fresh.place.rowid);
         let is_own = |change: &Change| change.at == own && change.table.eq_ignore_ascii_case(table);
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
-        SideEffects::of(changes, is_own, boards.map(|watch| &watch.board))
+        SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
     /// Whether its holder has the claim although it was just taken: a trigger may have put it back.

@@ -2,7 +2,8 @@
 
 use rusqlite::Connection;
 
-use crate::store::act::Note;
+use crate::domain::time::Moment;
+use crate::store::act::{Note, first_id_at, swept_address};
 
 pub const NAME: &str = "claimtop_audit";
 
@@ -33,4 +34,23 @@ pub fn insert(connection: &Connection, action_id: &str, at: &str, note: &Note<'_
 /// Whether the act with this id was committed.
 pub fn contains(connection: &Connection, action_id: &str) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM claimtop_audit WHERE action_id = ?1")?.exists([action_id])
+}
+
+/// Hands on the id and the claim of every reclaim that a sweep has recorded since an instant.
+pub fn each_swept_since(
+    connection: &Connection,
+    since: Moment,
+    each: &mut dyn FnMut(&str, &str),
+) -> rusqlite::Result<()> {
+    let sql = "SELECT action_id, record FROM claimtop_audit WHERE action_id >= ?1 AND at >= ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([first_id_at(since), since.rfc3339()])?;
+    while let Some(row) = rows.next()? {
+        // What is no text is no record of ours.
+        let record = row.get_ref(1)?.as_str().ok();
+        if let (Ok(id), Some(address)) = (row.get_ref(0)?.as_str(), record.and_then(swept_address)) {
+            each(id, &address);
+        }
+    }
+    Ok(())
 }

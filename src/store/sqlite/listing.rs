@@ -12,7 +12,7 @@ use super::stream::stream;
 use super::watch::Watch;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
-use crate::domain::verdict::Set;
+use crate::domain::verdict::{Reasons, Set};
 use crate::store::filter::expect_board;
 use crate::store::listed::{Listed, worse_first};
 use crate::store::options::Effort;
@@ -34,21 +34,27 @@ impl Reader {
             Ok(())
         })?;
         let mut left = filter.limit.unwrap_or(usize::MAX);
-        for profile in 0..self.watched.len() {
-            for board in 0..self.watched[profile].boards.len() {
-                if left == 0 || !filter.takes_board(&self.watched[profile].boards[board].board.name) {
-                    continue;
-                }
-                let place = Place { profile, board };
-                if !self.list_board(place, filter, &mut left, &mut each)? {
-                    return Ok(());
-                }
+        for board in self.board_names() {
+            let is_wanted = left > 0 && filter.takes_board(&board.board);
+            if is_wanted && !self.list_board(&board, filter, &mut left, &mut each)? {
+                return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Where the members of the filter's sets are, worst first.
+    /// Every board, by names: between two pages its tables may have been dropped, and others be in its place.
+    fn board_names(&self) -> Vec<BoardName> {
+        let boards = self.watched.iter().flat_map(|watched| {
+            watched
+                .boards
+                .iter()
+                .map(|watch| BoardName { profile: watched.name.clone(), board: watch.board.name.clone() })
+        });
+        boards.collect()
+    }
+
+    /// Where the claims are that a filter looks for: the most urgent first, then the worst.
     pub fn members(&mut self, filter: &Filter) -> Result<Vec<seen::Place>, StoreError> {
         self.follow_the_path()?;
         let effort = Effort { rows: 0, ..self.options.effort };
@@ -62,8 +68,10 @@ impl Reader {
                     watch.refresh(&reader.connection, now, since, effort)?;
                     let sets = watch.sets();
                     let mut shown = RowSet::default();
-                    for set in &filter.sets {
-                        for rowid in watch.worst_of(&reader.connection, *set, &sets, now, usize::MAX)? {
+                    for reasons in filter.wanted() {
+                        let mut rows = watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
+                        watch.urgent_first(&reader.connection, &mut rows, now)?;
+                        for rowid in rows {
                             if !shown.contains(rowid) {
                                 shown.insert(rowid);
                                 places.push(seen::Place { profile, board, rowid });
@@ -85,13 +93,17 @@ impl Reader {
 
     fn list_board(
         &mut self,
-        place: Place,
+        place: &BoardName,
         filter: &Filter,
         left: &mut usize,
         each: &mut impl FnMut(Listed) -> bool,
     ) -> Result<bool, StoreError> {
-        if !self.watch(place).board.is_addressable() {
-            return self.list_streamed(place, filter, left, each);
+        match self.watch(place) {
+            Some(watch) if !watch.board.is_addressable() => {
+                return self.list_streamed(place, filter, left, each);
+            }
+            Some(_) => {}
+            None => return Ok(true),
         }
         let sets: Vec<Set> = if filter.sets.is_empty() { Set::ALL.into() } else { filter.sets.clone() };
         let mut shown = RowSet::default();
@@ -107,7 +119,8 @@ impl Reader {
                     }
                     rowid.into_iter().for_each(|rowid| shown.insert(rowid));
                     *left -= 1;
-                    if !each(self.listed(place, judged, now)) {
+                    let listed = self.listed(place, judged, now);
+                    if !listed.is_none_or(&mut *each) {
                         return Ok(false);
                     }
                 }
@@ -119,7 +132,7 @@ impl Reader {
     /// The way through a set, past what was shown with a worse one.
     fn pages(
         &mut self,
-        place: Place,
+        place: &BoardName,
         set: Set,
         filter: &Filter,
         limit: usize,
@@ -130,18 +143,26 @@ impl Reader {
         }
         let narrowed = filter.holder.is_some() || filter.kind.is_some();
         let most = if narrowed { usize::MAX } else { limit };
-        let mut members = self.in_one_transaction("listing", |reader, now, _| {
-            let watch = reader.watch(place);
-            watch.worst_of(&reader.connection, set, &watch.sets(), now, most)
+        let effort = Effort { rows: 0, ..self.options.effort };
+        let mut members = self.in_one_transaction("listing", |reader, now, since| {
+            // Bound anew, it knows nothing yet.
+            let Reader { watched, connection, .. } = reader;
+            let boards = watched.iter_mut().filter(|watched| watched.name == place.profile);
+            for watch in boards.flat_map(|watched| &mut watched.boards).filter(|watch| !watch.is_refreshed())
+            {
+                watch.refresh(connection, now, since, effort)?;
+            }
+            let Some(watch) = reader.watch(place) else { return Ok(Vec::new()) };
+            watch.worst_of(&reader.connection, Reasons::of(set), &watch.sets(), now, most)
         })?;
         members.retain(|rowid| !shown.contains(*rowid));
         Ok(Pages::Members(members.into()))
     }
 
     /// The next page, or nothing after the last.
-    fn next_page(&mut self, place: Place, pages: &mut Pages) -> Result<Option<PageOfRows>, StoreError> {
+    fn next_page(&mut self, place: &BoardName, pages: &mut Pages) -> Result<Option<PageOfRows>, StoreError> {
         self.in_one_transaction("listing", |reader, now, _| {
-            let watch = reader.watch(place);
+            let Some(watch) = reader.watch(place) else { return Ok(None) };
             let rows = match pages {
                 Pages::Members(waiting) if waiting.is_empty() => return Ok(None),
                 Pages::Members(waiting) => {
@@ -170,14 +191,14 @@ impl Reader {
 
     fn list_streamed(
         &mut self,
-        place: Place,
+        place: &BoardName,
         filter: &Filter,
         left: &mut usize,
         each: &mut impl FnMut(Listed) -> bool,
     ) -> Result<bool, StoreError> {
         let limit = *left;
         let (rows, now) = self.in_one_transaction("listing", |reader, now, _| {
-            let watch = reader.watch(place);
+            let Some(watch) = reader.watch(place) else { return Ok((Vec::new(), now)) };
             let mut rows = Vec::new();
             stream(&reader.connection, &watch.board, &watch.reader, now, true, |judged| {
                 if filter.takes(&judged) {
@@ -191,27 +212,27 @@ impl Reader {
         })?;
         *left -= rows.len();
         for judged in rows {
-            if !each(self.listed(place, judged, now)) {
+            if !self.listed(place, judged, now).is_none_or(&mut *each) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn watch(&self, place: Place) -> &Watch {
-        &self.watched[place.profile].boards[place.board]
+    fn watch(&self, place: &BoardName) -> Option<&Watch> {
+        self.board_named(&place.profile, &place.board)
     }
 
-    fn listed(&self, place: Place, judged: Judged, now: Moment) -> Listed {
-        let board = &self.watch(place).board;
-        Listed::new(&self.watched[place.profile].name, &board.name, judged, &board.rules, now)
+    fn listed(&self, place: &BoardName, judged: Judged, now: Moment) -> Option<Listed> {
+        let rules = &self.watch(place)?.board.rules;
+        Some(Listed::new(&place.profile, &place.board, judged, rules, now))
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    profile: usize,
-    board: usize,
+#[derive(Debug)]
+struct BoardName {
+    profile: String,
+    board: String,
 }
 
 /// What is still to be shown of a set.

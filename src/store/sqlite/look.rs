@@ -66,18 +66,18 @@ impl Actor {
         })
     }
 
-    /// The claims in the sets of a filter, worst first.
-    pub fn select(&mut self, filter: &Filter) -> Result<Vec<Seen>, StoreError> {
-        let mut all = Vec::new();
-        let most = filter.limit.unwrap_or(usize::MAX);
-        let rows = self.reader.members(filter)?;
+    /// The claims that a filter looks for, without their rows.
+    pub fn places_of(&mut self, filter: &Filter) -> Result<Vec<Place>, StoreError> {
+        self.reader.members(filter)
+    }
+
+    /// Those of the claims that are still there, as they are now.
+    pub fn look_at(&mut self, found: &[Place]) -> Result<Vec<Seen>, StoreError> {
+        self.reader.stop_the_stopwatch()?;
         let now = self.now();
-        for place in rows {
-            let seen = self.look(&self.reader.connection, place, now)?;
-            all.extend(seen.filter(|seen| filter.takes(&seen.judged)));
-            if all.len() == most {
-                break;
-            }
+        let mut all = Vec::with_capacity(found.len());
+        for place in found {
+            all.extend(self.look(&self.reader.connection, *place, now)?);
         }
         Ok(all)
     }

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use std::sync::Arc;
 
-use crate::store::schema::{Column, Names, Schema, Table, quoted};
+use crate::store::schema::{Column, Names, Schema, Standing, Table, quoted};
 
 pub fn read(connection: &Connection) -> rusqlite::Result<Schema> {
     let mut list = connection.prepare(
@@ -28,7 +28,7 @@ pub fn read(connection: &Connection) -> rusqlite::Result<Schema> {
         let shadowed = columns.iter().any(|column| column.name.eq_ignore_ascii_case("rowid"));
         let has_rowid = kind == "table" && !without_rowid && !shadowed;
         let (sql, names) = (quoted(&name), Names::written(&columns));
-        tables.push(Table { sql, name, has_rowid, key, columns, names });
+        tables.push(Table { sql, name, has_rowid, key, columns, names, standing: Standing::default() });
     }
     let mut entangled = connection.prepare(
         "SELECT DISTINCT l.name FROM pragma_table_list AS l JOIN (

@@ -68,8 +68,13 @@ impl Sets {
     }
 
     pub fn of(&self, set: Set) -> RowSet {
+        self.with(Reasons::of(set))
+    }
+
+    /// The rows that have one of these reasons.
+    pub fn with(&self, reasons: Reasons) -> RowSet {
         let mut all = RowSet::default();
-        for (_, rows) in self.reasons.iter().filter(|(reason, _)| reason.set() == set) {
+        for (_, rows) in self.reasons.iter().filter(|(reason, _)| reasons.contains(**reason)) {
             all.add_all(rows);
         }
         all

@@ -1,6 +1,6 @@
 //! Every claim of a board, one after the other: the slow and obvious way.
 //!
-//! Boards without rowids (views, tables `WITHOUT ROWID`) have no other; for all others it is the
+//! Boards whose rows nothing tells apart (views) have no other; for all others it is the
 //! reference that the sets of a [`super::watch::Watch`] are tested against.
 
 use rusqlite::Connection;

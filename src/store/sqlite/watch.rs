@@ -5,7 +5,7 @@
 
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::ask::{Answer, Asked};
@@ -22,7 +22,7 @@ use super::stream::tally;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Mark};
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reason, Reasons, Set};
+use crate::domain::verdict::{Reason, Reasons};
 use crate::store::Prober;
 use crate::store::bound::BoundBoard;
 use crate::store::listed::{Tally, worse_first};
@@ -61,6 +61,7 @@ pub struct Watch {
     overruled: Vec<(i64, Reasons)>,
     counted: (Counts, BTreeMap<Reason, u64>),
     worst: Vec<Judged>,
+    is_refreshed: bool,
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
 }
@@ -109,6 +110,7 @@ impl Watch {
             overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
             worst: Vec::new(),
+            is_refreshed: false,
             tally: None,
         })
     }
@@ -121,6 +123,7 @@ impl Watch {
         since: Since,
         effort: Effort,
     ) -> rusqlite::Result<()> {
+        self.is_refreshed = true;
         if !self.board.is_addressable() {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
             self.tally = Some(tally(connection, &self.board, &self.reader, now, most, effort.rows)?);
@@ -176,6 +179,11 @@ impl Watch {
                 backlog: Vec::new(),
             },
         }
+    }
+
+    /// Whether it knows more than what to ask.
+    pub fn is_refreshed(&self) -> bool {
+        self.is_refreshed
     }
 
     /// How many claims there were at the last refresh, as far as that is known.
@@ -258,7 +266,7 @@ impl Watch {
         }
         let mut wanted = RowSet::default();
         for set in TROUBLED {
-            for rowid in self.worst_of(connection, set, sets, now, rows)? {
+            for rowid in self.worst_of(connection, Reasons::of(set), sets, now, rows)? {
                 wanted.insert(rowid);
             }
         }
@@ -272,16 +280,41 @@ impl Watch {
         Ok(worst)
     }
 
-    /// Up to `rows` members of a set, those first whose window the clock left longest ago.
+    /// Puts the most urgent first, where the board has a priority; the others stay in their order.
+    pub fn urgent_first(
+        &self,
+        connection: &Connection,
+        rows: &mut [i64],
+        now: Moment,
+    ) -> rusqlite::Result<()> {
+        let Some(priority) = &self.board.priority else { return Ok(()) };
+        let sql = format!(
+            "SELECT {}, dense_rank() OVER (ORDER BY ({priority}) NULLS LAST) FROM {} WHERE {}",
+            self.rows.number(),
+            self.board.joined(),
+            self.board.is_held()
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        bind_known(&mut statement, &self.now_binding(now))?;
+        let mut ranks: HashMap<i64, u32> = HashMap::new();
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next()? {
+            ranks.insert(row.get(0)?, row.get(1)?);
+        }
+        rows.sort_by_key(|rowid| ranks.get(rowid).copied().unwrap_or(u32::MAX));
+        Ok(())
+    }
+
+    /// Up to `rows` claims with one of the reasons, those first whose window the clock left longest ago.
     pub fn worst_of(
         &self,
         connection: &Connection,
-        set: Set,
+        reasons: Reasons,
         sets: &Sets,
         now: Moment,
         rows: usize,
     ) -> rusqlite::Result<Vec<i64>> {
-        let members = sets.of(set);
+        let members = sets.with(reasons);
         let mut worst = RowSet::default();
         let mut ordered = Vec::new();
         let mut take = |rowid: i64| {
@@ -292,7 +325,7 @@ impl Watch {
         };
         for asked in &self.asked {
             let probe = &asked.planned.probe;
-            let of_set = matches!(probe.tag, Tag::Reason(reason) if reason.set() == set);
+            let of_set = matches!(probe.tag, Tag::Reason(reason) if reasons.contains(reason));
             if let (true, Some(sql)) = (of_set, asked.planned.worst_first(rows)) {
                 select(connection, &sql, &all_bindings(probe, "", &self.board, now, None), &mut take)?;
             }

@@ -32,7 +32,7 @@ const LIMITS: Limits = Limits {
 
 impl Database {
     pub fn open(target: &Target) -> Result<Database, WorkerError> {
-        let link = Link::open(target, Purpose::Acts, LIMITS)?;
+        let link = Link::open(target, Purpose::Acts, LIMITS)?.by_search_path();
         Ok(Database { target: target.clone(), link, clock: Clock::system(), sink: Arc::new(Silence) })
     }
 
@@ -78,7 +78,7 @@ impl Database {
         work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
     ) -> Result<(T, Vec<Event>), WorkerError> {
         if !self.link.is_open() {
-            self.link = Link::open(&self.target, Purpose::Acts, LIMITS)?;
+            self.link = Link::open(&self.target, Purpose::Acts, LIMITS)?.by_search_path();
         }
         self.link.begin(begin)?;
         let mut turn = Turn { link: &mut self.link, clock: &self.clock, events: Vec::new() };

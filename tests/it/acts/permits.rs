@@ -18,7 +18,7 @@ fn living() -> Database {
 }
 
 fn word(force: bool, holder: Option<&str>, reason: Option<&str>) -> Word {
-    Word { force, holder: holder.map(str::to_owned), reason: reason.map(str::to_owned), by: None }
+    Word { force, holder: holder.map(str::to_owned), reason: reason.map(str::to_owned), ..Word::default() }
 }
 
 /// The refusal, which must be one and write nothing.

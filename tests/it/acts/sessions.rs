@@ -71,7 +71,7 @@ fn release(desk: &mut Desk, holding: &Holding, word: &Word) -> Vec<Report> {
 }
 
 fn said(force: bool, reason: Option<&str>, holder: Option<&str>) -> Word {
-    Word { force, reason: reason.map(Into::into), holder: holder.map(Into::into), by: None }
+    Word { force, reason: reason.map(Into::into), holder: holder.map(Into::into), ..Word::default() }
 }
 
 #[track_caller]

@@ -11,6 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::fast;
 use crate::support::engine::on_both;
+use crate::support::figures::promise;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
 /// A session: for how long it has been silent, whether it is registered, and its process.
@@ -43,9 +44,9 @@ fn worlds() -> impl Strategy<Value = World> {
         force,
         reason,
         holder,
-        by: None,
+        ..Word::default()
     });
-    let limit = proptest::option::of(0..20_usize);
+    let limit = proptest::option::of(1..20_usize);
     (sessions, tasks, locks, sets, actions, word, limit).prop_map(
         |(sessions, tasks, locks, sets, action, word, limit)| World {
             sessions,
@@ -152,5 +153,6 @@ fn the_preview_of_a_bulk_is_what_happens_if_nothing_moves() {
                 Ok(())
             })
             .expect("previews that keep their word");
+        promise("The preview of a bulk is what happens if nothing moves in between.", u64::from(cases), 0);
     });
 }

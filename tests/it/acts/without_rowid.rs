@@ -167,7 +167,8 @@ fn a_session_is_released_with_all_it_holds() {
     let mut actor = actor_by(&database, &exact);
     let holding = actor.held_by("W").expect("a session");
     assert_eq!((holding.claims.len(), holding.registered.len()), (6, 1));
-    let word = Word { holder: Some("W".into()), ..Word::default() };
+    let (holder, reason) = (Some("W".into()), Some("over".into()));
+    let word = Word { holder, reason, force: true, ..Word::default() };
     for seen in &holding.claims {
         assert_eq!(act(&mut actor, seen, Action::Release, &word).outcome, Outcome::Applied);
     }
@@ -206,7 +207,7 @@ const EVERYTHING: &str = "SELECT group_concat(typeof(c.rowid) || c.rowid || name
 
 #[test]
 fn a_reader_that_has_seen_many_keys_forgets_those_that_are_gone() {
-    let database = fast(LEASES);
+    let database = fast(&format!("{LEASES} CREATE INDEX by_time ON leases (until);"));
     let profile = Profile::parse("own", PROFILE).expect("a profile");
     let options = database.options(Profiles::Named(vec![profile]), |_| {});
     let mut reader = Reader::open(options).expect("a reader");

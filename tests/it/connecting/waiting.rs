@@ -10,33 +10,35 @@ use std::time::Duration;
 fn statements_have_limits_and_a_failed_transaction_is_never_committed() {
     let server = Server::start(Kind::Plain);
     let mut link = open(&server.socket()).unwrap();
-    link.batch("CREATE TABLE t (id int PRIMARY KEY, note text)").unwrap();
+    link.batch("CREATE TABLE public.t (id int PRIMARY KEY, note text)").unwrap();
     link.begin(Begin::Acting).unwrap();
-    let added = link
-        .execute("INSERT INTO t SELECT $1::int, $2 UNION ALL SELECT 2, $3", &[Some("1"), Some("x"), None]);
+    let added = link.execute(
+        "INSERT INTO public.t SELECT $1::int, $2 UNION ALL SELECT 2, $3",
+        &[Some("1"), Some("x"), None],
+    );
     assert_eq!(added, Ok(2));
     link.commit().unwrap();
-    let rows = link.query("SELECT id::text, note FROM t ORDER BY id", &[]).unwrap();
+    let rows = link.query("SELECT id::text, note FROM public.t ORDER BY id", &[]).unwrap();
     assert_eq!((rows[0].len(), rows[0].get(1), rows[1].get(1), rows[1].get(9)), (2, Some("x"), None, None));
 
     link.begin(Begin::Acting).unwrap();
-    link.execute("DELETE FROM t WHERE id = $1::int", &[Some("1")]).unwrap();
-    let error = link.query("SELECT nothing FROM t", &[]).unwrap_err();
+    link.execute("DELETE FROM public.t WHERE id = $1::int", &[Some("1")]).unwrap();
+    let error = link.query("SELECT nothing FROM public.t", &[]).unwrap_err();
     assert_eq!(error.code(), Some("42703"));
     assert_eq!(link.commit().unwrap_err().code(), Some("25P02"));
-    assert_eq!(cell(&mut link, "SELECT count(*)::text FROM t"), "2");
+    assert_eq!(cell(&mut link, "SELECT count(*)::text FROM public.t"), "2");
 
     link.begin(Begin::Reading).unwrap();
-    assert_eq!(link.execute("DELETE FROM t", &[]).unwrap_err().code(), Some("25006"));
+    assert_eq!(link.execute("DELETE FROM public.t", &[]).unwrap_err().code(), Some("25006"));
     link.rollback().unwrap();
 
     let limits = Limits { statement: Duration::from_millis(200), lock: Duration::from_millis(100), ..LIMITS };
     let mut other =
         Link::open(&Target::parse(&server.socket(), None).unwrap(), Purpose::Acts, limits).unwrap();
     link.begin(Begin::Acting).unwrap();
-    link.execute("UPDATE t SET note = 'held' WHERE id = 1", &[]).unwrap();
+    link.execute("UPDATE public.t SET note = 'held' WHERE id = 1", &[]).unwrap();
     other.begin(Begin::Acting).unwrap();
-    let error = other.execute("UPDATE t SET note = 'mine' WHERE id = 1", &[]).unwrap_err();
+    let error = other.execute("UPDATE public.t SET note = 'mine' WHERE id = 1", &[]).unwrap_err();
     assert_eq!(error.code(), Some("55P03"));
     other.rollback().unwrap();
     other.begin(Begin::Reading).unwrap();

@@ -102,6 +102,7 @@ fn a_look_that_takes_too_long_is_given_up_and_said() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("config.toml");
     std::fs::write(&config, "poll_timeout = '300ms'\n").expect("the config");
-    let sentence = check(&database, &["--config", config.to_str().expect("a path")]);
+    let config = config.to_str().expect("a path");
+    let sentence = check(&database, &["--config", config, "--profile", "executor-jobs"]);
     says(&sentence, &["300 ms"]);
 }

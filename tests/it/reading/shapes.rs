@@ -78,7 +78,7 @@ fn quoted_names_composite_keys_and_another_schema_are_read() {
 }
 
 #[test]
-fn partitions_are_one_board_and_a_view_is_one_too() {
+fn partitions_are_one_board_and_a_view_is_one_too_for_a_profile_that_is_named() {
     let table = JOBS.replace("PRIMARY KEY ", "").trim_end_matches(';').to_owned();
     let database = PgDatabase::new(&format!(
         "{table} PARTITION BY LIST (type); CREATE TABLE fast PARTITION OF executor_jobs FOR VALUES IN ('build_artifact');
@@ -92,9 +92,10 @@ fn partitions_are_one_board_and_a_view_is_one_too() {
     assert_eq!((&parts["claims"]["total"], &parts["claims"]["stale"]), (&6.into(), &3.into()), "{parts:#}");
     assert_eq!(database.list(&[]).len(), 6);
     database.run("ALTER TABLE executor_jobs RENAME TO jobs; CREATE VIEW executor_jobs AS SELECT * FROM jobs");
-    let (view, _) = database.check();
+    let named = ["--profile", "executor-jobs"];
+    let (view, _) = database.check_with(&named);
     assert_eq!(view["claims"], parts["claims"], "{view:#}");
-    assert_eq!(database.list(&[]).len(), 6);
+    assert_eq!(database.list(&named).len(), 6);
 }
 
 #[test]

@@ -145,7 +145,8 @@ fn a_rehearsal_shows_everything_and_leaves_nothing_behind() {
         let scene = silent();
         let bytes = scene.bytes();
         let run = release(&scene, &["--dry-run"]);
-        assert_eq!((run.code, run.lines().len()), (0, 4), "{run:#?}");
+        assert_eq!((run.code, run.results().len()), (0, 4), "{run:#?}");
+        assert_eq!((&run.tally()["applied"], &run.tally()["undo"]), (&4.into(), &Json::Null));
         let text = scene.run(&["release", "DB", "--session", "worker-1", "--dry-run"]);
         for part in ["would release", "would end_session", "DELETE FROM ", "\"sessions\"", "becomes null"] {
             text.says(part);

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::dashboard::pty::{Pty, Start, until};
+use crate::support::engine::{Engine, engine};
+use crate::support::figures::promise;
 
 /// A terminal with the program on this scene in it.
 fn start(scene: &Scene, arguments: &[&str]) -> Pty {
@@ -87,8 +89,8 @@ fn a_bulk_that_is_stopped_keeps_no_worker_waiting_and_goes_on() {
 
 #[test]
 fn a_bulk_on_a_server_that_is_stopped_keeps_no_worker_waiting_and_goes_on() {
-    crate::support::engine::on_both(|| {
-        if crate::support::engine::engine() == crate::support::engine::Engine::Sqlite {
+    on_both(|| {
+        if engine() == Engine::Sqlite {
             return;
         }
         let scene = many("", 6_000);
@@ -99,6 +101,64 @@ fn a_bulk_on_a_server_that_is_stopped_keeps_no_worker_waiting_and_goes_on() {
         assert!(ended.left.contains("6000 of 6000 claims reclaimed"), "{}", ended.left);
         assert!(stops >= 1, "stopped {stops} times only");
         assert_eq!(left(&scene), 0);
+    });
+}
+
+/// Every row takes long, and with it the transaction that changes it.
+const SLOW_ROWS: [&str; 2] = [
+    "CREATE TRIGGER slow AFTER DELETE ON task_claims BEGIN
+       UPDATE sessions SET metadata = '{}' WHERE id = 'nobody' AND 0 < (WITH RECURSIVE n(x) AS
+         (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 30000) SELECT count(*) FROM n); END",
+    "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN PERFORM pg_sleep(0.02); RETURN OLD; END';
+     CREATE TRIGGER slow AFTER DELETE ON task_claims FOR EACH ROW EXECUTE FUNCTION slow()",
+];
+
+/// Whether the program is in the middle of a transaction now.
+fn is_in_a_transaction(scene: &Scene) -> bool {
+    if let Some(server) = scene.database.server() {
+        let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                        AND wait_event = 'PgSleep'";
+        return server.query(sleeping)[0][0].as_deref() == Some("1");
+    }
+    let other = Connection::open(scene.database.path()).expect("a connection");
+    other.busy_timeout(Duration::ZERO).expect("no patience");
+    other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err()
+}
+
+/// Stops the program while it has a transaction open: it stops after that.
+fn stop_in_transactions(scene: &Scene, rows: usize) {
+    let mut pty = start(scene, &["reclaim", "DB", "--set", "stale", "--yes"]);
+    let mut stops = 0;
+    for _ in 0..3 {
+        until("a transaction, or the end", || (is_in_a_transaction(scene) || left(scene) == 0).then_some(()));
+        if left(scene) == 0 {
+            break;
+        }
+        pty.signal(Signal::TSTP);
+        if !pty.stops_or_ends() {
+            break;
+        }
+        stops += 1;
+        write(scene);
+        pty.signal(Signal::CONT);
+    }
+    let ended = pty.end();
+    assert_eq!(ended.status.exit_code(), 0, "{}", ended.left);
+    assert!(ended.left.contains(&format!("{rows} of {rows} claims reclaimed")), "{}", ended.left);
+    assert!(stops > 0);
+    promise("A stop (Ctrl-Z) keeps no worker waiting, and what was stopped goes on.", stops, 0);
+}
+
+#[test]
+fn a_stop_waits_for_the_open_transaction() {
+    on_both(|| {
+        let modes: &[&str] = if engine() == Engine::Sqlite { &["WAL", "DELETE"] } else { &[""] };
+        for mode in modes {
+            let scene = many(mode, 150);
+            scene.database.either(SLOW_ROWS[0], SLOW_ROWS[1]);
+            stop_in_transactions(&scene, 150);
+        }
     });
 }
 

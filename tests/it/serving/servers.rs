@@ -38,6 +38,17 @@ fn every_figure_of_a_server_equals_that_of_a_check() {
 }
 
 #[test]
+fn claims_at_their_last_attempt_are_counted_on_a_server_too() {
+    let database = jobs(1, "now()");
+    database.run("UPDATE executor_jobs SET attempts = 10 WHERE locked_at < now() - interval '1 hour'");
+    let server = Server::start(&[], &[&source(&database)]);
+    let told = server.wait_until_read();
+    assert_eq!(told.get("claimtop_claims_exhausted", &[]), Some(1.0));
+    let exhausted = [("kind", "run_tsa"), ("state", "exhausted")];
+    assert_eq!(told.get("claimtop_kind_claims", &exhausted), Some(1.0));
+}
+
+#[test]
 fn the_sweeper_inside_takes_what_is_over_on_a_server_and_counts_it() {
     let database = jobs(5, "now()");
     let folder = tempfile::tempdir().expect("a folder");

@@ -51,6 +51,8 @@ fn on_server(source: &str, options: sqlite::Options) -> postgres::Options {
         frozen_at: options.frozen_at,
         prober: options.prober,
         zone: "UTC".into(),
+        allow_functions: Vec::new(),
+        warn: None,
         protected: options.protected,
     }
 }

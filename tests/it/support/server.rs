@@ -79,6 +79,16 @@ impl Server {
         url(&Host::Unix(self.folder().into()), self.port, USER, database)
     }
 
+    /// The same, for another role.
+    pub fn url_as(&self, user: &str, database: &str) -> String {
+        url(&Host::Unix(self.folder().into()), self.port, user, database)
+    }
+
+    /// What the server has written into its log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder().join("log")).expect("the log")
+    }
+
     /// The address by way of 127.0.0.1, for a server of [`Server::start_with_tcp`].
     pub fn tcp_url(&self, database: &str) -> String {
         url(&Host::Tcp("127.0.0.1".into()), self.port, USER, database)
@@ -90,8 +100,12 @@ impl Server {
 
     /// A session of the superuser.
     pub fn connect(&self, database: &str) -> Session {
+        self.connect_as(USER, database)
+    }
+
+    pub fn connect_as(&self, user: &str, database: &str) -> Session {
         let mut config = Config::new();
-        config.host_path(self.folder()).port(self.port).user(USER).dbname(database);
+        config.host_path(self.folder()).port(self.port).user(user).dbname(database);
         Session::open(config.application_name("claimtop-tests"))
     }
 

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Child;
 
 use super::*;
+use crate::support::faketime::FakeClock;
 
 /// No patience but that of two sightings.
 const AT_ONCE: &str = "[sweep]\nsighted_for = \"0s\"\n";
@@ -16,7 +17,7 @@ fn shelf(scene: &Scene) -> PathBuf {
 }
 
 /// Changes what the last run left for the next.
-fn edit(scene: &Scene, change: impl FnOnce(&mut Json)) {
+pub(super) fn edit(scene: &Scene, change: impl FnOnce(&mut Json)) {
     let path = shelf(scene);
     let mut kept = serde_json::from_slice(&std::fs::read(&path).expect("sightings")).expect("JSON");
     change(&mut kept);
@@ -179,14 +180,22 @@ fn what_the_config_says_about_the_distance_counts() {
 }
 
 /// A sweep that goes on until it is told to stop.
-struct Going {
+pub(super) struct Going {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Going {
-    fn start(scene: &Scene, every: &str) -> Going {
+    pub(super) fn start(scene: &Scene, every: &str) -> Going {
+        Going::start_under(scene, every, None)
+    }
+
+    /// The same by a clock of its own.
+    pub(super) fn start_under(scene: &Scene, every: &str, clock: Option<&FakeClock>) -> Going {
         let mut command = scene.command(&["sweep", "--every", every, "--json", "DB"]);
+        if let Some(clock) = clock {
+            clock.rules(&mut command);
+        }
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("claimtop starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -194,7 +203,7 @@ impl Going {
     }
 
     /// Waits for the next summary.
-    fn summary(&mut self) -> Json {
+    pub(super) fn summary(&mut self) -> Json {
         loop {
             let line = self.lines.next().expect("a line").expect("UTF-8");
             let line: Json = serde_json::from_str(&line).expect("JSON");
@@ -209,7 +218,7 @@ impl Going {
         assert!(sent.expect("kill runs").success());
     }
 
-    fn end(mut self) -> i32 {
+    pub(super) fn end(mut self) -> i32 {
         self.signal("TERM");
         self.child.wait().expect("its end").code().expect("a code")
     }

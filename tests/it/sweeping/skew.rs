@@ -5,7 +5,7 @@ use claimtop::domain::claim::{Claim, Lease};
 use claimtop::domain::rules::DeadlineRule;
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::verdict::judge;
-use claimtop::sweep::{Shown, Sightings, Wanted, ground, patience};
+use claimtop::sweep::{Needs, Shown, Sightings, Wanted, ground, patience};
 
 use super::grounds::{at, claim, rules, session};
 
@@ -71,6 +71,7 @@ fn swept(worker: &Worker, every: i64, sighted: bool) -> Option<i64> {
                 address: "a".into(),
                 mark: format!("{:?} {:?} {:?}", claim.beat_at, claim.lease, claim.registry),
                 patience: patience(&claim, &rules, ground),
+                needs: Needs::TwoLooks,
             }],
             Err(_) => Vec::new(),
         };

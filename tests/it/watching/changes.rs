@@ -1,7 +1,8 @@
 //! The file or its schema changes under a reader that stays open.
 
 use super::{COORDINATION, Database, MINUTE, SECOND, mixed, on_both, open, poll, told};
-use claimtop::store::StoreError;
+use crate::support::engine::on_both_layouts;
+use claimtop::store::{Filter, StoreError};
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -173,4 +174,37 @@ fn a_reader_that_went_over_to_a_new_file_keeps_its_lock_beside_it() {
     replace(&database, 3);
     poll(&mut reader);
     assert_eq!(locks_on_index(&database), 1);
+}
+
+#[test]
+fn a_list_goes_on_past_a_table_that_is_dropped_under_it() {
+    on_both_layouts(|| {
+        let database = Database::new(COORDINATION);
+        database.batch("BEGIN");
+        // More than fit on one page.
+        for number in 0..2_500 {
+            database.task(&format!("task-{number}"), "nobody", -MINUTE);
+        }
+        database.batch("COMMIT");
+        let lock = "INSERT INTO locks (resource, session_id, acquired_at, expires_at) VALUES ('lock', 'nobody', 0, 0)";
+        database.batch(lock);
+        for dropped in ["task_claims", "locks"] {
+            let mut listed: Vec<(String, String)> = Vec::new();
+            let done = open(&database).list(&Filter::default(), |claim| {
+                if listed.is_empty() {
+                    database.batch(&format!("ALTER TABLE {dropped} RENAME TO away"));
+                }
+                listed.push((claim.board, claim.judged.claim.key.text()));
+                true
+            });
+            done.expect("a list");
+            let of = |board: &str| listed.iter().filter(|(name, _)| name == board).collect::<Vec<_>>();
+            let locks = of("lock").iter().filter(|(_, id)| id == "lock").count();
+            let tasks = of("task").iter().filter(|(_, id)| id.starts_with("task-")).count();
+            assert_eq!(locks + tasks, listed.len(), "a claim of another board");
+            let expected = if dropped == "locks" { (2_500, 0) } else { (2_000, 1) };
+            assert_eq!((tasks, locks), expected, "without {dropped}");
+            database.batch(&format!("ALTER TABLE away RENAME TO {dropped}"));
+        }
+    });
 }

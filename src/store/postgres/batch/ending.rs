@@ -62,13 +62,13 @@ impl Actor {
         records: Vec<(String, String)>,
         intents: &mut dyn Intents,
     ) -> Result<(), String> {
-        if records.is_empty() {
+        let Some(table) = self.reader.audit_table.clone().filter(|_| !records.is_empty()) else {
             return intents.write();
-        }
+        };
         let mut written = Ok(());
         let at = turn.now.rfc3339();
-        let inserted =
-            self.run(|link| audit_table::insert_all(link, &at, records, || written = intents.write()));
+        let inserted = self
+            .run(|link| audit_table::insert_all(link, &table, &at, records, || written = intents.write()));
         inserted.map_err(|error| self.sentence(&error, "writing the record").to_string())?;
         written
     }

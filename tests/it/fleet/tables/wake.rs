@@ -263,7 +263,8 @@ fn the_end_of_a_session_takes_back_what_went_with_it() {
     let run = operator.run(&["release", "DB", "--session", "w1", "--yes", "--json"]);
     assert_eq!(run.code, 0, "{run:#?}");
     assert_eq!(database.query("SELECT id FROM notes"), [[Some("2".to_owned())]]);
-    let action = run.lines().pop().expect("an end")["action_id"].as_str().expect("an id").to_owned();
+    let end = run.lines().into_iter().find(|one| one["action"] == "end_session").expect("an end");
+    let action = end["action_id"].as_str().expect("an id").to_owned();
     operator.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
     assert_eq!(
         database.value("SELECT count(*) FROM notes JOIN sessions ON session = sessions.id").as_deref(),

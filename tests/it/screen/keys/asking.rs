@@ -57,7 +57,7 @@ fn the_name_and_a_reason_do_it() {
     stage.write("it hangs");
     let asked = act(&stage.press("enter"));
     let (reason, holder) = (Some("it hangs".to_owned()), Some("worker-7".to_owned()));
-    assert_eq!(asked.word, Word { force: true, reason, holder, by: None });
+    assert_eq!(asked.word, Word { force: true, reason, holder, ..Word::default() });
     assert!(stage.model.overlay.is_empty());
 }
 

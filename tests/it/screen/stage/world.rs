@@ -1,7 +1,7 @@
 //! A source and its boards, and what a poll of it finds.
 
 use claimtop::app::source::Poll;
-use claimtop::domain::claim::{Lease, Registry, Role};
+use claimtop::domain::claim::{Lease, Registry, Role, StampedBy};
 use claimtop::domain::close_up::{Horizon, Page, Whole};
 use claimtop::domain::recovery::Action;
 use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
@@ -55,6 +55,7 @@ fn board(name: &str, role: Role, deadline: DeadlineRule) -> Board {
     let nature = Nature {
         role,
         rules,
+        stamped_by: StampedBy::Holder,
         fenced: Some(true),
         self_heals_after: None,
         acts: vec![Action::Reclaim, Action::Release, Action::Extend],

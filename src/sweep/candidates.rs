@@ -1,0 +1,158 @@
+//! The claims that may be taken, found part by part.
+
+use std::ops::Range;
+
+use super::boards::{Board, Kind, State};
+use super::ground::{Ground, ground, shows_life};
+use super::orders::SweepError;
+use super::pass::{Out, PART, Pass};
+use super::poison::Taken;
+use super::summary::Summary;
+use crate::domain::claim::Role;
+use crate::domain::rules::Rules;
+use crate::domain::snapshot::Snapshot;
+use crate::domain::verdict::{Reason, Reasons};
+use crate::events::{About, By, Event, millis};
+use crate::recovery::perform::RecoveryError;
+use crate::store::{Filter, Found, Seen};
+
+/// A claim that may be taken.
+pub(super) struct Candidate {
+    pub(super) seen: Seen,
+    profile: String,
+    board: String,
+    pub(super) address: String,
+    pub(super) ground: Ground,
+}
+
+impl Candidate {
+    pub(super) fn about(&self, summary: &Summary) -> About {
+        About {
+            source: summary.source.clone(),
+            profile: self.profile.clone(),
+            board: self.board.clone(),
+            address: self.address.clone(),
+            why: self.seen.why.clone(),
+            by: By::Sweep,
+            action_id: None,
+            timestamp: millis(self.seen.now),
+            dry_run: summary.dry_run,
+            shown: self.seen.judged.claim.key.visible(),
+        }
+    }
+}
+
+impl Pass<'_> {
+    pub(super) fn find_all(
+        &mut self,
+        reasons: Reasons,
+        board: Option<&str>,
+    ) -> Result<Found, SweepError> {
+        let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
+        Ok(self.desk.actor().find_all(&filter).map_err(RecoveryError::from)?)
+    }
+
+    pub(super) fn look_at(
+        &mut self,
+        found: &Found,
+        part: Range<usize>,
+    ) -> Result<Vec<Seen>, SweepError> {
+        Ok(self.desk.actor().look_at(found, part).map_err(RecoveryError::from)?)
+    }
+
+    /// Whatever else a session holds that is silent in the registry while one of its claims lives, its silence
+    /// proves nothing.
+    pub(super) fn find_living_sessions(&mut self, snapshots: &[Snapshot]) -> Result<(), SweepError> {
+        let silent = Reason::SessionStale;
+        let is_silent = |snapshot: &Snapshot| snapshot.reasons().contains_key(&silent);
+        if !Kind::wanted(self.orders.wanted).contains(&Kind::Orphaned) || !snapshots.iter().any(is_silent) {
+            return Ok(());
+        }
+        let found = self.find_all(Reasons::from_iter([silent]), None)?;
+        for part in found.parts(PART) {
+            for seen in self.look_at(&found, part)? {
+                let Some(rules) = rules_of(&seen, snapshots) else { continue };
+                if shows_life(&seen.judged.claim, rules, seen.now) {
+                    self.living.insert(holder(&seen));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of a part of what was found that may be taken on grounds of this kind.
+    pub(super) fn candidates(
+        &mut self,
+        all: &Found,
+        part: Range<usize>,
+        kind: Kind,
+        snapshots: &[Snapshot],
+    ) -> Result<Vec<Candidate>, SweepError> {
+        let mut found = Vec::new();
+        for seen in self.look_at(all, part)? {
+            let Some(rules) = rules_of(&seen, snapshots) else { continue };
+            let judged = &seen.judged;
+            let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted) {
+                Ok(ground @ Ground::Expired(_)) if kind == Kind::Expired => ground,
+                Ok(ground @ Ground::Orphaned(_)) if kind == Kind::Orphaned => ground,
+                _ => continue,
+            };
+            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
+            if rests_on_silence && self.living.contains(&holder(&seen)) {
+                continue;
+            }
+            let (profile, board) = self.desk.actor().names(&seen);
+            let address = self.desk.actor().address(&seen);
+            found.push(Candidate { seen, profile, board, address, ground });
+        }
+        if let (None, Some(first)) = (&self.taken, found.first()) {
+            let now = first.seen.now;
+            self.taken = Some(Taken::read(&self.orders.trail, self.desk.actor(), now)?);
+        }
+        Ok(found)
+    }
+
+    /// How often a claim was taken within a day, if that is too often. Whoever comes may take a lock over once it
+    /// has expired, so that it comes back as a matter of course.
+    pub(super) fn poisonous(&self, one: &Candidate, role: Role) -> Option<usize> {
+        let times = self.taken.as_ref().map_or(0, |taken| taken.times(&one.address));
+        (role != Role::Lock && times >= self.orders.brakes.per_day).then_some(times)
+    }
+
+    pub(super) fn is_poison(&self, one: &Candidate, role: Role) -> bool {
+        self.poisonous(one, role).is_some()
+    }
+
+    /// Leaves out what was taken too often, and says so.
+    pub(super) fn without_poison(
+        &mut self,
+        all: Vec<Candidate>,
+        board: &mut Board,
+        out: &mut Out<'_>,
+    ) -> Vec<Candidate> {
+        let is_free = board.state == State::Free;
+        let mut rest = Vec::with_capacity(all.len());
+        for one in all {
+            board.up += u64::from(is_free);
+            let Some(times) = self.poisonous(&one, board.role) else {
+                rest.push(one);
+                continue;
+            };
+            let claim = &one.seen.judged.claim;
+            let (task_id, session_id) = (claim.key.text(), claim.holder.clone());
+            out(&Event::Poison { task_id, session_id, times, about: one.about(&self.summary) });
+            self.summary.poison += 1;
+            board.up += u64::from(!is_free);
+        }
+        rest
+    }
+}
+
+fn holder(seen: &Seen) -> (usize, Option<String>) {
+    (seen.place.profile, seen.judged.claim.holder.clone())
+}
+
+/// The rules of a claim's board, unless the tables have changed since the look.
+pub(super) fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> Option<&'a Rules> {
+    Some(&snapshots.get(seen.place.profile)?.boards.get(seen.place.board)?.nature.rules)
+}

@@ -1,0 +1,121 @@
+//! Did the database's own clock run evenly, and since when can the times it stamped be believed?
+
+use serde::{Deserialize, Serialize};
+
+use super::passage::{Clocks, NOISE};
+use crate::domain::time::{Moment, Span};
+
+/// What earlier looks showed of the database's clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseClock {
+    last: Option<Look>,
+    /// What was stamped before this was stamped by a clock that has been set since.
+    believed_since_us: Option<i64>,
+    /// Nothing that was stamped before the next look is believed.
+    #[serde(default)]
+    doubted: bool,
+    /// The last look has seen every claim that was late.
+    complete: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Look {
+    now_us: i64,
+    /// The same instant since the start of this machine.
+    since_boot_us: i64,
+}
+
+impl DatabaseClock {
+    /// Notes what it shows now, its clock being this much ahead of ours; how far it was set since the last look.
+    pub fn look(&mut self, now: Moment, ahead: Span, clocks: &Clocks) -> Option<Span> {
+        let ours = Span::micros(now.micros().saturating_sub(ahead.as_micros()));
+        let since_boot_us = clocks.since_boot_at(ours).as_micros();
+        let look = Look { now_us: now.micros(), since_boot_us };
+        let jump = self.last.replace(look).map(|last| {
+            let (shown, ran) = (look.now_us - last.now_us, look.since_boot_us - last.since_boot_us);
+            Span::micros(shown.saturating_sub(ran))
+        });
+        let jump = jump.filter(|jump| jump.abs() > NOISE);
+        if jump.is_some() || std::mem::take(&mut self.doubted) {
+            self.believed_since_us = Some(look.now_us);
+        }
+        jump
+    }
+
+    /// From the next look on only what is stamped anew is believed.
+    pub fn doubt(&mut self) {
+        self.doubted = true;
+        self.forget_last();
+    }
+
+    /// Forgets the last look: there is nothing to compare the next one with.
+    pub fn forget_last(&mut self) {
+        self.last = None;
+        self.complete = false;
+    }
+
+    /// The last look, if it has seen every claim that was late then.
+    pub fn last_complete_look(&self) -> Option<Moment> {
+        self.last.filter(|_| self.complete).and_then(|last| Moment::from_micros(last.now_us))
+    }
+
+    pub fn set_complete(&mut self, complete: bool) {
+        self.complete = complete;
+    }
+
+    /// Whether the clock that stamped this time is the one that runs now.
+    pub fn believes(&self, stamped: Option<Moment>) -> bool {
+        match (self.believed_since_us, stamped) {
+            (None, _) => true,
+            (Some(since), Some(stamped)) => stamped.micros() >= since,
+            (Some(_), None) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Moment {
+        Moment::from_micros(1_700_000_000_000_000 + seconds * 1_000_000).unwrap()
+    }
+
+    /// A look so many seconds after the start, of which our own clock shows the same.
+    fn look(clock: &mut DatabaseClock, second: i64, database: i64) -> Option<Span> {
+        let clocks = Clocks::for_tests(Span::seconds(second), at(second));
+        clock.look(at(database), Span::seconds(database - second), &clocks)
+    }
+
+    #[test]
+    fn a_clock_that_runs_evenly_is_believed_however_far_ahead_it_is() {
+        let mut clock = DatabaseClock::default();
+        for second in [0, 30, 60] {
+            assert_eq!(look(&mut clock, second, second + 500), None);
+        }
+        assert!(clock.believes(Some(at(0))) && clock.believes(None));
+    }
+
+    #[test]
+    fn after_it_was_set_only_what_is_stamped_anew_is_believed() {
+        for jump in [3_600, -3_600] {
+            let mut clock = DatabaseClock::default();
+            assert_eq!(look(&mut clock, 0, 0), None);
+            assert_eq!(look(&mut clock, 30, 30 + jump), Some(Span::seconds(jump)));
+            assert_eq!(look(&mut clock, 60, 60 + jump), None);
+            assert!(!clock.believes(Some(at(29 + jump))) && !clock.believes(None));
+            assert!(clock.believes(Some(at(30 + jump))));
+        }
+    }
+
+    #[test]
+    fn after_a_pause_nothing_older_is_believed() {
+        let mut clock = DatabaseClock::default();
+        look(&mut clock, 0, 0);
+        clock.doubt();
+        assert_eq!(look(&mut clock, 5_000, 5_000), None);
+        assert!(!clock.believes(Some(at(4_999))) && clock.believes(Some(at(5_000))));
+        look(&mut clock, 5_030, 5_030);
+        assert!(clock.believes(Some(at(5_001))));
+    }
+}
