@@ -204,7 +204,7 @@ impl Trail {
             _ => {
                 let mut tail = self.tail(&locked)?;
                 if locked.length >= self.journal.full && tail.is_clean() {
-                    drop(self.journal.seal(locked)?);
+                    self.journal.seal(&locked)?;
                     (locked, here) = self.locked()?;
                     tail = self.tail(&locked)?;
                 }

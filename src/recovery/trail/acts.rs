@@ -167,11 +167,11 @@ fn read_intent(segments: &Segments, to: Place, id: &str, intended: &mut Intended
     segments.each_line_back(to, |_, line| {
         looked_at += 1;
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        if Outline::read(line).is_some_and(|outline| outline.keys().any(|key| key == id)) {
-            if let Some(link) = Link::read(line).filter(Link::is_batch) {
-                link.entries(intended);
-                return ControlFlow::Break(());
-            }
+        if Outline::read(line).is_some_and(|outline| outline.keys().any(|key| key == id))
+            && let Some(link) = Link::read(line).filter(Link::is_batch)
+        {
+            link.entries(intended);
+            return ControlFlow::Break(());
         }
         if looked_at < NEAR { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })

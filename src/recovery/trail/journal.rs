@@ -123,7 +123,7 @@ impl Journal {
 
     /// Gives a full file its number and begins the next one. A crash in between leaves a journal without a last
     /// file, which the next append makes.
-    pub(super) fn seal(&self, locked: Locked) -> Result<Locked, TrailError> {
+    pub(super) fn seal(&self, locked: &Locked) -> Result<(), TrailError> {
         let failed = |error| self.error(error);
         locked.file.sync_all().map_err(failed)?;
         let sealed = self.folder.join(sealed_name(locked.number));
@@ -131,9 +131,8 @@ impl Journal {
         let renamed = renameat_with(CWD, &self.path, CWD, &sealed, RenameFlags::NOREPLACE);
         renamed.map_err(|error| failed(error.into()))?;
         self.sync_folder().map_err(failed)?;
-        let next = self.lock()?;
-        self.sync_folder().map_err(failed)?;
-        Ok(next)
+        self.writable()?;
+        self.sync_folder().map_err(failed)
     }
 
     /// Appends the text to a locked file. If that fails, the file is cut back; should even this fail, the next

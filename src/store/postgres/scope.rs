@@ -47,11 +47,11 @@ impl Actor {
             }
             more
         });
-        self.with_partitions(scope).map(Some)
+        self.with_partitions(&scope).map(Some)
     }
 
     /// The same with the partitions of its tables, under whose names their rows are recorded.
-    fn with_partitions(&mut self, scope: Scope) -> Result<Scope, StoreError> {
+    fn with_partitions(&mut self, scope: &Scope) -> Result<Scope, StoreError> {
         let schema = self.schema().clone();
         let mut all = scope.clone();
         for (name, reach) in scope.tables() {

@@ -55,7 +55,7 @@ fn one_key_reclaims_another_releases_and_a_third_brings_it_back() {
     assert_eq!(database.value(fresh).as_deref(), Some("1"));
     pty.quit();
     let acts = "SELECT string_agg(record::jsonb ->> 'action', ' ' ORDER BY action_id) FROM claimtop_audit";
-    assert_eq!(database.value(acts).as_deref(), Some("reclaim release extend"));
+    assert_eq!(database.value(acts).as_deref(), Some("reclaim undo release undo extend"));
 }
 
 #[test]
