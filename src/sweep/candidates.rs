@@ -43,20 +43,12 @@ impl Candidate {
 }
 
 impl Pass<'_> {
-    pub(super) fn find_all(
-        &mut self,
-        reasons: Reasons,
-        board: Option<&str>,
-    ) -> Result<Found, SweepError> {
+    pub(super) fn find_all(&mut self, reasons: Reasons, board: Option<&str>) -> Result<Found, SweepError> {
         let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
         Ok(self.desk.actor().find_all(&filter).map_err(RecoveryError::from)?)
     }
 
-    pub(super) fn look_at(
-        &mut self,
-        found: &Found,
-        part: Range<usize>,
-    ) -> Result<Vec<Seen>, SweepError> {
+    pub(super) fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, SweepError> {
         Ok(self.desk.actor().look_at(found, part).map_err(RecoveryError::from)?)
     }
 

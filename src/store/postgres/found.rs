@@ -13,8 +13,8 @@ use super::words::array;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reasons, Set};
-use crate::store::seen::{Place, Seen, Spot};
 use crate::store::found::Overdue;
+use crate::store::seen::{Place, Seen, Spot};
 use crate::store::{Filter, StoreError};
 
 /// Rows that come with one answer of the cursor.

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::cell::sent;
 use super::error::PgError;
+use super::found::Order;
 use super::link::{Link, Row};
 use super::reader::{Reader, Watched};
-use super::found::Order;
 use super::watch::{Watch, query};
 use super::words::Words;
 use crate::domain::close_up::Cursor;
