@@ -33,10 +33,10 @@ impl Config {
     fn absurd(&self) -> Vec<Absurd> {
         let top = String::new();
         let mut all = Vec::new();
-        at_least(&mut all, &top, "row_limit", Some(self.row_limit), 1);
-        at_least(&mut all, &top, "census_slice", Some(self.census_slice), 1);
-        at_least(&mut all, &top, "poll_timeout", Some(self.poll_timeout), MILLISECOND);
-        at_least(&mut all, &top, "interval", Some(self.interval), MILLISECOND);
+        at_least(&mut all, &top, "row_limit", Some(self.row_limit), &1);
+        at_least(&mut all, &top, "census_slice", Some(self.census_slice), &1);
+        at_least(&mut all, &top, "poll_timeout", Some(self.poll_timeout), &MILLISECOND);
+        at_least(&mut all, &top, "interval", Some(self.interval), &MILLISECOND);
         if self.clock_noise > MOST_CLOCK_NOISE {
             let what =
                 format!("clock_noise = {} is too long; the most is {MOST_CLOCK_NOISE}", self.clock_noise);
@@ -62,7 +62,7 @@ impl Limits {
             ("silent_after", self.silent_after),
             ("orphan_after", self.orphan_after),
         ] {
-            at_least(all, table, key, span, MILLISECOND);
+            at_least(all, table, key, span, &MILLISECOND);
         }
         for (kind, limits) in &self.kind {
             limits.add_absurd(&format!("{table}.kind.{kind}"), all);
@@ -75,9 +75,9 @@ fn at_least<T: PartialOrd + Display>(
     table: &str,
     key: &'static str,
     value: Option<T>,
-    least: T,
+    least: &T,
 ) {
-    if let Some(value) = value.filter(|value| *value < least) {
+    if let Some(value) = value.filter(|value| value < least) {
         let what = format!("{key} = {value} is too little; the least is {least}");
         all.push(Absurd { table: table.into(), key, what });
     }

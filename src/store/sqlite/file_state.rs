@@ -51,6 +51,10 @@ pub struct FileState {
 /// What was found out about files that were overwritten: whoever opens one later could not tell.
 static OVERWRITTEN: Mutex<BTreeMap<Identity, Overwritten>> = Mutex::new(BTreeMap::new());
 
+/// To which file a log belongs, by the path of the log, and its header then. SQLite would lay the log over
+/// whatever file it finds beside it.
+static LOGS: Mutex<BTreeMap<PathBuf, (Identity, [u8; 32])>> = Mutex::new(BTreeMap::new());
+
 /// A file before it was overwritten, and after.
 #[derive(Debug, Clone, Copy)]
 struct Overwritten {
@@ -149,6 +153,9 @@ impl FileState {
                 state.overwritten = Some(known.after);
                 state.check(connection)?;
             }
+            None if state.has_the_log_of_another(connection) => {
+                return Err(StoreError::Overwritten { path: path.into() });
+            }
             None => state.remember(connection)?,
         }
         Ok(state)
@@ -164,6 +171,10 @@ impl FileState {
             return Ok(FileChange::Same);
         }
         self.expect_permission()?;
+        if stamp.identity != self.stamp.identity {
+            // What is no file at all has a sentence of its own.
+            expect_file(&self.path)?;
+        }
         match self.cause(stamp, connection) {
             Cause::Sqlite => {
                 self.overwritten = None;
@@ -171,6 +182,9 @@ impl FileState {
                 Ok(FileChange::Written)
             }
             Cause::Copy => Ok(FileChange::Another),
+            Cause::CopyUnder(_) if stamp.identity != self.stamp.identity => {
+                Err(StoreError::Overwritten { path: self.path.clone() })
+            }
             Cause::CopyUnder(progress) => {
                 self.overwritten = Some(stamp);
                 let (before, log) = (self.stamp, self.companions[0]);
@@ -190,9 +204,26 @@ impl FileState {
             let progress = Progress::read(connection, &self.log);
             if Stamp::at(&self.path)? == self.stamp {
                 self.progress = progress;
+                self.note_owner();
             }
         }
         Ok(())
+    }
+
+    /// Notes down whose log it is, for whoever opens another file beside it.
+    fn note_owner(&self) {
+        if let Some(progress) = self.progress.filter(|progress| progress.frames > 0) {
+            logs().insert(self.log.clone(), (self.stamp.identity, progress.generation));
+        }
+    }
+
+    /// Whether the log that is needed was that of another file.
+    fn has_the_log_of_another(&self, connection: &Connection) -> bool {
+        let Some((owner, generation)) = logs().get(&self.log).copied() else { return false };
+        owner != self.stamp.identity
+            && Progress::read(connection, &self.log).is_some_and(|progress| {
+                progress.frames > 0 && progress.generation == generation && !progress.is_all_moved()
+            })
     }
 
     fn has_lost_a_companion(&self) -> bool {
@@ -247,6 +278,7 @@ impl FileState {
             self.progress = Progress::read(connection, &self.log);
             self.stamp = Stamp::at(&self.path)?;
             if self.stamp == stamp {
+                self.note_owner();
                 return Ok(());
             }
         }
@@ -258,6 +290,10 @@ impl FileState {
 
 fn overwritten() -> MutexGuard<'static, BTreeMap<Identity, Overwritten>> {
     OVERWRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn logs() -> MutexGuard<'static, BTreeMap<PathBuf, (Identity, [u8; 32])>> {
+    LOGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What keeps a file from being opened: that it was overwritten, if that is known of it.
