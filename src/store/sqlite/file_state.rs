@@ -20,8 +20,9 @@ use crate::store::StoreError;
 /// Since this version SQLite can say how far the log is, and do nothing else.
 const KNOWS_NOOP: i32 = 3_051_000;
 
-/// Whoever moves the log into the file writes first and says so afterwards, which takes this long at most.
-const LONGEST_CHECKPOINT: Duration = Duration::from_millis(250);
+/// Whoever moves the log into the file writes first and says so afterwards, which takes as long
+/// as the disk needs. Longer than this looks like somebody else who wrote.
+const LONGEST_CHECKPOINT: Duration = Duration::from_secs(2);
 
 /// What became of the file since the last look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +114,7 @@ struct Progress {
 
 impl Progress {
     /// Nothing where there is no log, or where we may not ask.
+    #[allow(clippy::disallowed_methods, reason = "SQLite keeps no locks on the log itself")]
     fn read(connection: &Connection, log: &Path) -> Option<Progress> {
         if rusqlite::version_number() < KNOWS_NOOP {
             return None;
@@ -241,6 +243,7 @@ impl FileState {
     }
 
     /// Who has changed the file.
+    #[allow(clippy::disallowed_methods, reason = "nothing tells when another process has moved its log")]
     fn cause(&self, stamp: Stamp, connection: &Connection) -> Cause {
         let is_another = stamp.identity != self.stamp.identity;
         let is_as_before = match &self.overwritten {

@@ -40,14 +40,14 @@ fn broken(random: &mut Random) -> String {
     match random.below(8) {
         0 => {
             before =
-                format!("{}{before}", random.pick(&[" ", "\t", "\n", "\u{a0}", "\"", "'", "\u{feff}", "x "]))
+                format!("{}{before}", random.pick(&[" ", "\t", "\n", "\u{a0}", "\"", "'", "\u{feff}", "x "]));
         }
         1 => {
             before = before.replacen(
                 "://",
                 random.pick(&[":/", "//", ":", "%3a//", "%3A%2F%2F", ":///", "://://"]),
                 1,
-            )
+            );
         }
         2 => before = before.to_ascii_uppercase(),
         3 => {
@@ -55,7 +55,7 @@ fn broken(random: &mut Random) -> String {
                 "postgres",
                 random.pick(&["postgre", "pgsql", "Postgres", "postgress", "pg"]),
                 1,
-            )
+            );
         }
         _ => {}
     }

@@ -74,7 +74,8 @@ fn open_scene() -> Scene {
 fn a_config_that_cannot_be_reached_is_an_error_and_not_no_config() {
     let scene = open_scene();
     let at = scene.source();
-    let ways: [(&str, &dyn Fn(&Path)); 6] = [
+    type Damage<'a> = (&'a str, &'a dyn Fn(&Path));
+    let ways: [Damage<'_>; 6] = [
         ("its folder cannot be searched", &|home| chmod(&home.join("claimtop"), 0o000)),
         ("the folder above cannot be searched", &|home| chmod(home, 0o000)),
         ("it cannot be read", &|home| chmod(&home.join("claimtop/config.toml"), 0o000)),

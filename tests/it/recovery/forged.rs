@@ -31,7 +31,7 @@ fn forge(scene: &Scene, act: &Record, before: Json, after: Json) -> String {
 }
 
 /// An image of a row, where the engine finds it.
-fn image(scene: &Scene, table: &str, key: (&str, &str), row: Json) -> Json {
+fn image(scene: &Scene, table: &str, key: (&str, &str), row: &Json) -> Json {
     match scene.database.server() {
         Some(_) => json!([{"table": table, "key": {key.0: key.1}, "row": row}]),
         None => json!([{"table": table, "rowid": 1, "row": row}]),
@@ -54,7 +54,7 @@ fn a_forged_record_cannot_make_anybody_an_administrator() {
     on_both(|| {
         let (scene, act) = with_users();
         let user = |admin: i64| {
-            image(&scene, "users", ("id", "u1"), json!({"id": "u1", "name": "mallory", "admin": admin}))
+            image(&scene, "users", ("id", "u1"), &json!({"id": "u1", "name": "mallory", "admin": admin}))
         };
         let id = forge(&scene, &act, user(1), user(0));
         assert_refused(&scene, &id, "it never writes to users");
@@ -75,7 +75,7 @@ fn a_forged_record_cannot_make_anybody_an_administrator() {
             let id = forge(&scene, &act, user(1), user(0));
             assert_refused(&scene, &id, "is not undone");
         }
-        let end = Record { action: "end_session".into(), board: "users".into(), ..act.clone() };
+        let end = Record { action: "end_session".into(), board: "users".into(), ..act };
         let id = forge(&scene, &end, user(1), user(0));
         assert_refused(&scene, &id, "is not undone");
     });
@@ -87,8 +87,8 @@ fn an_undo_sets_only_the_columns_that_the_act_sets() {
         let (scene, act) = with_users();
         scene.task("task-2", "worker-1", 60 * MINUTE);
         let row = |holder: &str| json!({"task_id": "task-2", "session_id": holder});
-        let claim = |holder: &str| image(&scene, "task_claims", ("task_id", "task-2"), row(holder));
-        let extend = Record { action: "extend".into(), ..act.clone() };
+        let claim = |holder: &str| image(&scene, "task_claims", ("task_id", "task-2"), &row(holder));
+        let extend = Record { action: "extend".into(), ..act };
         let id = forge(&scene, &extend, claim("mallory"), claim("worker-1"));
         assert_refused(&scene, &id, "it never sets task_claims.session_id");
         // Nor does an extension delete rows, or add any.
@@ -96,13 +96,13 @@ fn an_undo_sets_only_the_columns_that_the_act_sets() {
             &scene,
             &extend,
             claim("mallory"),
-            image(&scene, "task_claims", ("task_id", "x"), Json::Null),
+            image(&scene, "task_claims", ("task_id", "x"), &Json::Null),
         );
         assert_refused(&scene, &id, "it never deletes rows of task_claims");
         let id = forge(
             &scene,
             &extend,
-            image(&scene, "task_claims", ("task_id", "x"), Json::Null),
+            image(&scene, "task_claims", ("task_id", "x"), &Json::Null),
             claim("worker-1"),
         );
         assert_refused(&scene, &id, "it never adds rows to task_claims");

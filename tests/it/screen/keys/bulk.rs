@@ -100,7 +100,7 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
     stage.tell(Msg::BulkDone(Summary {
         source: 0,
         of: BulkOf::Act(Action::Reclaim),
-        tally: tally(1, Outcome::Moved("renewed 2s ago by w7".into())),
+        tally: tally(1, &Outcome::Moved("renewed 2s ago by w7".into())),
         batch: Some("batch-1".into()),
         addresses: vec!["taskqueue/tasks/a".into()],
     }));
@@ -117,7 +117,7 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
     stage.tell(Msg::BulkDone(Summary {
         source: 0,
         of: BulkOf::Undo("batch-1".into()),
-        tally: tally(1, Outcome::Moved("a row has changed".into())),
+        tally: tally(1, &Outcome::Moved("a row has changed".into())),
         batch: Some("batch-2".into()),
         addresses: Vec::new(),
     }));
@@ -126,9 +126,9 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
 }
 
 /// So many that were done, and one that was not.
-fn tally(applied: usize, other: Outcome) -> BulkTally {
+fn tally(applied: usize, other: &Outcome) -> BulkTally {
     let mut tally = BulkTally { applied, ..BulkTally::of(applied + 1) };
-    tally.add(&other, || "b".into());
+    tally.add(other, || "b".into());
     tally
 }
 
@@ -151,7 +151,7 @@ fn a_preview_tells_what_is_skipped_and_why_and_does_the_rest() {
     let mut stage = Stage::on(&three());
     stage.press("R");
     let mut ready = nothing_to_do();
-    ready.tally = tally(2, Outcome::Refused("its process (pid 7) is alive".into()));
+    ready.tally = tally(2, &Outcome::Refused("its process (pid 7) is alive".into()));
     ready.lines = vec!["t-1".into(), "t-2".into()];
     stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     let text = stage.text();
@@ -167,7 +167,7 @@ fn if_all_are_skipped_nothing_can_be_confirmed() {
     let mut stage = Stage::on(&three());
     stage.press("R");
     let mut ready = nothing_to_do();
-    ready.tally = tally(0, Outcome::Refused("its process (pid 7) is alive".into()));
+    ready.tally = tally(0, &Outcome::Refused("its process (pid 7) is alive".into()));
     stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     assert!(stage.text().contains("nothing can be done"), "{}", stage.text());
     assert!(stage.press("y").is_empty());
