@@ -96,7 +96,7 @@ fn times(source: &str, rules: &Rules) -> BTreeMap<String, Span> {
         let Some((text, after)) = after[1..].split_once(quote) else { break };
         match (Span::parse(text), quote) {
             (Ok(span), "'") if text.contains(char::is_alphabetic) => {
-                take(&mut waiting, Some(span), &mut times)
+                take(&mut waiting, Some(span), &mut times);
             }
             _ if rules.kinds.contains_key(text) => waiting.push(text.to_owned()),
             // JSON has its own quotes inside.
