@@ -228,6 +228,15 @@ impl Verdict {
             _ => self.reasons.iter().any(|reason| reason.set() == set),
         }
     }
+
+    /// Whether it rests on what the registry says of the holder. Where a holder that need not register is not
+    /// there, that is why the claim's own age decided.
+    pub fn rests_on_registry(&self, claim: &Claim) -> bool {
+        let has = |reason: Reason| self.reasons.contains(reason);
+        has(Reason::SessionStale)
+            || has(Reason::SessionMissing)
+            || (has(Reason::TtlExceeded) && claim.registry == Registry::Unregistered)
+    }
 }
 
 /// Where a deadline lies, and how long before it a claim is expiring.

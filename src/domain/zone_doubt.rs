@@ -2,7 +2,8 @@
 //!
 //! A time without a zone means nothing until somebody says where it was written. If that is wrong,
 //! living claims look hours old or come from the future. Zones differ by multiples of a quarter of
-//! an hour, so a board whose newest sign of life lies just that far away is not believed.
+//! an hour, so a board whose newest sign of life lies just that far away is not believed. A claim or two may
+//! have died at such a moment; where several did and nothing else runs, the zone is the likelier reason.
 
 use std::fmt;
 
@@ -40,7 +41,8 @@ impl fmt::Display for ZoneDoubt {
             }
             ZoneDoubt::Shifted { by, read_as } => write!(
                 f,
-                "no time without a zone, read as {read_as}, is newer than {}: that looks like another zone",
+                "no time without a zone, read as {read_as}, is newer than {}: that looks like another zone \
+                 (if the workers really died just then, this ends within 90 s)",
                 by.abs()
             ),
             ZoneDoubt::Undetermined(why) => f.write_str(why),
@@ -59,6 +61,8 @@ pub struct Signs {
     pub session: Option<Moment>,
     /// Of the instants at which the system gives a holder up, where it keeps them.
     pub session_end: Option<Moment>,
+    /// How many claims and holders there are.
+    pub count: u64,
 }
 
 /// Zones differ by multiples of this.
@@ -70,6 +74,8 @@ const LEAST_OF_UTC: Span = Span::minutes(60);
 const MOST: Span = Span::minutes(26 * 60);
 /// A system that works has shown a sign of life within this time.
 const FRESH: Span = Span::seconds(90);
+/// Fewer claims and holders than this may all have died at the same moment.
+const FEWEST: u64 = 3;
 
 impl Signs {
     /// Takes in the newest sign of life of a kind.
@@ -96,7 +102,7 @@ impl Signs {
             let quarters = (ahead.as_micros() + QUARTER.as_micros() - 1) / QUARTER.as_micros();
             return Some(QUARTER.times(quarters));
         }
-        if self.any_runs(rules, now) {
+        if self.count < FEWEST || self.any_runs(rules, now) {
             return None;
         }
         let own = match rules.deadline {
@@ -142,7 +148,7 @@ mod tests {
 
     fn shift(age: Span) -> Option<Span> {
         let now = Moment::parse("2026-11-15 12:00:00").unwrap();
-        let signs = Signs { own: vec![(None, now.minus(age))], ..Signs::default() };
+        let signs = Signs { own: vec![(None, now.minus(age))], count: 3, ..Signs::default() };
         signs.shift(&rules(DeadlineRule::Ttl), LEAST, now)
     }
 
@@ -173,12 +179,22 @@ mod tests {
     }
 
     #[test]
+    fn two_claims_may_have_died_a_whole_hour_ago() {
+        let now = Moment::parse("2026-11-15 12:00:00").unwrap();
+        let hour = Span::minutes(60);
+        let signs = |count| Signs { own: vec![(None, now.minus(hour))], count, ..Signs::default() };
+        assert_eq!(signs(2).shift(&rules(DeadlineRule::Ttl), LEAST, now), None);
+        assert_eq!(signs(3).shift(&rules(DeadlineRule::Ttl), LEAST, now), Some(hour.times(-1)));
+    }
+
+    #[test]
     fn a_claim_that_still_runs_vouches_for_the_zone() {
         let now = Moment::parse("2026-11-15 12:00:00").unwrap();
         let hour = Span::minutes(60);
         let signs = Signs {
             own: vec![(None, now.minus(hour))],
             deadline: Some(now.plus(Span::seconds(20))),
+            count: 3,
             ..Signs::default()
         };
         assert_eq!(signs.shift(&rules(DeadlineRule::Lease), LEAST, now), None);

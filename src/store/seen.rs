@@ -8,7 +8,7 @@ use crate::domain::rules::Rules;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::percent;
-use crate::domain::verdict::{Reason, Set};
+use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 
 /// A claim as an operator saw it.
@@ -101,9 +101,7 @@ impl Seen {
     }
 
     pub fn rests_on_session(&self) -> bool {
-        [Reason::SessionStale, Reason::SessionMissing]
-            .iter()
-            .any(|reason| self.judged.verdict.reasons.contains(*reason))
+        self.judged.verdict.rests_on_registry(&self.judged.claim)
     }
 
     /// What has changed since the claim was seen, if anything has that matters.

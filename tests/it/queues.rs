@@ -111,7 +111,10 @@ impl Queue {
         let (check, exit) = self.database.check_with(options);
         assert_eq!(check["ok"], true, "{check:#}");
         assert_eq!(check["exact"], true, "{check:#}");
-        assert_eq!(check["notices"], json!([]));
+        // The tests' role is a superuser, and is told so.
+        let notices = check["notices"].as_array().expect("notices").iter();
+        let others = notices.filter(|notice| !notice.to_string().contains("superuser"));
+        assert_eq!(others.collect::<Vec<_>>(), Vec::<&Json>::new());
         assert_eq!(check["claims"]["total"], expected.len());
         let healthy = expected.iter().filter(|(_, verdict, _)| *verdict == "healthy").count();
         assert_eq!(check["claims"]["healthy"], healthy);

@@ -12,7 +12,7 @@ use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::{Key, Value};
-use crate::domain::verdict::{Reason, Verdict, judge};
+use crate::domain::verdict::{Verdict, judge};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::schema::Table;
@@ -176,10 +176,8 @@ impl RowReader {
             error: text(row, at(9)),
         };
         let verdict = self.judged(&mut claim, board, now);
-        let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
-            || verdict.reasons.contains(Reason::SessionMissing);
         let has_state = row.len() >= at(FIELDS) + STATES && row.bytes(at(FIELDS)).is_some();
-        let seen = has_state.then(|| self.token(row, board, rests_on_session));
+        let seen = has_state.then(|| self.token(row, board, verdict.rests_on_registry(&claim)));
         let mut mark = claim.key.clone();
         if let (true, Some(place)) = (self.ambiguous, self.place(row)) {
             mark.0.push(Value::Text(place.into()));

@@ -190,7 +190,8 @@ impl Direct<'_> {
     fn suits(&self, seen: &Seen) -> bool {
         let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
         (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
-            && ![Reason::SessionStale, Reason::SessionMissing, Reason::ProcessDead].into_iter().any(has)
+            && !seen.rests_on_session()
+            && !has(Reason::ProcessDead)
             && (seen.place.profile, seen.place.board) == (self.place.profile, self.place.board)
             && seen.row.len() == self.columns.len()
             && seen.row.iter().zip(&self.columns).all(|((name, value), column)| {

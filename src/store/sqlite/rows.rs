@@ -10,7 +10,7 @@ use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::{Key, Value};
-use crate::domain::verdict::{Reason, judge};
+use crate::domain::verdict::judge;
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, TimeSql};
 use crate::store::schema::quoted;
@@ -110,9 +110,7 @@ impl RowReader {
             prober.probe_holder_of(&mut claim);
         }
         let verdict = judge(&claim, &board.rules, now);
-        let rests_on_session = verdict.reasons.contains(Reason::SessionStale)
-            || verdict.reasons.contains(Reason::SessionMissing);
-        let seen = token.then(|| self.token(row, board, rests_on_session));
+        let seen = token.then(|| self.token(row, board, verdict.rests_on_registry(&claim)));
         let mark = self.mark(row, board);
         Judged { claim, verdict, seen, mark }
     }

@@ -92,7 +92,7 @@ fn signs(connection: &Connection, board: &BoundBoard, now: Moment) -> rusqlite::
         _ => "NULL".into(),
     };
     let sql = format!(
-        "SELECT {}, {}, {}, {deadline} FROM {} WHERE {} GROUP BY 1",
+        "SELECT {}, {}, {}, {deadline}, count(*) FROM {} WHERE {} GROUP BY 1",
         board.kind.as_deref().unwrap_or("NULL"),
         newest(board.claimed_at.as_ref()),
         newest(board.beat_at.as_ref()),
@@ -108,19 +108,27 @@ fn signs(connection: &Connection, board: &BoundBoard, now: Moment) -> rusqlite::
         let newest = moment(row, 1).max(moment(row, 2));
         signs.add(cell(row, 0).text(), newest);
         signs.deadline = signs.deadline.max(moment(row, 3));
+        signs.count += count(row, 4);
     }
     if let Some(registry) = &board.registry {
         let sql = format!(
-            "SELECT {}, {} FROM {}",
+            "SELECT {}, {}, count(*) FROM {}",
             newest(Some(&registry.beat_at)),
             newest(registry.stale_at.as_ref()),
             registry.from
         );
         let mut statement = connection.prepare_cached(&sql)?;
-        (signs.session, signs.session_end) =
-            statement.query_row([], |row| Ok((moment(row, 0), moment(row, 1))))?;
+        statement.query_row([], |row| {
+            (signs.session, signs.session_end) = (moment(row, 0), moment(row, 1));
+            signs.count += count(row, 2);
+            Ok(())
+        })?;
     }
     Ok(signs)
+}
+
+fn count(row: &rusqlite::Row<'_>, at: usize) -> u64 {
+    cell(row, at).int().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
 
 fn naive(time: &TimeSql) -> String {

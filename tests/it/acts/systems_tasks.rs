@@ -7,6 +7,11 @@ use super::systems_more::{LEASES, REGISTERED_TASKS, TASKS};
 const BYSTANDER: &str = "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
     VALUES (8, 1, 'claimed', 'other', datetime($S - 900, 'unixepoch'))";
 
+/// Somebody who beats shows that the times are read in the right zone.
+const REGISTERED_BYSTANDER: &str = "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
+    VALUES (8, 1, 'claimed', 'other', datetime($S - 900, 'unixepoch'));
+    INSERT INTO worker_heartbeats (worker_id, last_seen_at) VALUES ('awake', datetime($S - 2, 'unixepoch'))";
+
 const HELD: &str = "SELECT count(*) FROM tasks WHERE id = 7 AND worker_id IS NOT NULL";
 
 const CLAIMED: &str = "INSERT INTO tasks (id, task_type_id, status, worker_id, claimed_at)
@@ -92,10 +97,10 @@ pub const TASK: System = System {
     schema: REGISTERED_TASKS,
     id: "7",
     tables: &["tasks", "task_logs", "worker_heartbeats"],
-    bystanders: BYSTANDER,
+    bystanders: REGISTERED_BYSTANDER,
     held: HELD,
     claims: &[
-        claim("session missing", true, CLAIMED),
+        claim("claimed too long ago by a stranger", true, CLAIMED),
         claim(
             "session stale",
             true,
@@ -139,10 +144,11 @@ pub const LEASE: System = System {
                 datetime($S - 1 - $D, 'unixepoch'))",
         ),
         claim(
-            "session missing",
-            true,
+            "lease of a stranger over",
+            false,
             "INSERT INTO task_queue (id, type, status, locked_by, reserved_at_utc, lease_until_utc) VALUES
-               (5, 'a', 'processing', 'holder', datetime($S - 10, 'unixepoch'), datetime($S + 50, 'unixepoch'))",
+               (5, 'a', 'processing', 'holder', datetime($S - 9000, 'unixepoch'),
+                datetime($S - 1 - $D, 'unixepoch'))",
         ),
         claim(
             "session stale",

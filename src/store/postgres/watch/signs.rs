@@ -89,7 +89,7 @@ impl Watch {
             _ => "NULL".into(),
         };
         let sql = format!(
-            "SELECT ({})::text, {}, {}, {deadline} FROM {} WHERE ({}) GROUP BY 1",
+            "SELECT ({})::text, {}, {}, {deadline}, count(*)::text FROM {} WHERE ({}) GROUP BY 1",
             board.kind.as_deref().unwrap_or("NULL"),
             newest(board.claimed_at.as_ref()),
             newest(board.beat_at.as_ref()),
@@ -100,13 +100,15 @@ impl Watch {
             let newest = moment(&row, 1).max(moment(&row, 2));
             signs.add(text(&row, 0), newest);
             signs.deadline = signs.deadline.max(moment(&row, 3));
+            signs.count += count(&row, 4);
         }
         if let Some(registry) = &board.registry {
             let (beat, end) = (newest(Some(&registry.beat_at)), newest(registry.stale_at.as_ref()));
-            let rows =
-                query(link, &self.clock(now), &format!("SELECT {beat}, {end} FROM {}", registry.from))?;
-            signs.session = rows.first().and_then(|row| moment(row, 0));
-            signs.session_end = rows.first().and_then(|row| moment(row, 1));
+            let sql = format!("SELECT {beat}, {end}, count(*)::text FROM {}", registry.from);
+            for row in query(link, &self.clock(now), &sql)? {
+                (signs.session, signs.session_end) = (moment(&row, 0), moment(&row, 1));
+                signs.count += count(&row, 2);
+            }
         }
         Ok(signs)
     }
@@ -134,6 +136,7 @@ impl Watch {
             signs.add(text(&row, 0), own);
             let deadline = board.deadline.as_ref().and_then(|time| naive(&row, 3, time));
             signs.deadline = signs.deadline.max(deadline);
+            signs.count += 1;
         }
         if let Some(registry) = &board.registry {
             let beat = column(&Some(registry.beat_at.clone()));
@@ -143,6 +146,7 @@ impl Watch {
                 signs.session = signs.session.max(naive(&row, 0, &registry.beat_at));
                 let end = registry.stale_at.as_ref().and_then(|time| naive(&row, 1, time));
                 signs.session_end = signs.session_end.max(end);
+                signs.count += 1;
             }
         }
         Ok(signs)
@@ -164,6 +168,10 @@ fn newest(time: Option<&TimeSql>) -> String {
         Some(time) => format!("(max({t}) FILTER (WHERE isfinite({t})))::text", t = time.selected),
         None => "NULL".into(),
     }
+}
+
+fn count(row: &Row, at: usize) -> u64 {
+    row.get(at).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 fn moment(row: &Row, at: usize) -> Option<Moment> {
