@@ -65,7 +65,7 @@ fn one_key_and_a_yes_reclaim_all_that_is_stale() {
     let mut pty = open(&database, &state);
     pty.wait("worker-1");
     pty.press("R", "31 claims will be reclaimed");
-    pty.press("y", "reclaim: 31 done");
+    pty.press("y", "reclaim: 31 of 31 done");
     let left = "SELECT count(*) FROM executor_jobs
          WHERE locked_by IS DISTINCT FROM 'worker-2' AND (status = 'running' OR attempts <> 2)";
     assert_eq!(database.value(left).as_deref(), Some("0"));
