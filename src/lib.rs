@@ -46,7 +46,7 @@
 //! liveness  what the kernel says of a process: alive, dead on proof, or unknown
 //! profile   where a system keeps its claims, as data; from a profile to rules
 //! events    what two looks reveal and what a sweep did, as one stream; pure
-//! domain    claim, rules, verdict, evidence, snapshot, time: pure, no I/O, no clock
+//! domain    claim, rules, verdict, evidence, snapshot, tally, time and its zones: pure, no I/O, no clock
 //! worker    the worker's side of the five systems: claim, heartbeat, extend, release
 //! reference the tables of the five systems, as `init` makes them
 //! demo      a fleet of real worker processes on an embedded database, or on a server

@@ -53,12 +53,17 @@ fn undo(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
     let UndoArgs { source, action, reason, yes, .. } = arguments;
     let mut desk = desk(setup, source, Purpose::Act)?;
     // Whoever reads standard output gets results only.
-    let _ = std::io::stderr().write_all(shown(&mut desk, action)?.as_bytes());
+    let (rows, acts) = shown(&mut desk, action)?;
+    let _ = std::io::stderr().write_all(rows.as_bytes());
     if std::io::stdin().is_terminal() && !yes && !asked() {
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
+    let mut printed = 0;
     let result = desk.undo_all(action, reason.as_deref(), &mut |report| {
-        print(&if setup.json { json(&report) } else { text(&report, false) })
+        // Of a bulk people are told what was not undone; the summary says the rest.
+        let is_told = setup.json || acts == 1 || report.outcome != Outcome::Applied && printed < SHOWN;
+        printed += usize::from(is_told);
+        !is_told || print(&if setup.json { json(&report) } else { text(&report, false) })
     })?;
     Ok(match result.batch.is_none() {
         true => exit_of_all(&result.tally),
@@ -66,8 +71,8 @@ fn undo(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// What is about to be written.
-fn shown(desk: &mut Desk, action: &str) -> Result<String, Refusal> {
+/// What is about to be written, and by how many acts.
+fn shown(desk: &mut Desk, action: &str) -> Result<(String, usize), Refusal> {
     let (mut text, mut count) = (String::new(), 0);
     let of = desk.rehearse_undo(action, &mut |report| {
         text.push_str(&preview(&report));
@@ -77,7 +82,7 @@ fn shown(desk: &mut Desk, action: &str) -> Result<String, Refusal> {
     if of > count {
         text.push_str(&format!("  ... and {} more acts; --dry-run shows them\n", of - count));
     }
-    Ok(text)
+    Ok((text, of))
 }
 
 /// Every row and column that an undo writes, a line each.

@@ -151,12 +151,17 @@ pub fn text(looked: &[Looked], thresholds: &Thresholds, paint: Paint) -> String 
     let mut out = String::new();
     for source in looked {
         if let Ok(snapshots) = &source.result {
+            let mut noted = BTreeSet::new();
             for snapshot in snapshots {
                 if !out.is_empty() {
                     out.push('\n');
                 }
                 let verdict = judge(snapshot, thresholds);
                 page(&mut out, source, snapshot, verdict, paint);
+                // A note about the whole source stands once.
+                for notice in snapshot.notices.iter().filter(|notice| noted.insert(*notice)) {
+                    let _ = writeln!(out, "  note: {}", safe(notice));
+                }
             }
         }
     }
@@ -197,9 +202,6 @@ fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, verdict: Exit, p
         sentences(out, board, snapshot.boards.len() > 1, paint);
     }
     holders_and_backlog(out, snapshot);
-    for notice in &snapshot.notices {
-        let _ = writeln!(out, "  note: {}", safe(notice));
-    }
     for board in &snapshot.boards {
         gaps(out, board);
     }

@@ -14,8 +14,6 @@ pub struct DatabaseClock {
     /// Nothing that was stamped before the next look is believed.
     #[serde(default)]
     doubted: bool,
-    /// The last look has seen every claim that was late.
-    complete: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,16 +49,6 @@ impl DatabaseClock {
     /// Forgets the last look: there is nothing to compare the next one with.
     pub fn forget_last(&mut self) {
         self.last = None;
-        self.complete = false;
-    }
-
-    /// The last look, if it has seen every claim that was late then.
-    pub fn last_complete_look(&self) -> Option<Moment> {
-        self.last.filter(|_| self.complete).and_then(|last| Moment::from_micros(last.now_us))
-    }
-
-    pub fn set_complete(&mut self, complete: bool) {
-        self.complete = complete;
     }
 
     /// Whether the clock that stamped this time is the one that runs now.

@@ -80,10 +80,6 @@ impl<'a> Pass<'a> {
         // What was done before a failure is told with it.
         let failure = self.act(&mut boards, &snapshots, watching.as_mut(), out, go_on).err();
         self.summary.error = failure.map(|error| error.to_string());
-        if let Some(watching) = watching {
-            let crowded = boards.iter().any(|board| board.state == State::Crowded);
-            watching.clock.set_complete(!crowded && !watching.look.is_full() && go_on());
-        }
         self.finish(&boards)
     }
 

@@ -24,8 +24,6 @@ pub struct Shown {
 pub enum Needs {
     /// Once: the database stamped its times, and nothing speaks against them.
     OneLook,
-    /// Once, if an earlier look has seen it too: it would have been late then already.
-    AnEarlierLook,
     /// Twice, and unchanged for as long as its holder may take.
     TwoLooks,
 }
@@ -78,7 +76,6 @@ impl Look<'_> {
         let was_trusted = known.as_ref().map(|sighting| sighting.trusted);
         let trusted = match one.needs {
             Needs::OneLook => was_trusted.unwrap_or(true),
-            Needs::AnEarlierLook => was_trusted.unwrap_or(false),
             Needs::TwoLooks => false,
         };
         let stood = known.as_ref().map(|sighting| self.at.as_micros() - sighting.since_us);
@@ -128,19 +125,19 @@ mod tests {
     }
 
     #[test]
-    fn what_the_database_stamped_needs_one_look_unless_it_was_late_before_it_was_seen() {
+    fn what_the_database_stamped_needs_one_look_unless_it_was_doubted_before() {
         let one = |needs| vec![Shown { needs, ..shown("a").remove(0) }];
         let mut sightings = Sightings::default();
         assert_eq!(sightings.observe(Span::seconds(0), &one(Needs::OneLook)), [true]);
-        assert_eq!(
-            sightings.observe(Span::seconds(1), &one(Needs::AnEarlierLook)),
-            [true],
-            "left by a brake"
-        );
+        assert_eq!(sightings.observe(Span::seconds(1), &one(Needs::OneLook)), [true], "left by a brake");
         sightings.restart();
-        for (second, taken) in [(0, false), (1, false), (29, false), (30, true)] {
-            let seen = sightings.observe(Span::seconds(second), &one(Needs::AnEarlierLook));
-            assert_eq!(seen, [taken], "{second}");
+        for (second, needs, taken) in [
+            (0, Needs::TwoLooks, false),
+            (1, Needs::OneLook, false),
+            (29, Needs::OneLook, false),
+            (30, Needs::OneLook, true),
+        ] {
+            assert_eq!(sightings.observe(Span::seconds(second), &one(needs)), [taken], "{second}");
         }
     }
 

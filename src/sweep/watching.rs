@@ -9,7 +9,7 @@ use super::passage::Clocks;
 use super::sightings::{Look, Needs, Shown, Sightings};
 use crate::domain::claim::StampedBy;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Span};
+use crate::domain::time::Span;
 
 /// Claims that are remembered from one look to the next.
 const REMEMBERED: usize = 20_000;
@@ -27,27 +27,23 @@ pub struct Memory<'a> {
 pub(super) struct Watching<'a> {
     pub(super) look: Look<'a>,
     pub(super) clock: &'a mut DatabaseClock,
-    /// The look before, if it has seen every claim that was late then.
-    last: Option<Moment>,
 }
 
 impl Pass<'_> {
     /// Begins to watch, and says so if the database's clock was set since the last look.
     pub(super) fn begin<'m>(&mut self, memory: Memory<'m>, snapshots: &[Snapshot]) -> Watching<'m> {
         let Memory { sightings, clock, at } = memory;
-        let mut last = clock.last_complete_look();
         if let (Some(snapshot), Some(clocks)) = (snapshots.first(), Clocks::read())
             && let Some(jump) = clock.look(snapshot.now, snapshot.clock_offset, &clocks)
             && self.desk.actor().has_clock()
         {
-            last = None;
             sightings.restart();
             self.summary.paused = true;
             self.summary.notices.push(format!(
                 "the database's clock jumped by {jump}: what was stamped before is watched for its time to live"
             ));
         }
-        Watching { look: sightings.look(at, REMEMBERED), clock, last }
+        Watching { look: sightings.look(at, REMEMBERED), clock }
     }
 
     /// Those that have been seen often enough under our own eyes.
@@ -91,14 +87,7 @@ impl Pass<'_> {
         let stamped = board.stamped_by == StampedBy::Database && self.desk.actor().has_clock();
         let by_its_own_times = matches!(one.ground, Ground::Expired(_));
         let agrees = !board.is_skewed && watching.clock.believes(claim.sign_of_life());
-        if !stamped || !by_its_own_times || !agrees || self.orders.sighted_for.is_some() {
-            return Needs::TwoLooks;
-        }
-        let was_late = |before| one.seen.judged.verdict.deadline.is_some_and(|deadline| deadline < before);
-        match watching.last {
-            // A claim that was late already then, and was not there, has not been stamped since.
-            Some(before) if was_late(before) => Needs::AnEarlierLook,
-            _ => Needs::OneLook,
-        }
+        let is_enough = stamped && by_its_own_times && agrees && self.orders.sighted_for.is_none();
+        if is_enough { Needs::OneLook } else { Needs::TwoLooks }
     }
 }

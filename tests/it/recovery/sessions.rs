@@ -191,6 +191,10 @@ fn one_id_undoes_the_claims_and_the_session() {
         let batch = tally["batch"].as_str().expect("an id");
         let undo = tally["undo"].as_str().expect("a command");
         assert!(undo.starts_with("claimtop undo ") && undo.ends_with(&format!(" {batch}")), "{undo}");
+        // The claims need their session, which comes back first: the preview knows that.
+        let shown = scene.run(&["undo", "DB", batch, "--json", "--dry-run"]);
+        assert!(shown.lines().iter().all(|line| line["outcome"] == "applied"), "{shown:#?}");
+        assert_eq!((shown.code, shown.lines().len()), (0, 4));
         let undone = scene.run(&["undo", "DB", batch, "--json"]);
         assert_eq!((undone.code, undone.results().len()), (0, 4), "{undone:#?}");
         assert_eq!((&undone.tally()["wanted"], &undone.tally()["applied"]), (&4.into(), &4.into()));
