@@ -40,8 +40,8 @@ fn is_plain(text: &str) -> bool {
         && !text.ends_with([' ', ']'])
 }
 
-/// Twelve hex digits of the string's digest. Six were found out: among a few thousand long ids two looked alike,
-/// and whoever chooses ids could have made one for another.
+/// Twelve hex digits of the string's digest. With six, two of a few thousand ids would look alike by chance, and
+/// whoever chooses ids could make one that looks like another.
 fn fingerprint(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()

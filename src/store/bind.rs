@@ -2,76 +2,24 @@
 //!
 //! Optional columns that the database lacks are dropped; a missing required one is named.
 
+mod dialect;
+mod scope;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone, Sql, TimeSql};
+use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone};
 use super::registrations::Remembered;
-use super::schema::{Schema, Table, is_identifier, quoted};
+use super::schema::{Schema, Table};
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
 use crate::domain::snapshot::Nature;
-use crate::domain::time::{TimeUnit, ZoneName};
+use crate::domain::time::ZoneName;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
-
-/// Why a profile or a board cannot be used on this database.
-#[derive(Debug, Default)]
-pub struct Misfit {
-    pub missing: Vec<String>,
-    /// A table with the right name is there, so the profile is probably meant.
-    pub near: bool,
-    /// The SQL of this field tries to do more than read.
-    pub refused: Option<(String, String)>,
-}
-
-/// What a piece of a profile's SQL is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fragment {
-    /// A value, a condition or a whole statement.
-    Whole,
-    /// After the table of a `FROM`.
-    Joins,
-}
-
-/// What a database engine knows of its own SQL.
-pub trait Dialect {
-    /// SQL of the profile's author in a form in which every name means what the author sees, if it may run.
-    fn resolve(&self, sql: &str, _fragment: Fragment) -> Result<String, Problem> {
-        Ok(sql.to_owned())
-    }
-
-    /// Why a table may not be used by the name that the profile writes.
-    fn usable(&self, _table: &Table, _written: &str) -> Result<(), Problem> {
-        Ok(())
-    }
-
-    /// The operator that compares two values of a type.
-    fn equality(&self, _declared: &str) -> String {
-        "=".into()
-    }
-
-    /// The type of an expression over some tables, as far as the engine knows one, if it compiles and
-    /// stands by itself.
-    fn compile(&self, expression: &str, from: &str) -> Result<String, Problem>;
-
-    /// An expression, maybe a plain column, as a time of a unit; times without a zone are in `zone`.
-    fn time(&self, sql: Sql, unit: TimeUnit, zone: &BoundZone) -> Result<TimeSql, String>;
-
-    /// The zone that a name means for the times of a table.
-    fn zone(&self, name: &ZoneName, table: &Table) -> Result<BoundZone, String>;
-
-    /// The condition that every row meets.
-    fn always(&self) -> &'static str;
-}
-
-/// Why an expression cannot be used.
-#[derive(Debug)]
-pub enum Problem {
-    Missing(String),
-    Refused(String),
-}
+pub use dialect::{Dialect, Fragment, Misfit, Problem};
+use scope::Scope;
 
 /// Lays `profile` onto the database, if at least one of its boards fits.
 pub fn bind(
@@ -163,39 +111,11 @@ fn resolve_rest(
     refused.map_or(Ok(()), Err)
 }
 
-impl Misfit {
-    /// The one of a board whose table is there.
-    fn of(board: &str, field: &str, problem: Problem) -> Misfit {
-        let mut misfit = Misfit { near: true, ..Misfit::default() };
-        misfit.complain(board, field, problem);
-        misfit
-    }
-
-    fn complain(&mut self, board: &str, field: &str, problem: Problem) {
-        match problem {
-            Problem::Missing(what) => self.missing.push(format!("board {board}: {what} ({field})")),
-            Problem::Refused(why) => self.refused = Some((format!("{board}.{field}"), why)),
-        }
-    }
-}
-
 struct Binder<'a> {
     dialect: &'a dyn Dialect,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
-}
-
-/// Where the fields of one row are looked up.
-struct Scope<'a> {
-    dialect: &'a dyn Dialect,
-    table: &'a Table,
-    alias: &'a str,
-    from: String,
-    board: &'a str,
-    /// The zone of times that have none.
-    zone: BoundZone,
-    misfit: Misfit,
 }
 
 impl Binder<'_> {
@@ -457,97 +377,6 @@ impl Binder<'_> {
             .and_then(|sql| scope.time("backlog.oldest", &Time::Column(sql.clone()), board.time, false));
         misfit.refused = misfit.refused.take().or(scope.misfit.refused);
         Some(BoundBacklog { from, states, oldest })
-    }
-}
-
-impl Scope<'_> {
-    /// The value as SQL; its absence makes the board a misfit.
-    fn required(&mut self, field: &str, value: &str) -> Option<Sql> {
-        match self.lookup(value) {
-            Ok(sql) => Some(sql),
-            Err(problem) => {
-                self.complain(field, problem);
-                None
-            }
-        }
-    }
-
-    /// The value as SQL, if the database has it.
-    fn optional(&mut self, field: &str, value: &str) -> Option<Sql> {
-        match self.lookup(value) {
-            Ok(sql) => Some(sql),
-            Err(problem @ Problem::Refused(_)) => {
-                self.complain(field, problem);
-                None
-            }
-            Err(Problem::Missing(_)) => None,
-        }
-    }
-
-    /// A value of the registry's row, if the database has it.
-    fn of_registry(
-        &mut self,
-        registry: &BoundRegistry,
-        schema: &Schema,
-        field: &str,
-        value: &str,
-    ) -> Option<String> {
-        let table = schema.table(&registry.table)?;
-        match table.column(value) {
-            Some(column) => Some(format!("s.{}", quoted(&column.name))),
-            None if is_identifier(value) => None,
-            None => self.optional(field, value).map(|sql| sql.text),
-        }
-    }
-
-    fn predicate(&mut self, field: &str, value: &str) -> Option<String> {
-        self.required(field, value).map(|sql| sql.text)
-    }
-
-    fn time(&mut self, field: &str, time: &Time, usual: TimeUnit, required: bool) -> Option<TimeSql> {
-        let sql = if required { self.required(field, time.sql()) } else { self.optional(field, time.sql()) }?;
-        let unit = time.unit(usual);
-        match self.dialect.time(sql, unit, &self.zone) {
-            Ok(time) => Some(time),
-            Err(problem) => {
-                let problem = format!("column {}.{problem}", self.table.name);
-                self.complain(field, Problem::Missing(problem));
-                None
-            }
-        }
-    }
-
-    /// A bare name in an expression may be a column of the registry's as well.
-    fn expect_unambiguous<'a>(&mut self, expressions: impl Iterator<Item = &'a str>) {
-        for sql in expressions {
-            if let Err(Problem::Missing(what)) = self.dialect.compile(sql, &self.from) {
-                let what = format!("{what}; write c. before the claim's own columns");
-                self.complain(sql, Problem::Missing(what));
-            }
-        }
-    }
-
-    fn complain(&mut self, field: &str, problem: Problem) {
-        self.misfit.complain(self.board, field, problem);
-    }
-
-    fn lookup(&self, value: &str) -> Result<Sql, Problem> {
-        if let Some(column) = self.table.column(value) {
-            let text = format!("{}.{}", self.alias, quoted(&column.name));
-            let (column, declared) = (Some(column.name.to_string()), column.declared.clone());
-            return Ok(Sql { text, column, declared });
-        }
-        if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
-            return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
-        }
-        // The line break ends a comment.
-        let text = if is_identifier(value) {
-            format!("{}.{value}", self.alias)
-        } else {
-            format!("({}\n)", self.dialect.resolve(value, Fragment::Whole)?)
-        };
-        let declared = self.dialect.compile(&text, &self.from)?;
-        Ok(Sql { text, column: None, declared })
     }
 }
 
