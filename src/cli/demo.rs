@@ -10,7 +10,7 @@ use super::dashboard;
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::config::Config;
-use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Post, Server, Tally, Temperament};
+use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Server, Tally, Temperament, WorkerSlot};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::reference::System;
@@ -95,7 +95,7 @@ fn place(text: &str) -> Result<Place, String> {
 pub fn child(child: Child) -> Exit {
     let ended = match child {
         Child::Worker { folder, parent, system, temperament, number, fleet, seed, lifetime } => {
-            let post = Post { system, temperament };
+            let post = WorkerSlot { system, temperament };
             demo::work(&folder, parent, Character { post, number, fleet, seed, lifetime: duration(lifetime) })
         }
         Child::Feeder { folder, parent, seed } => demo::feed(&folder, parent, seed),

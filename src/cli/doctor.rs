@@ -2,7 +2,7 @@
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::doctor::{Diagnosis, Patient, Session, State, examine};
+use crate::doctor::{Diagnosis, DoctorTarget, Session, State, examine};
 use crate::exit::Exit;
 use crate::profile::format::Profile;
 use crate::profile::library::Entry;
@@ -48,10 +48,10 @@ fn exit_of(diagnosis: &Diagnosis) -> Exit {
     }
 }
 
-fn patient(setup: &Setup, word: &str) -> Result<Patient, StoreError> {
+fn patient(setup: &Setup, word: &str) -> Result<DoctorTarget, StoreError> {
     let options = setup.options(word, setup.effort())?;
     let name = setup.settings_for(word);
-    Ok(Patient {
+    Ok(DoctorTarget {
         profiles: profiles(setup, options.profiles())?,
         vouched: setup.named_profiles(word),
         session: if setup.is_read_only(word) { Session::ReadOnly } else { Session::MayAct },

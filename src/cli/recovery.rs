@@ -3,8 +3,8 @@
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::exit::Exit;
-use crate::recovery::Desk;
-use crate::recovery::perform::RecoveryError;
+use crate::recovery::AuditedActor;
+use crate::recovery::audited_actor::RecoveryError;
 use crate::recovery::trail::Trail;
 use crate::report::json::line;
 use crate::store::StoreError;
@@ -85,7 +85,7 @@ pub enum Purpose {
 }
 
 /// The source that `word` means, ready to be acted on, or to be rehearsed on.
-pub fn desk(setup: &Setup, word: &str, purpose: Purpose) -> Result<Desk, Refusal> {
+pub fn audited_actor(setup: &Setup, word: &str, purpose: Purpose) -> Result<AuditedActor, Refusal> {
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
     }
@@ -99,10 +99,10 @@ pub fn desk(setup: &Setup, word: &str, purpose: Purpose) -> Result<Desk, Refusal
     })?;
     let (options, label) = (setup.options(word, setup.effort())?, setup.label(word));
     if purpose == Purpose::Rehearse {
-        return Ok(Desk::rehearsing(options, &label, &folder)?);
+        return Ok(AuditedActor::rehearsing(options, &label, &folder)?);
     }
-    let mut desk = Desk::open(options, &label, &folder)?;
+    let mut actor = AuditedActor::open(options, &label, &folder)?;
     // What an earlier act left open is found out before anything else is offered.
-    desk.settle_open_actions()?;
-    Ok(desk)
+    actor.settle_open_actions()?;
+    Ok(actor)
 }

@@ -192,7 +192,7 @@ impl Outcome {
 
 /// What the operator says beyond the act itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Word {
+pub struct Authorization {
     /// Do it although the claim is not stale or orphaned, or its holder lives.
     pub force: bool,
     pub reason: Option<String>,
@@ -214,7 +214,7 @@ pub fn permit(
     claim: &Claim,
     verdict: &Verdict,
     conclusion: Conclusion,
-    word: &Word,
+    word: &Authorization,
 ) -> Result<(), Refused> {
     if let Some(doubt) = &verdict.doubt {
         let sentence = format!("{doubt}; `claimtop doctor` names the setting that fits");
@@ -246,7 +246,7 @@ pub fn permit(
 
 /// Whether a session may be ended, or why not and what would allow it: one that is given up, or whose
 /// process is dead, takes one word; any other takes `--force`, a reason, and its name.
-pub fn permit_end(id: &str, given_up: bool, worker: &Worker, word: &Word) -> Result<(), Refused> {
+pub fn permit_end(id: &str, given_up: bool, worker: &Worker, word: &Authorization) -> Result<(), Refused> {
     let (rule, why) = match worker.process {
         Process::Dead => return Ok(()),
         Process::Alive => {
@@ -261,7 +261,7 @@ pub fn permit_end(id: &str, given_up: bool, worker: &Worker, word: &Word) -> Res
     forced(word, Some(id), rule, &why)
 }
 
-fn forced(word: &Word, holder: Option<&str>, rule: Rule, why: &str) -> Result<(), Refused> {
+fn forced(word: &Authorization, holder: Option<&str>, rule: Rule, why: &str) -> Result<(), Refused> {
     if !word.force {
         let holder = holder.map_or_else(|| "nobody".into(), visible);
         let sentence = format!("{why}; --force --holder {holder} --reason TEXT would do it all the same");
@@ -273,7 +273,7 @@ fn forced(word: &Word, holder: Option<&str>, rule: Rule, why: &str) -> Result<()
     named(word, holder, rule, why)
 }
 
-fn named(word: &Word, is: Option<&str>, rule: Rule, why: &str) -> Result<(), Refused> {
+fn named(word: &Authorization, is: Option<&str>, rule: Rule, why: &str) -> Result<(), Refused> {
     let holder = is.map_or_else(|| "nobody".into(), visible);
     match (word.holder.as_deref(), is) {
         (Some(named), Some(holder)) if named == holder => Ok(()),

@@ -13,7 +13,7 @@ use crate::domain::visible::visible;
 
 /// A claim as one look showed it.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight<'a> {
+pub struct ObservedClaim<'a> {
     pub profile: &'a str,
     pub board: &'a str,
     pub address: &'a str,
@@ -39,14 +39,14 @@ pub(super) fn reveal(
     source: &str,
     before: &Look,
     after: &Look,
-    again: &mut dyn FnMut(&Sight<'_>) -> Again,
+    again: &mut dyn FnMut(&ObservedClaim<'_>) -> Again,
 ) -> Vec<Event> {
     let mut events = Vec::new();
     let mut sessions = Sessions::default();
     for ((profile, name), is) in &after.boards {
         // A board that was not there has no past to compare with.
         let Some(was) = before.boards.get(&(profile.clone(), name.clone())) else { continue };
-        let teller = Teller { source, profile, name, was, is };
+        let teller = BoardComparison { source, profile, name, was, is };
         let told = teller.tell(again);
         sessions.take(&teller, &told);
         events.extend(told);
@@ -56,7 +56,7 @@ pub(super) fn reveal(
 }
 
 /// One board at two looks.
-pub(super) struct Teller<'a> {
+pub(super) struct BoardComparison<'a> {
     source: &'a str,
     pub(super) profile: &'a str,
     name: &'a str,
@@ -64,8 +64,8 @@ pub(super) struct Teller<'a> {
     pub(super) is: &'a Board,
 }
 
-impl Teller<'_> {
-    fn tell(&self, again: &mut dyn FnMut(&Sight<'_>) -> Again) -> Vec<Event> {
+impl BoardComparison<'_> {
+    fn tell(&self, again: &mut dyn FnMut(&ObservedClaim<'_>) -> Again) -> Vec<Event> {
         let mut events = Vec::new();
         for (address, is) in &self.is.claims {
             match self.was.claims.get(address) {
@@ -125,7 +125,12 @@ impl Teller<'_> {
     }
 
     /// It was among the rows and is no longer.
-    fn went(&self, address: &str, was: &Judged, again: &mut dyn FnMut(&Sight<'_>) -> Again) -> Option<Event> {
+    fn went(
+        &self,
+        address: &str,
+        was: &Judged,
+        again: &mut dyn FnMut(&ObservedClaim<'_>) -> Again,
+    ) -> Option<Event> {
         let in_trouble = matches!(was.verdict.headline(), Set::Orphaned | Set::Stale);
         // What was well has been finished by its holder; the system's own recovery takes the rest.
         if self.is.extent == Extent::Whole && !in_trouble {
@@ -135,7 +140,7 @@ impl Teller<'_> {
         if was.verdict.headline() == Set::Healthy {
             return None;
         }
-        let sight = Sight { profile: self.profile, board: self.name, address, judged: was };
+        let sight = ObservedClaim { profile: self.profile, board: self.name, address, judged: was };
         match again(&sight) {
             Again::Gone => Some(self.released(address, was)),
             Again::Released { state, error } => Some(self.recovered(address, was, &state, error)),

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::audit_writer::tool;
+use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::Ended;
-use super::perform::{Desk, RecoveryError, Report};
 use super::plan::BulkResult;
-use super::scribe::tool;
 use super::trail::{Entry, Record, Stage, new_action_id};
-use crate::domain::recovery::{Outcome, Word};
+use crate::domain::recovery::{Authorization, Outcome};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::store::suspend::uninterrupted;
@@ -16,7 +16,7 @@ use crate::store::{Acted, Change, Side, Undo, clock};
 /// So many acts are rehearsed in one transaction; more would keep other writers waiting.
 const MOST_TOGETHER: usize = 500;
 
-impl Desk {
+impl AuditedActor {
     /// Takes back what an act of the trail did, if every row is still as it left them.
     pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
         let mut done = self.applied(|record| record.action_id == action_id, action_id)?;
@@ -128,8 +128,8 @@ impl Desk {
         let changes = self.changes_of(record)?;
         let id = new_action_id();
         let _at_work = self.trail.at_work();
-        let Desk { actor, trail, who, .. } = self;
-        let word = Word { reason: reason.map(str::to_owned), ..Word::default() };
+        let AuditedActor { actor, trail, who, .. } = self;
+        let word = Authorization { reason: reason.map(str::to_owned), ..Authorization::default() };
         let mut written = Record {
             stage: Stage::Intent,
             action_id: id.clone(),

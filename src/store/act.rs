@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
 use super::side_effects::SideEffects;
-use crate::domain::recovery::{Action, Outcome, Refused, Word};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refused};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -17,7 +17,7 @@ use crate::profile::format::{Act, Board, Profile};
 #[derive(Debug, Clone)]
 pub struct Order<'a> {
     pub action: Action,
-    pub word: &'a Word,
+    pub word: &'a Authorization,
     pub action_id: &'a str,
     /// Everything but the commit.
     pub dry_run: bool,
@@ -65,7 +65,7 @@ pub enum Undo<'a> {
     /// Everything but the commit.
     Rehearse,
     /// For good. The table of records gets a row of it, too.
-    For { action_id: &'a str, address: &'a str, word: &'a Word },
+    For { action_id: &'a str, address: &'a str, word: &'a Authorization },
 }
 
 impl Undo<'_> {
@@ -186,7 +186,7 @@ pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Resu
 pub struct Note<'a> {
     pub action: &'a str,
     pub address: &'a str,
-    pub word: &'a Word,
+    pub word: &'a Authorization,
     pub changes: &'a [Change],
 }
 

@@ -11,7 +11,7 @@ use super::{
     Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
     StoreError, Undo, postgres, sqlite,
 };
-use crate::domain::recovery::{Outcome, Refused, Word};
+use crate::domain::recovery::{Authorization, Outcome, Refused};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 
@@ -194,7 +194,7 @@ impl Actor {
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Word) -> Result<(), Refused> {
+    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refused> {
         holding.permit(word, |seen| self.address(seen))
     }
 
@@ -208,7 +208,7 @@ impl Actor {
     pub fn end_session(
         &mut self,
         seen: &Registered,
-        word: &Word,
+        word: &Authorization,
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
@@ -220,7 +220,7 @@ impl Actor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Word,
+        word: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let _uninterrupted = uninterrupted();
         either!(self, actor => actor.rehearse_session(holding, word))

@@ -3,7 +3,7 @@
 use super::image::Image;
 use super::seen::{Place, Seen};
 use crate::domain::claim::{Session, Worker};
-use crate::domain::recovery::{Action, Refused, Word, permit, permit_end};
+use crate::domain::recovery::{Action, Authorization, Refused, permit, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::{Key, Value};
 use crate::domain::visible::visible;
@@ -50,7 +50,7 @@ pub enum Ends {
 
 impl Holding {
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit(&self, word: &Word, address: impl Fn(&Seen) -> String) -> Result<(), Refused> {
+    pub fn permit(&self, word: &Authorization, address: impl Fn(&Seen) -> String) -> Result<(), Refused> {
         for session in &self.registered {
             permit_end(&self.session, session.is_stale, &session.worker, word)?;
         }

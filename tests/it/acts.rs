@@ -23,7 +23,7 @@ mod undo_race;
 mod undo_traps;
 mod without_rowid;
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
 use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side, StoreError, Undo};
@@ -35,7 +35,7 @@ use crate::support::{Database, Noted, dump};
 const UNDO: Undo<'_> = Undo::For {
     action_id: "undo",
     address: "somewhere",
-    word: &Word { force: false, reason: None, holder: None, by: None, unattended: false },
+    word: &Authorization { force: false, reason: None, holder: None, by: None, unattended: false },
 };
 
 /// A database on which writes do not wait for the disk.
@@ -65,13 +65,13 @@ fn look(actor: &mut Actor, id: &str) -> Seen {
     found.remove(0)
 }
 
-fn act(actor: &mut Actor, seen: &Seen, action: Action, word: &Word) -> Acted {
+fn act(actor: &mut Actor, seen: &Seen, action: Action, word: &Authorization) -> Acted {
     let order = Order { action, word, action_id: "test", dry_run: false };
     actor.act(seen, &order, &mut |_| Ok(())).expect("an act")
 }
 
 fn reclaim(actor: &mut Actor, seen: &Seen) -> Acted {
-    act(actor, seen, Action::Reclaim, &Word::default())
+    act(actor, seen, Action::Reclaim, &Authorization::default())
 }
 
 /// Whether a claim is taken by itself or as one of many: there a statement may decide without a second look.
@@ -80,7 +80,12 @@ enum Way {
     AmongMany,
 }
 
-fn reclaim_by(way: &Way, actor: &mut Actor, seen: &Seen, word: &Word) -> Result<Outcome, StoreError> {
+fn reclaim_by(
+    way: &Way,
+    actor: &mut Actor,
+    seen: &Seen,
+    word: &Authorization,
+) -> Result<Outcome, StoreError> {
     let order = Order { action: Action::Reclaim, word, action_id: "a", dry_run: false };
     match way {
         Way::Alone => Ok(actor.act(seen, &order, &mut |_| Ok(()))?.outcome),
@@ -94,7 +99,7 @@ fn reclaim_by(way: &Way, actor: &mut Actor, seen: &Seen, word: &Word) -> Result<
 /// Looks and does it, which must succeed.
 fn applied(actor: &mut Actor, id: &str, action: Action) -> Acted {
     let seen = look(actor, id);
-    let acted = act(actor, &seen, action, &Word::default());
+    let acted = act(actor, &seen, action, &Authorization::default());
     assert_eq!(acted.outcome, Outcome::Applied, "{action} of {id}");
     acted
 }

@@ -11,7 +11,7 @@ use super::super::overlay::Overlay;
 use super::super::row::{Row, RowId};
 use super::super::source::{Access, Link};
 use crate::domain::evidence::Conclusion;
-use crate::domain::recovery::{Action, Outcome, Word, permit};
+use crate::domain::recovery::{Action, Authorization, Outcome, permit};
 use crate::domain::visible::visible;
 
 impl Row {
@@ -89,7 +89,7 @@ impl Model {
         let now = self.now_of(row.id.source);
         let mut row = row;
         row.judge(now);
-        let word = Word { reason: said(reason), ..Word::default() };
+        let word = Authorization { reason: said(reason), ..Authorization::default() };
         let conclusion = row.conclusion(now);
         match permit(action, row.claim(), &row.judged.verdict, conclusion, &word) {
             Err(refused) => {
@@ -190,7 +190,11 @@ impl Model {
             return self.act_or_ask(row, target, action, reason.value());
         }
         self.say(Tone::Told, format!("{action} {} ...", row.shown()));
-        vec![Effect::Act { target, action, word: Word { reason: said(reason.value()), ..Word::default() } }]
+        vec![Effect::Act {
+            target,
+            action,
+            word: Authorization { reason: said(reason.value()), ..Authorization::default() },
+        }]
     }
 
     fn confirmed_by_name(&mut self) -> Vec<Effect> {
@@ -208,11 +212,11 @@ impl Model {
             confirm.field = Field::Reason;
             return Vec::new();
         }
-        let word = Word {
+        let word = Authorization {
             force: true,
             reason: said(confirm.reason.value()),
             holder: Some(holder.clone()),
-            ..Word::default()
+            ..Authorization::default()
         };
         let (target, action, shown) = (confirm.target.clone(), confirm.action, confirm.row.shown());
         self.overlay.pop();

@@ -3,8 +3,8 @@
 
 mod apart;
 mod ending;
-mod lanes;
 mod made;
+mod partition_locks;
 mod unlocked;
 
 use std::borrow::Cow;
@@ -12,18 +12,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::ending::Ready;
-use self::lanes::Leading;
 use self::made::Made;
-use super::act::{guarded, lot};
+use self::partition_locks::Leading;
+use super::act::{effect, guarded};
 use super::actor::{Actor, BEING_CHANGED, Question, SESSION_BEING_CHANGED, Turn};
 use super::cell::cell;
+use super::dependencies::{CascadeEffect, Dependencies};
 use super::error::PgError;
 use super::link::{Link, Row};
 use super::look;
 use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, name};
+use super::named_params::Put;
 use super::schema::quoted;
-use super::ties::{Lot, Ties};
-use super::words::Put;
 use crate::domain::recovery::{Outcome, Refused, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -46,11 +46,11 @@ impl Actor {
         _: Duration,
         intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
-        let lanes = self.lanes(all);
-        let question = lanes.as_ref().map(|lanes| &lanes.question);
+        let partitions = self.partitions(all);
+        let question = partitions.as_ref().map(|partitions| &partitions.question);
         let (turn, answer) = self.begin_asking(question.unwrap_or(&Question::default()))?;
         let began = Instant::now();
-        let leading = self.leading(all, lanes.as_ref(), &answer);
+        let leading = self.leading(all, partitions.as_ref(), &answer);
         let tried = leading.and_then(|next| Ok((next.passed, self.try_all(&turn, &next, order, intents)?)));
         let (passed, tried) = match tried {
             Ok((passed, ready)) => (passed, self.commit_all(&turn, order, passed, ready, intents)),
@@ -61,7 +61,7 @@ impl Actor {
             }
         };
         let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
-        self.stride = self.stride.after(began.elapsed(), tried.len(), gone);
+        self.batch_size = self.batch_size.after(began.elapsed(), tried.len(), gone);
         Ok(Batch { passed, tried, held: None, log: None })
     }
 
@@ -87,8 +87,8 @@ impl Actor {
             return self.one_by_one(turn, leading, order, intents);
         }
         let table = watch.table.clone();
-        let rests_on_its_row =
-            watch.rests_on_its_row() && !self.reader.ties.reach_beyond(&watch.table.name, &lot(&act));
+        let rests_on_its_row = watch.rests_on_its_row()
+            && !self.reader.dependencies.reach_beyond(&watch.table.name, &effect(&act));
         let hold = match rests_on_its_row {
             true if leading.is_crowded => Hold::First,
             true => Hold::AsItGoes,
@@ -166,7 +166,7 @@ impl Actor {
     ) -> Option<Put> {
         let (_, first) = eligible.first()?;
         let watch = self.watch(first)?;
-        let (from, words) = each(watch, eligible, act, made.order, made.turn);
+        let (from, params) = each(watch, eligible, act, made.order, made.turn);
         let (locked, from, conditions) = match hold {
             Hold::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
             Hold::AsItGoes => (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch))),
@@ -187,7 +187,7 @@ impl Actor {
         let sql = guarded(act, &watch.table, "c", &from, &conditions, made.order.action.as_str()).ok()?;
         let columns = columns.iter().map(|(_, column)| format!(", c.{}::text", quoted(&column.name)));
         let returned = format!("claimtop_row.claimtop_n::text{}", columns.collect::<String>());
-        Some(words.put_into(&format!("{locked}{sql} RETURNING {returned}")))
+        Some(params.put_into(&format!("{locked}{sql} RETURNING {returned}")))
     }
 
     /// Changes all of them by one statement.
@@ -198,8 +198,8 @@ impl Actor {
         act: &Act,
         hold: Hold,
     ) -> Result<(), PgError> {
-        let (table, lot) = (made.table.clone(), lot(act));
-        let others = others(&table, &lot, &self.reader.ties);
+        let (table, effect) = (made.table.clone(), effect(act));
+        let others = others(&table, &effect, &self.reader.dependencies);
         let Some(put) = self.changing(made, eligible, act, hold, &others) else { return Ok(()) };
         // What is left of a claim's row, and which claim it is.
         let left = |row: &Row| {
@@ -211,7 +211,7 @@ impl Actor {
             let after = (!act.delete).then(|| fresh.row.with(others.iter().enumerate().map(now)));
             Some((number, *at, fresh, after))
         };
-        if !self.reader.ties.reach_beyond(&table.name, &lot) {
+        if !self.reader.dependencies.reach_beyond(&table.name, &effect) {
             let mut added = Ok(());
             self.run(|link| {
                 link.each_after(hold.opening(), &put.sql, &put.values(), |row| {
@@ -224,7 +224,7 @@ impl Actor {
         }
         self.run(|link| link.batch(hold.opening()))?;
         let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
-        let wake = self.wake_of(&table, lot, &before)?;
+        let cascade = self.cascade_of(&table, effect, &before)?;
         let rows = self.run(|link| link.query(&put.sql, &put.values()))?;
         let mut afters = BTreeMap::new();
         for (number, _, _, after) in rows.iter().filter_map(left) {
@@ -232,7 +232,7 @@ impl Actor {
                 return Err(two_rows());
             }
         }
-        let mut followed = self.after_wake(wake, &mut afters)?;
+        let mut followed = self.after_cascade(cascade, &mut afters)?;
         let still_held = self.held_still(made, eligible)?;
         for (number, after) in afters {
             let (at, fresh) = &eligible[number];
@@ -253,7 +253,9 @@ impl Actor {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
         match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
-            Some(watch) if made.order.action.frees() && reader.ties.has_triggers(&watch.table.name) => {
+            Some(watch)
+                if made.order.action.frees() && reader.dependencies.has_triggers(&watch.table.name) =>
+            {
                 held(link, watch, made.turn, &all)
             }
             _ => Ok(HashSet::new()),
@@ -292,12 +294,18 @@ fn two_rows() -> PgError {
 
 /// The columns that may not be what they were, each with its place in an image. What triggers do to a row only
 /// its columns tell, all of them.
-fn others<'a>(table: &'a Table, lot: &Lot, ties: &Ties) -> Vec<(usize, &'a Column)> {
-    let may_change = |column: &Column| match lot {
-        Lot::Deleted => false,
-        Lot::Changed(set) => {
+fn others<'a>(
+    table: &'a Table,
+    effect: &CascadeEffect,
+    dependencies: &Dependencies,
+) -> Vec<(usize, &'a Column)> {
+    let may_change = |column: &Column| match effect {
+        CascadeEffect::Deleted => false,
+        CascadeEffect::Changed(set) => {
             let is_set = set.iter().any(|name| table.column(name).is_some_and(|set| set.name == column.name));
-            is_set || ties.stamps(&table.name, &column.name) || ties.reach_beyond(&table.name, lot)
+            is_set
+                || dependencies.stamps(&table.name, &column.name)
+                || dependencies.reach_beyond(&table.name, effect)
         }
     };
     table.written().enumerate().filter(|(_, column)| may_change(column)).collect()

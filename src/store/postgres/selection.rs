@@ -8,10 +8,10 @@ use super::cell::number;
 use super::error::PgError;
 use super::link::Link;
 use super::look::{rows_of, seen};
+use super::named_params::NamedParams;
+use super::named_params::array;
 use super::rows::rank;
 use super::watch::{Watch, query};
-use super::words::Words;
-use super::words::array;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{BLOCKED, Order, TABLES_CHANGED, ordered};
@@ -53,11 +53,11 @@ impl Actor {
                     again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
                     continue;
                 };
-                let mut words = watch.clock(now);
+                let mut params = watch.clock(now);
                 let spots = noted.iter().map(|one| one.spot.map(|spot| spot.to_string()));
-                words.add("spots", "tid[]", Some(array(spots)));
+                params.add("spots", "tid[]", Some(array(spots)));
                 let select = watch.reader.select_with(&rows_of(watch));
-                let rows = query(link, &words, &format!("{select} AND c.ctid = ANY (:spots)"))?;
+                let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
                 let found = rows.iter().map(|row| seen(watch, place, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
                 again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
@@ -101,7 +101,7 @@ impl Actor {
 
 fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
     let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
-    let rows = query(link, &written.words, sql)?;
+    let rows = query(link, &written.params, sql)?;
     Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(BLOCKED.into()) })
 }
 
@@ -114,19 +114,19 @@ fn select(
     now: Moment,
     selection: &mut Selection,
 ) -> Result<(), PgError> {
-    let (mut condition, mut words) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+    let (mut condition, mut params) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
     let (trouble, more) = watch.trouble(now);
     condition += &trouble;
-    words.extend(more);
-    words.extend(watch.clock(now));
+    params.extend(more);
+    params.extend(watch.clock(now));
     let mut columns = rows_of(watch);
     columns.push(rank(watch.board.priority.as_deref()));
     let select = watch.reader.select_with(&columns);
     let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
-    query(link, &words, &declare)?;
+    query(link, &params, &declare)?;
     let fetch = format!("FETCH {PAGE} FROM claimtop_claims");
     loop {
-        let rows = query(link, &Words::default(), &fetch)?;
+        let rows = query(link, &NamedParams::default(), &fetch)?;
         for row in &rows {
             let urgency = number(row, row.len().saturating_sub(1)).int().unwrap_or(0);
             let urgency = u32::try_from(urgency).unwrap_or(0);

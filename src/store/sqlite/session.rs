@@ -14,7 +14,7 @@ use super::image::{InFile, number_of};
 use super::keys::RowSql;
 use super::run::{bind_known, now_value, select, time_in};
 use crate::domain::claim::Worker;
-use crate::domain::recovery::{Action, Outcome, Word, permit_end};
+use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
@@ -181,7 +181,7 @@ impl Actor {
     pub fn end_session(
         &mut self,
         seen: &Registered,
-        word: &Word,
+        word: &Authorization,
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
@@ -205,7 +205,7 @@ impl Actor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Word,
+        word: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         self.begin()?;
         let rehearsed = self.rehearse_inside(holding, word);
@@ -216,7 +216,7 @@ impl Actor {
     fn rehearse_inside(
         &mut self,
         holding: &Holding,
-        word: &Word,
+        word: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let (mut released, mut ended) = (Vec::new(), Vec::new());
         for seen in &holding.claims {
@@ -229,7 +229,7 @@ impl Actor {
         Ok((released, ended))
     }
 
-    fn end_inside(&mut self, seen: &Registered, word: &Word) -> Result<Acted, StoreError> {
+    fn end_inside(&mut self, seen: &Registered, word: &Authorization) -> Result<Acted, StoreError> {
         let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
         let now = self.now();
         let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
@@ -276,7 +276,7 @@ impl Actor {
     }
 
     /// The statements that end exactly this session.
-    fn ending(&self, fresh: &Registered, word: &Word) -> Result<Statements, String> {
+    fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, String> {
         let end = self
             .end_of(fresh.place)
             .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;

@@ -1,6 +1,6 @@
 //! Many at once: each guarded by itself, and committed together or not at all.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;
 use claimtop::store::Filter;
@@ -43,7 +43,7 @@ fn stale(actor: &mut Actor) -> Vec<Seen> {
 
 /// Reclaims all in one transaction; what was recorded, and what came of it.
 fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Tried>) {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let mut noted = Noted { written: flushed.clone(), ..Noted::new() };

@@ -1,6 +1,6 @@
 //! The file itself: replaced, deleted, locked, or not to be written.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::store::StoreError;
 use claimtop::store::{Acted, Actor, Order, Profiles, Seen};
@@ -18,7 +18,7 @@ fn overdue() -> Database {
 }
 
 fn attempt(actor: &mut Actor, seen: &Seen) -> Result<Acted, StoreError> {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
     actor.act(seen, &order, &mut |_| panic!("a record of nothing"))
 }

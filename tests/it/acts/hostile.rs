@@ -1,6 +1,6 @@
 //! A profile is somebody else's SQL: in an act it changes rows and nothing else.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::format::Profile;
 use claimtop::store::{Actor, Order, Profiles};
 
@@ -32,7 +32,7 @@ fn attempt(database: &Database, reclaim: &str) -> Result<Outcome, String> {
     let opened = Actor::open(database.options(Profiles::Named(vec![profile]), |_| {}));
     let mut actor = opened.map_err(|error| error.to_string())?;
     let seen = look(&mut actor, "task-1");
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
     actor.act(&seen, &order, &mut |_| Ok(())).map(|acted| acted.outcome).map_err(|error| error.to_string())
 }

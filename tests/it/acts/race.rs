@@ -1,6 +1,6 @@
 //! In real time, against a worker that renews as fast as it can.
 
-use claimtop::domain::recovery::{Outcome, Word};
+use claimtop::domain::recovery::{Authorization, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::profile::Library;
 use claimtop::store::{Actor, Profiles, Seen, clock};
@@ -112,7 +112,7 @@ fn take(database: &Database, actor: &mut Actor, is_working: &dyn Fn() -> bool) -
         }
         for seen in looks {
             let way = if round % 3 == 0 { Way::AmongMany } else { Way::Alone };
-            match reclaim_by(&way, actor, &seen, &Word::default()).expect("an act") {
+            match reclaim_by(&way, actor, &seen, &Authorization::default()).expect("an act") {
                 Outcome::Applied => {
                     taken.push((name.clone(), renewals(&seen)));
                     insert(database, id);

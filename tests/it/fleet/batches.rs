@@ -4,7 +4,7 @@ use super::*;
 use crate::support::Noted;
 use crate::support::postgres::PgDatabase;
 use crate::support::server::until;
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::domain::verdict::Set;
 use claimtop::store::{Actor, Filter, Order, Seen, Undo};
@@ -24,7 +24,7 @@ const PARTS: &str = "CREATE TABLE executor_jobs (id integer, type text, status t
 
 /// What came of each, by its id, and the numbers that were put on record.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Vec<(String, Outcome)>, Vec<usize>) {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let mut noted = Noted::new();
@@ -134,7 +134,7 @@ fn what_a_trigger_of_one_part_alone_writes_is_in_the_image_that_an_undo_compares
     ));
     let mut actor = actor(&database);
     let all = stale(&mut actor);
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");

@@ -4,7 +4,7 @@ use super::batches::{actor, running, stale};
 use super::*;
 use crate::support::Noted;
 use crate::support::postgres::PgDatabase;
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::store::{Actor, Batch, Order, Seen};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn jobs() -> PgDatabase {
 
 /// The next transaction, and the ids in the order that they have then.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Batch, Vec<String>) {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");

@@ -5,8 +5,8 @@ use super::batches::{actor, running, stale};
 use super::*;
 use crate::support::Noted;
 use crate::support::postgres::PgDatabase;
-use claimtop::domain::recovery::{Action, Outcome, Word};
-use claimtop::recovery::Desk;
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
+use claimtop::recovery::AuditedActor;
 use claimtop::recovery::trail::Trail;
 use claimtop::store::{Order, Seen};
 
@@ -24,10 +24,10 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let database = PgDatabase::new(&format!("{JOBS}; {AUDIT}; {REFUSING}"));
     database.run(&stale_jobs(300));
     let folder = tempfile::tempdir().expect("a folder");
-    let mut desk = Desk::open(options(&database.url(), None), "here", folder.path()).expect("a desk");
+    let mut desk = AuditedActor::open(options(&database.url(), None), "here", folder.path()).expect("a desk");
     let all = stale(desk.actor());
     let mut outcomes = Vec::new();
-    desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut |told| {
+    desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
         outcomes.push(told.outcome);
         true
     })
@@ -43,7 +43,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     // Nothing of it is in the way once there is room again.
     database.run("DROP TRIGGER refuse ON claimtop_audit");
     let mut applied = 0;
-    desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut |told| {
+    desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
         applied += usize::from(told.outcome == Outcome::Applied);
         true
     })
@@ -58,7 +58,7 @@ fn many_that_the_trail_cannot_take_are_in_no_table_either() {
     let mut actor = actor(&database);
     let all = stale(&mut actor);
     let mut all: Vec<&Seen> = all.iter().collect();
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut full = Noted { written: Err("no space left".into()), ..Noted::new() };
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut full).expect("a batch");

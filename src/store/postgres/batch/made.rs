@@ -1,4 +1,4 @@
-//! What a batch makes of its claims: put into words as the rows come in.
+//! What a batch makes of its claims: encoded as the rows come in.
 
 use super::super::actor::{Actor, Turn};
 use super::super::audit_table;

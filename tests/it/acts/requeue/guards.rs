@@ -70,7 +70,7 @@ fn a_job_that_changes_between_the_look_and_the_act_is_left_alone() {
                 let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
                 let mut actor = Actor::open(dead).expect("an actor");
                 let seen = look(&mut actor, "7");
-                let Word(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
+                let Authorization(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
                 let change = change.replace("STATUS", queued).replace("COLUMN", column);
                 scene
                     .database
@@ -114,7 +114,7 @@ fn a_rehearsal_shows_what_would_be_done_and_does_nothing() {
             let scene = Scene::new(grave);
             let before = scene.dump();
             let object = scene.requeue(&["7", "--dry-run"]).came_to(0, "applied");
-            let Word(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
+            let Authorization(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
             let rows = object["after"].as_array().expect("rows");
             let job = rows.iter().find(|row| row["table"] == grave.table).expect("the job");
             assert_eq!(job["row"]["status"], queued, "{object:#}");

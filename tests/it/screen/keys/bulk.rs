@@ -5,7 +5,7 @@ use claimtop::app::message::{BulkOf, Many, Ready, Summary};
 use claimtop::app::model::Tone;
 use claimtop::app::overlay::Overlay;
 use claimtop::app::{Effect, Msg};
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::tally::BulkTally;
 use claimtop::domain::verdict::Set;
 
@@ -83,7 +83,7 @@ fn a_yes_after_the_preview_runs_it_once() {
     assert!(stage.text().contains("3 claims will be reclaimed"));
     let effects = stage.press("y");
     assert!(
-        matches!(&effects[..], [Effect::RunBulk { source: 0, word, .. }] if *word == Word::default()),
+        matches!(&effects[..], [Effect::RunBulk { source: 0, word, .. }] if *word == Authorization::default()),
         "{effects:?}"
     );
     assert!(stage.press("y enter n q esc r R u").is_empty(), "what runs is not stopped half-way");
