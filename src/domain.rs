@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod recovery;
 pub mod rules;
 pub mod seen_boards;
+pub mod shell;
 pub mod snapshot;
 pub mod tally;
 pub mod time;
