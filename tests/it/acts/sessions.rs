@@ -1,5 +1,6 @@
 //! A session released: all it holds, then itself, and nothing that has changed since it was seen.
 
+use crate::support::options::writable;
 use claimtop::domain::claim::Process;
 use claimtop::domain::recovery::{Authorization, Moved, Outcome};
 use claimtop::profile::Library;
@@ -49,7 +50,7 @@ fn desk(database: &Database) -> AuditedActor {
 fn desk_by(database: &Database, profiles: Profiles, prober: Option<Process>) -> AuditedActor {
     let prober = prober.map(|process| Prober::new(move |_, _, _| (process, "so it is said".into())));
     AuditedActor::open(
-        database.options(profiles, |options| options.prober = prober),
+        writable(database.options(profiles, |options| options.prober = prober)),
         "tasks.db",
         &database.beside("audit"),
     )

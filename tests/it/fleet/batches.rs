@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use crate::support::server::until;
 use claimtop::domain::recovery::{Action, Authorization, Moved, Outcome};
@@ -38,7 +39,7 @@ pub(super) fn stale(actor: &mut Actor) -> Vec<Seen> {
 }
 
 pub(super) fn actor(database: &PgDatabase) -> Actor {
-    Actor::open(options(&database.url(), None)).expect("an actor")
+    Actor::open(writable(options(&database.url(), None))).expect("an actor")
 }
 
 pub(super) fn running(database: &PgDatabase) -> BTreeSet<String> {

@@ -4,6 +4,7 @@
 use super::batches::{actor, running, stale};
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::recovery::AuditedActor;
@@ -24,7 +25,8 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let database = PgDatabase::new(&format!("{JOBS}; {AUDIT}; {REFUSING}"));
     database.run(&stale_jobs(300));
     let folder = tempfile::tempdir().expect("a folder");
-    let mut desk = AuditedActor::open(options(&database.url(), None), "here", folder.path()).expect("a desk");
+    let mut desk =
+        AuditedActor::open(writable(options(&database.url(), None)), "here", folder.path()).expect("a desk");
     let all = stale(desk.actor());
     let mut outcomes = Vec::new();
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {

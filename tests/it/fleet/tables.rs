@@ -4,6 +4,7 @@ mod refusals;
 mod wake;
 
 use super::*;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
@@ -48,8 +49,12 @@ impl Table {
     fn of(table: &'static str, schema: &str, more: &str) -> Table {
         let database = PgDatabase::new(&schema.replace("$TIMES", TIMES));
         let trail = tempfile::tempdir().expect("a folder");
-        let desk = AuditedActor::open(options(&database.url(), Some(&profile(more))), "here", trail.path())
-            .expect("a desk");
+        let desk = AuditedActor::open(
+            writable(options(&database.url(), Some(&profile(more)))),
+            "here",
+            trail.path(),
+        )
+        .expect("a desk");
         Table { database, table, desk, _trail: trail }
     }
 
