@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::path::PathBuf;
 
-use super::ground::{BOTH, Cell, Engine, Ground, Heard, name_of, standing, uuid_of};
+use super::engines::{BOTH, Cell, Engine, Ground, Heard, name_of, standing, uuid_of};
 use crate::support::NOW;
 
 type Jobs = Box<dyn Operations>;

@@ -9,7 +9,7 @@ use claimtop::reference::System;
 use claimtop::worker::finalization::{Completion, Outcome, StepEnd};
 use claimtop::worker::{Clock, Event, WorkerError};
 
-use super::ground::{BOTH, Cell, Engine, Ground, Heard, Named, Place, standing, uuid_of};
+use super::engines::{BOTH, Cell, Engine, Ground, Heard, Named, Place, standing, uuid_of};
 use crate::support::NOW;
 
 const TIMEOUT: Span = Span::seconds(30);

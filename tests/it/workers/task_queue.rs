@@ -1,6 +1,6 @@
 //! Document 004: claiming from the task queue, with every case of its test sections.
 
-mod crowd;
+mod many_workers;
 mod settling;
 mod taking;
 mod workers;
@@ -10,7 +10,7 @@ use claimtop::reference::System;
 use claimtop::worker::task_queue::{Claim, Enqueued, NewTask, Operations, Order, Task, Wanted, WorkerId};
 use claimtop::worker::{Clock, Event};
 
-use super::ground::{BOTH, Cell, Engine, Ground, Heard, Place, standing};
+use super::engines::{BOTH, Cell, Engine, Ground, Heard, Place, standing};
 use crate::support::NOW;
 
 const YOUTUBE: &str = "youtube_video_scrape";
