@@ -1,7 +1,7 @@
 //! The worker's side of the five systems, on real files and on a real server.
 
+mod both_engines;
 mod coordination;
-mod engines;
 mod executor_jobs;
 mod finalization;
 mod killed_workers;

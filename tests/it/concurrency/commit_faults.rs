@@ -3,7 +3,7 @@
 use super::*;
 use crate::support::figures;
 use crate::support::postgres::{Session, url};
-use crate::support::server::{Server, USER};
+use crate::support::server::{Server, USER, socket_folder};
 use postgres::config::Host;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -75,7 +75,7 @@ struct Pump {
 
 impl CommitProxy {
     fn to(server: &Path) -> CommitProxy {
-        let folder = tempfile::Builder::new().prefix("claimtop-com.").tempdir_in("/tmp").expect("a folder");
+        let folder = socket_folder("claimtop-com.");
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
         let server: PathBuf = server.join(".s.PGSQL.5432");
         let next: Arc<Mutex<Option<Fault>>> = Arc::default();

@@ -1,5 +1,6 @@
 //! A way to a server that can be cut.
 
+use crate::support::server::socket_folder;
 use std::io;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -17,7 +18,7 @@ pub struct Proxy {
 impl Proxy {
     /// To the server with its socket in this folder.
     pub fn to(server: &Path) -> Proxy {
-        let folder = tempfile::Builder::new().prefix("claimtop-cut.").tempdir_in("/tmp").expect("a folder");
+        let folder = socket_folder("claimtop-cut.");
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
         let open = Arc::new(Mutex::new(Vec::new()));
         let (kept, server): (_, PathBuf) = (Arc::clone(&open), server.join(".s.PGSQL.5432"));

@@ -47,7 +47,7 @@ fn examined(practice: &Practice, url: &str, options: &[&str]) -> super::Findings
 
 impl Drop for Clinic {
     fn drop(&mut self) {
-        let _ = self.database.connect().attempt(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
+        let _ = self.database.attempt(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.login));
     }
 }
 

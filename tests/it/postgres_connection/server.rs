@@ -15,6 +15,8 @@ pub const CANARY: &str = "canary-6fd1";
 pub struct Server {
     folder: TempDir,
     pub port: u16,
+    /// What stops it: made at the start, because a destructor must not fail to make it.
+    stop: Command,
 }
 
 /// Whether the server has a certificate.
@@ -45,7 +47,9 @@ impl Server {
         let hba =
             "local all boss trust\nlocal all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n";
         fs::write(data.join("pg_hba.conf"), hba).expect("pg_hba.conf");
-        let server = Server { port: launch(folder.path(), kind), folder };
+        let mut stop = as_server(&tool("pg_ctl"));
+        stop.args(["stop", "-m", "immediate", "-D"]).arg(&data).stdout(Stdio::null()).stderr(Stdio::null());
+        let server = Server { port: launch(folder.path(), kind), folder, stop };
         server.sql(&format!("CREATE ROLE ann LOGIN PASSWORD '{CANARY}'; CREATE DATABASE app OWNER ann"));
         server
     }
@@ -85,9 +89,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let mut stop = as_server(&tool("pg_ctl"));
-        stop.args(["stop", "-m", "immediate", "-D"]).arg(self.folder().join("data"));
-        let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = self.stop.status();
     }
 }
 

@@ -44,9 +44,21 @@ pub fn on_both_layouts(body: impl Fn()) {
     LAYOUT.set(Layout::Rowids);
 }
 
+/// The engines of this run: `./tests/run fast` has no server.
+pub fn engines() -> &'static [Engine] {
+    if std::env::var_os("CLAIMTOP_FAST").is_some() {
+        &[Engine::Sqlite]
+    } else {
+        &[Engine::Sqlite, Engine::Postgres]
+    }
+}
+
 /// One body for both engines: what holds for files, with rowids and without, holds on servers.
 pub fn on_both(body: impl Fn()) {
     on_both_layouts(&body);
+    if !engines().contains(&Engine::Postgres) {
+        return;
+    }
     eprintln!("on {:?}:", Engine::Postgres);
     let _spares = spares::DropAll;
     ENGINE.set(Engine::Postgres);

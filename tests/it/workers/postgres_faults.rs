@@ -7,7 +7,7 @@ use claimtop::worker::executor_jobs::NewJob;
 use claimtop::worker::{Clock, WorkerError};
 use serde_json::json;
 
-use super::engines::{Heard, Place};
+use super::both_engines::{Heard, Place};
 use super::postgres_fleet::{database, number};
 
 #[test]

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, park_timeout};
 use std::time::{Duration, Instant};
 
-use super::engines::{Heard, Place};
+use super::both_engines::{Heard, Place};
 use crate::support::postgres::PgDatabase;
 
 const DATABASE: &str = "CLAIMTOP_FLEET_DATABASE";

@@ -9,12 +9,10 @@ use claimtop::worker::{executor_jobs, finalization, task_queue};
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex};
 
-pub use crate::support::engine::Engine;
+pub use crate::support::engine::{Engine, engines};
 use crate::support::postgres::{PgDatabase, Rows};
 use crate::support::{self, NOW};
 pub use crate::support::{name_of, uuid_of};
-
-pub const BOTH: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
 
 /// A clock that stands at [`NOW`].
 pub fn standing() -> Clock {
