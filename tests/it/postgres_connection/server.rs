@@ -1,5 +1,6 @@
 //! A PostgreSQL server of its own in a temporary folder, gone at the end of the test.
 
+use crate::support::engine::not_in_fast;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -29,6 +30,7 @@ pub enum Kind {
 impl Server {
     /// `boss` may come through the socket as he likes; over TCP everybody needs a password.
     pub fn start(kind: Kind) -> Server {
+        not_in_fast("a server");
         let folder = tempfile::tempdir().expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
         give(folder.path());

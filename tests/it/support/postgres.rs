@@ -1,6 +1,7 @@
 //! Databases on the PostgreSQL server of this test run, and sessions on them.
 
 use super::asking;
+use super::engine::not_in_fast;
 use postgres::{Client, Config, NoTls, SimpleQueryMessage, config::Host};
 use serde_json::Value as Json;
 use std::io::{self, Write};
@@ -208,6 +209,7 @@ fn reason(error: &postgres::Error) -> String {
 
 /// The server that this run of the tests uses.
 fn server() -> Config {
+    not_in_fast("a server");
     let named = std::env::var(SERVER).unwrap_or_else(|_| {
         panic!(
             "this test needs a PostgreSQL server: run ./tests/run, which makes one, or set {SERVER} to one on \
