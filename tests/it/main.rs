@@ -37,6 +37,7 @@ mod serving;
 mod support;
 mod sweeping;
 mod trail;
+mod upgrades;
 mod verdicts;
 mod watching;
 mod workers;
