@@ -10,6 +10,7 @@ mod checks;
 mod connecting;
 mod dashboard;
 mod demo;
+mod docs;
 mod doctor;
 mod documents;
 mod events;
