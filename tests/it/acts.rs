@@ -23,7 +23,8 @@ mod undo_race;
 mod undo_traps;
 mod without_rowid;
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use crate::support::options::writable;
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
 use claimtop::store::{Acted, Actor, Change, Order, Profiles, Seen, Side, StoreError, Undo};
@@ -35,7 +36,7 @@ use crate::support::{Database, Noted, dump};
 const UNDO: Undo<'_> = Undo::For {
     action_id: "undo",
     address: "somewhere",
-    word: &Word { force: false, reason: None, holder: None, by: None, unattended: false },
+    word: &Authorization { force: false, reason: None, holder: None, by: None, unattended: false },
 };
 
 /// A database on which writes do not wait for the disk.
@@ -49,13 +50,13 @@ fn fast(schema: &str) -> Database {
 
 /// By the built-in profiles, at [`NOW`].
 fn actor(database: &Database) -> Actor {
-    Actor::open(database.options(Profiles::Detect(Library::built_in()), |_| {})).expect("an actor")
+    Actor::open(writable(database.options(Profiles::Detect(Library::built_in()), |_| {}))).expect("an actor")
 }
 
 /// By a profile of the test's own, at [`NOW`].
 fn actor_by(database: &Database, profile: &str) -> Actor {
     let profile = Profile::parse("own", profile).expect(profile);
-    Actor::open(database.options(Profiles::Named(vec![profile]), |_| {})).expect("an actor")
+    Actor::open(writable(database.options(Profiles::Named(vec![profile]), |_| {}))).expect("an actor")
 }
 
 /// The one claim with this id.
@@ -65,13 +66,13 @@ fn look(actor: &mut Actor, id: &str) -> Seen {
     found.remove(0)
 }
 
-fn act(actor: &mut Actor, seen: &Seen, action: Action, word: &Word) -> Acted {
+fn act(actor: &mut Actor, seen: &Seen, action: Action, word: &Authorization) -> Acted {
     let order = Order { action, word, action_id: "test", dry_run: false };
     actor.act(seen, &order, &mut |_| Ok(())).expect("an act")
 }
 
 fn reclaim(actor: &mut Actor, seen: &Seen) -> Acted {
-    act(actor, seen, Action::Reclaim, &Word::default())
+    act(actor, seen, Action::Reclaim, &Authorization::default())
 }
 
 /// Whether a claim is taken by itself or as one of many: there a statement may decide without a second look.
@@ -80,7 +81,12 @@ enum Way {
     AmongMany,
 }
 
-fn reclaim_by(way: &Way, actor: &mut Actor, seen: &Seen, word: &Word) -> Result<Outcome, StoreError> {
+fn reclaim_by(
+    way: &Way,
+    actor: &mut Actor,
+    seen: &Seen,
+    word: &Authorization,
+) -> Result<Outcome, StoreError> {
     let order = Order { action: Action::Reclaim, word, action_id: "a", dry_run: false };
     match way {
         Way::Alone => Ok(actor.act(seen, &order, &mut |_| Ok(()))?.outcome),
@@ -94,7 +100,7 @@ fn reclaim_by(way: &Way, actor: &mut Actor, seen: &Seen, word: &Word) -> Result<
 /// Looks and does it, which must succeed.
 fn applied(actor: &mut Actor, id: &str, action: Action) -> Acted {
     let seen = look(actor, id);
-    let acted = act(actor, &seen, action, &Word::default());
+    let acted = act(actor, &seen, action, &Authorization::default());
     assert_eq!(acted.outcome, Outcome::Applied, "{action} of {id}");
     acted
 }

@@ -1,6 +1,6 @@
 //! The acts of the built-in profiles leave behind what the documents say.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Span;
 use rusqlite::types::Value::{self, Null};
 
@@ -179,7 +179,7 @@ fn more_time_is_counted_from_now() {
         applied(&mut actor, "task-1", Action::Extend);
         assert_eq!(row(&database, expiry), [number(NOW + 30 * MINUTE)]);
         let seen = look(&mut actor, "task-1");
-        let word = Word { by: Some(Span::minutes(7)), ..Word::default() };
+        let word = Authorization { by: Some(Span::minutes(7)), ..Authorization::default() };
         assert_eq!(act(&mut actor, &seen, Action::Extend, &word).outcome, Outcome::Applied);
         assert_eq!(row(&database, expiry), [number(NOW + 7 * MINUTE)]);
     });
@@ -312,7 +312,7 @@ fn a_dry_run_tells_everything_and_writes_nothing() {
         let mut actor = actor(&database);
         let seen = look(&mut actor, "7");
         let before = database.dump();
-        let word = Word::default();
+        let word = Authorization::default();
         let order =
             claimtop::store::Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: true };
         let acted = actor.act(&seen, &order, &mut |_| panic!("a record of a dry run")).unwrap();

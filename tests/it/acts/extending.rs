@@ -1,6 +1,6 @@
 //! More time for a slow holder: as much as was asked for, or a refusal.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Span;
 
 use super::systems_more::{JOBS, LEASES, MERGE};
@@ -20,8 +20,8 @@ fn entry(database: &Database) {
     );
 }
 
-fn by(minutes: i64) -> Word {
-    Word { by: Some(Span::minutes(minutes)), ..Word::default() }
+fn by(minutes: i64) -> Authorization {
+    Authorization { by: Some(Span::minutes(minutes)), ..Authorization::default() }
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_length_that_the_system_cannot_keep_is_refused() {
         let acted = act(&mut actor, &seen, Action::Extend, &by(10));
         assert!(is_refused(&acted.outcome), "{:?}", acted.outcome);
         assert!(acted.outcome.why().is_some_and(|why| why.contains("--by")), "{:?}", acted.outcome);
-        let acted = act(&mut actor, &seen, Action::Extend, &Word::default());
+        let acted = act(&mut actor, &seen, Action::Extend, &Authorization::default());
         assert_eq!(acted.outcome, Outcome::Applied);
     });
 }
@@ -75,7 +75,7 @@ fn acts_on_entries_of_the_merge_queue_are_in_its_journal_and_can_be_undone() {
             let before = dump_of(&database);
             let mut actor = actor(&database);
             let seen = look(&mut actor, "1");
-            let acted = act(&mut actor, &seen, action, &Word::default());
+            let acted = act(&mut actor, &seen, action, &Authorization::default());
             assert_eq!(acted.outcome, Outcome::Applied, "{action}");
             assert_eq!(database.text("SELECT event_type FROM queue_events"), event, "{action}");
             let details: serde_json::Value =
@@ -103,7 +103,10 @@ fn a_merge_queue_without_a_journal_is_acted_on_all_the_same() {
         entry(&database);
         let mut actor = actor(&database);
         let seen = look(&mut actor, "1");
-        assert_eq!(act(&mut actor, &seen, Action::Reclaim, &Word::default()).outcome, Outcome::Applied);
+        assert_eq!(
+            act(&mut actor, &seen, Action::Reclaim, &Authorization::default()).outcome,
+            Outcome::Applied
+        );
         assert_eq!(database.text("SELECT status FROM merge_queue"), "pending");
     });
 }

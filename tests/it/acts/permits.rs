@@ -1,6 +1,6 @@
 //! Who has to say how much before a claim is taken.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::store::Actor;
 
 use super::{act, actor, actor_by, fast, look, row, text};
@@ -17,12 +17,17 @@ fn living() -> Database {
     database
 }
 
-fn word(force: bool, holder: Option<&str>, reason: Option<&str>) -> Word {
-    Word { force, holder: holder.map(str::to_owned), reason: reason.map(str::to_owned), ..Word::default() }
+fn word(force: bool, holder: Option<&str>, reason: Option<&str>) -> Authorization {
+    Authorization {
+        force,
+        holder: holder.map(str::to_owned),
+        reason: reason.map(str::to_owned),
+        ..Authorization::default()
+    }
 }
 
 /// The refusal, which must be one and write nothing.
-fn refusal(database: &Database, actor: &mut Actor, id: &str, action: Action, word: &Word) -> String {
+fn refusal(database: &Database, actor: &mut Actor, id: &str, action: Action, word: &Authorization) -> String {
     let before = database.dump();
     let seen = look(actor, id);
     let acted = act(actor, &seen, action, word);
@@ -39,7 +44,7 @@ fn a_healthy_claim_takes_force_a_holder_and_a_reason() {
         let database = living();
         let mut actor = actor(&database);
         for action in [Action::Reclaim, Action::Release] {
-            let mut refused = |word: Word| refusal(&database, &mut actor, "healthy", action, &word);
+            let mut refused = |word: Authorization| refusal(&database, &mut actor, "healthy", action, &word);
             let why = refused(word(false, None, None));
             assert!(why.contains("healthy") && why.contains("--force --holder w-1 --reason"), "{why}");
             // Naming the holder alone is not force.
@@ -62,7 +67,8 @@ fn a_silent_heartbeat_under_a_running_lease_takes_the_name() {
     on_both(|| {
         let database = living();
         let mut actor = actor(&database);
-        let mut refused = |word: Word| refusal(&database, &mut actor, "silent", Action::Reclaim, &word);
+        let mut refused =
+            |word: Authorization| refusal(&database, &mut actor, "silent", Action::Reclaim, &word);
         assert!(refused(word(false, None, None)).contains("--holder w-1"));
         assert!(refused(word(false, Some("w"), None)).contains("is not its holder"));
         let seen = look(&mut actor, "silent");
@@ -78,7 +84,7 @@ fn a_silent_session_whose_claim_still_beats_takes_the_name() {
         database.session("w-1", 120 * MINUTE);
         database.task("task-1", "w-1", 20 * MINUTE);
         let mut actor = actor(&database);
-        let why = refusal(&database, &mut actor, "task-1", Action::Reclaim, &Word::default());
+        let why = refusal(&database, &mut actor, "task-1", Action::Reclaim, &Authorization::default());
         assert!(why.contains("--holder w-1"), "{why}");
     });
 }
@@ -107,7 +113,7 @@ fn what_a_profile_does_not_describe_is_not_done() {
         let mut actor = actor_by(&database, profile);
         database.run("UPDATE task_claims SET expires_at = 5", []);
         for action in [Action::Reclaim, Action::Release, Action::Extend] {
-            let why = refusal(&database, &mut actor, "healthy", action, &Word::default());
+            let why = refusal(&database, &mut actor, "healthy", action, &Authorization::default());
             assert!(why.contains(action.as_str()), "{why}");
         }
     });
@@ -124,7 +130,7 @@ fn what_a_profile_forbids_is_not_done() {
         let mut actor = actor_by(&database, profile);
         database
             .run("UPDATE task_claims SET expires_at = 5, metadata = 'keep' WHERE task_id = 'healthy'", []);
-        let why = refusal(&database, &mut actor, "healthy", Action::Reclaim, &Word::default());
+        let why = refusal(&database, &mut actor, "healthy", Action::Reclaim, &Authorization::default());
         assert!(why.contains("forbids"), "{why}");
         database.run("UPDATE task_claims SET metadata = NULL", []);
         super::applied(&mut actor, "healthy", Action::Reclaim);

@@ -1,6 +1,7 @@
 //! In real time, against a worker that renews as fast as it can.
 
-use claimtop::domain::recovery::{Outcome, Word};
+use crate::support::options::writable;
+use claimtop::domain::recovery::{Authorization, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::profile::Library;
 use claimtop::store::{Actor, Profiles, Seen, clock};
@@ -112,7 +113,7 @@ fn take(database: &Database, actor: &mut Actor, is_working: &dyn Fn() -> bool) -
         }
         for seen in looks {
             let way = if round % 3 == 0 { Way::AmongMany } else { Way::Alone };
-            match reclaim_by(&way, actor, &seen, &Word::default()).expect("an act") {
+            match reclaim_by(&way, actor, &seen, &Authorization::default()).expect("an act") {
                 Outcome::Applied => {
                     taken.push((name.clone(), renewals(&seen)));
                     insert(database, id);
@@ -133,7 +134,7 @@ fn nothing_that_was_renewed_after_the_look_is_taken() {
             options.frozen_at = None;
             options.busy_timeout = Duration::from_secs(60);
         });
-        let mut actor = Actor::open(options).expect("an actor");
+        let mut actor = Actor::open(writable(options)).expect("an actor");
         let (stop, run) = (AtomicBool::new(false), connect(&database));
         let seen_at_taking = std::thread::scope(|scope| {
             let stop = &stop;

@@ -1,6 +1,6 @@
 //! No act without its record.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::store::{Acted, Actor, Order, Pending};
 use serde_json::Value as Json;
@@ -25,7 +25,7 @@ fn ordered(
     record: &mut dyn FnMut(&Pending<'_>) -> Result<(), String>,
 ) -> Acted {
     let seen = look(actor, id);
-    let word = Word { reason: Some("because".into()), ..Word::default() };
+    let word = Authorization { reason: Some("because".into()), ..Authorization::default() };
     let order = Order { action: Action::Reclaim, word: &word, action_id, dry_run: false };
     actor.act(&seen, &order, record).expect("an act")
 }
@@ -55,7 +55,7 @@ fn what_cannot_be_recorded_is_not_done() {
             let mut actor = actor(&database);
             let acted = ordered(&mut actor, "task-1", "id-1", &mut |_| Err("disk full".into()));
             assert!(
-                matches!(&acted.outcome, Outcome::Refused(why) if why.contains("disk full")),
+                matches!(&acted.outcome, Outcome::Refused(why) if why.to_string().contains("disk full")),
                 "{acted:?}"
             );
             assert!(acted.changes.is_empty());
@@ -108,7 +108,7 @@ fn an_act_that_does_not_happen_leaves_no_record() {
         assert!(is_refused(&refused.outcome));
         let seen = look(&mut actor, "task-1");
         database.run("UPDATE task_claims SET metadata = 'x'", []);
-        let word = Word::default();
+        let word = Authorization::default();
         let order = Order { action: Action::Reclaim, word: &word, action_id: "id-2", dry_run: false };
         let moved = actor.act(&seen, &order, &mut |_| panic!("a record of nothing")).unwrap();
         assert!(super::is_moved(&moved.outcome));
@@ -162,7 +162,7 @@ fn an_action_id_is_used_once() {
         assert_eq!(ordered(&mut actor, "task-1", "id-1", &mut |_| Ok(())).outcome, Outcome::Applied);
         let before = database.dump();
         let seen = look(&mut actor, "task-2");
-        let word = Word::default();
+        let word = Authorization::default();
         let order = Order { action: Action::Reclaim, word: &word, action_id: "id-1", dry_run: false };
         let again = actor.act(&seen, &order, &mut |_| Ok(()));
         assert!(!matches!(&again, Ok(acted) if acted.outcome == Outcome::Applied), "{again:?}");

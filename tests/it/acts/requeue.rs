@@ -16,7 +16,7 @@ use crate::support::engine::{Engine, engine, on_both};
 use crate::support::{Database, command, in_their_words, stderr, stdout};
 
 /// A system with a dead job named 7, and others beside it that live.
-struct Grave {
+struct DeadJobsQuery {
     profile: &'static str,
     board: &'static str,
     table: &'static str,
@@ -37,15 +37,15 @@ struct Grave {
 
 #[derive(Debug, Clone, Copy)]
 enum Becomes {
-    Word(&'static str),
+    Authorization(&'static str),
     Zero,
     Null,
     Now,
 }
 
-use Becomes::{Now, Null, Word, Zero};
+use Becomes::{Authorization, Now, Null, Zero};
 
-const JOB: Grave = Grave {
+const JOB: DeadJobsQuery = DeadJobsQuery {
     profile: "executor-jobs",
     board: "job",
     table: "executor_jobs",
@@ -69,11 +69,11 @@ const JOB: Grave = Grave {
              ('done', 'run_tsa', 'succeeded', 1, NULL, NULL)",
     attempts: "dead after 10 of 10 attempts",
     error: "boom",
-    becomes: &[("status", Word("queued")), ("attempts", Zero), ("run_at", Now), ("updated_at", Now)],
+    becomes: &[("status", Authorization("queued")), ("attempts", Zero), ("run_at", Now), ("updated_at", Now)],
     traces: 0,
 };
 
-const ENTRY: Grave = Grave {
+const ENTRY: DeadJobsQuery = DeadJobsQuery {
     profile: "merge-queue",
     board: "entry",
     table: "merge_queue",
@@ -89,7 +89,7 @@ const ENTRY: Grave = Grave {
     attempts: "dead after 3 of 3 attempts",
     error: "boom",
     becomes: &[
-        ("status", Word("pending")),
+        ("status", Authorization("pending")),
         ("attempt_count", Zero),
         ("started_at", Null),
         ("completed_at", Null),
@@ -99,7 +99,7 @@ const ENTRY: Grave = Grave {
     traces: 0,
 };
 
-const TASK: Grave = Grave {
+const TASK: DeadJobsQuery = DeadJobsQuery {
     profile: "task-queue",
     board: "task",
     table: "tasks",
@@ -121,7 +121,7 @@ const TASK: Grave = Grave {
     attempts: "dead after 3 of 3 attempts",
     error: "boom",
     becomes: &[
-        ("status", Word("pending")),
+        ("status", Authorization("pending")),
         ("attempts", Zero),
         ("worker_id", Null),
         ("claimed_at", Null),
@@ -131,7 +131,7 @@ const TASK: Grave = Grave {
     traces: 1,
 };
 
-const LEASE: Grave = Grave {
+const LEASE: DeadJobsQuery = DeadJobsQuery {
     profile: "task-queue",
     board: "lease",
     table: "task_queue",
@@ -154,7 +154,7 @@ const LEASE: Grave = Grave {
     attempts: "dead after 5 of 5 attempts",
     error: "boom",
     becomes: &[
-        ("status", Word("queued")),
+        ("status", Authorization("queued")),
         ("attempts", Zero),
         ("locked_by", Null),
         ("lease_until_utc", Null),
@@ -163,12 +163,12 @@ const LEASE: Grave = Grave {
     traces: 0,
 };
 
-const GRAVES: [&Grave; 4] = [&JOB, &ENTRY, &TASK, &LEASE];
+const GRAVES: [&DeadJobsQuery; 4] = [&JOB, &ENTRY, &TASK, &LEASE];
 
 /// A database with a trail of its own, by the real clock.
 struct Scene {
     database: Database,
-    grave: &'static Grave,
+    grave: &'static DeadJobsQuery,
 }
 
 /// What came of a run of the program.
@@ -180,7 +180,7 @@ struct Run {
 }
 
 impl Scene {
-    fn living(grave: &'static Grave) -> Scene {
+    fn living(grave: &'static DeadJobsQuery) -> Scene {
         let [sqlite, postgres] = (grave.schema)();
         let database = Database::with(&sqlite, &postgres);
         let now = chrono::Utc::now();
@@ -194,7 +194,7 @@ impl Scene {
         Scene { database, grave }
     }
 
-    fn new(grave: &'static Grave) -> Scene {
+    fn new(grave: &'static DeadJobsQuery) -> Scene {
         let scene = Scene::living(grave);
         scene.database.run(grave.dead, []);
         scene
@@ -348,7 +348,7 @@ fn a_dead_job_is_queued_again_with_all_its_attempts_and_nothing_else_changes() {
             for (column, becomes) in grave.becomes {
                 assert_ne!(before[*column], after[*column], "{column} of {}", grave.board);
                 let value = match becomes {
-                    Word(word) => Value::Text((*word).into()),
+                    Authorization(word) => Value::Text((*word).into()),
                     Zero => Value::Integer(0),
                     Null => Value::Null,
                     Now => {

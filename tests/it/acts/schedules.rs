@@ -1,7 +1,7 @@
 //! Random schedules of look, change and act: nothing that changed is taken, and nothing that did
 //! not change is left.
 
-use claimtop::domain::recovery::{Outcome, Word};
+use claimtop::domain::recovery::{Authorization, Outcome};
 use claimtop::store::Actor;
 
 use super::systems::{ALL, Claim, RunsOn, Step, System, Touches};
@@ -132,7 +132,7 @@ fn schedule(stage: &mut Stage, seed: u64, way: &Way, tally: &mut Tally) {
     let steps: Vec<&str> = steps.iter().map(|step| step.what).collect();
     let story = format!("seed {seed}: {}, {}, then {}", system.name, claim.why, steps.join(", "));
 
-    let word = Word { holder: claim.named.then(|| "holder".into()), ..Word::default() };
+    let word = Authorization { holder: claim.named.then(|| "holder".into()), ..Authorization::default() };
     let outcome = reclaim_by(way, &mut stage.actor, &seen, &word).expect(&story);
     let after = stage.rows();
     match (&outcome, matters) {

@@ -1,10 +1,11 @@
 //! A session released: all it holds, then itself, and nothing that has changed since it was seen.
 
+use crate::support::options::writable;
 use claimtop::domain::claim::Process;
-use claimtop::domain::recovery::{Outcome, Word};
+use claimtop::domain::recovery::{Authorization, Moved, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::recovery::{Desk, Report};
+use claimtop::recovery::{AuditedActor, Report};
 use claimtop::store::{Ends, Holding, Prober, Profiles};
 
 use super::{actor, actor_by, fast, is_moved, is_refused, number, row};
@@ -42,25 +43,25 @@ fn silent(schema: &str) -> Database {
     database
 }
 
-fn desk(database: &Database) -> Desk {
+fn desk(database: &Database) -> AuditedActor {
     desk_by(database, Profiles::Detect(Library::built_in()), None)
 }
 
-fn desk_by(database: &Database, profiles: Profiles, prober: Option<Process>) -> Desk {
+fn desk_by(database: &Database, profiles: Profiles, prober: Option<Process>) -> AuditedActor {
     let prober = prober.map(|process| Prober::new(move |_, _, _| (process, "so it is said".into())));
-    Desk::open(
-        database.options(profiles, |options| options.prober = prober),
+    AuditedActor::open(
+        writable(database.options(profiles, |options| options.prober = prober)),
         "tasks.db",
         &database.beside("audit"),
     )
     .expect("a desk")
 }
 
-fn seen(desk: &mut Desk) -> Holding {
+fn seen(desk: &mut AuditedActor) -> Holding {
     desk.actor().held_by("w-1").expect("a look")
 }
 
-fn release(desk: &mut Desk, holding: &Holding, word: &Word) -> Vec<Report> {
+fn release(desk: &mut AuditedActor, holding: &Holding, word: &Authorization) -> Vec<Report> {
     let mut reports = Vec::new();
     desk.release_session(holding, word, &mut |report| {
         reports.push(report);
@@ -70,8 +71,13 @@ fn release(desk: &mut Desk, holding: &Holding, word: &Word) -> Vec<Report> {
     reports
 }
 
-fn said(force: bool, reason: Option<&str>, holder: Option<&str>) -> Word {
-    Word { force, reason: reason.map(Into::into), holder: holder.map(Into::into), ..Word::default() }
+fn said(force: bool, reason: Option<&str>, holder: Option<&str>) -> Authorization {
+    Authorization {
+        force,
+        reason: reason.map(Into::into),
+        holder: holder.map(Into::into),
+        ..Authorization::default()
+    }
 }
 
 #[track_caller]
@@ -86,7 +92,7 @@ fn locks_go_first_then_claims_then_the_session() {
         let database = silent(COORDINATION);
         let mut desk = desk(&database);
         let holding = seen(&mut desk);
-        let reports = release(&mut desk, &holding, &Word::default());
+        let reports = release(&mut desk, &holding, &Authorization::default());
         assert_applied(&reports, 4);
         let done: Vec<(&str, &str)> =
             reports.iter().map(|report| (report.action, report.address.as_str())).collect();
@@ -102,7 +108,7 @@ fn locks_go_first_then_claims_then_the_session() {
         // There is nobody left the second time.
         let again = seen(&mut desk);
         assert!(again.claims.is_empty() && again.registered.is_empty());
-        assert!(release(&mut desk, &again, &Word::default()).is_empty());
+        assert!(release(&mut desk, &again, &Authorization::default()).is_empty());
     });
 }
 
@@ -119,7 +125,7 @@ fn all_of_it_can_be_taken_back_from_behind() {
             let before = database.dump();
             let mut desk = desk(&database);
             let holding = seen(&mut desk);
-            let reports = release(&mut desk, &holding, &Word::default());
+            let reports = release(&mut desk, &holding, &Authorization::default());
             assert_applied(&reports, 4);
             if is_noted {
                 let touched = &reports[3].changes;
@@ -142,10 +148,10 @@ fn a_session_that_beats_again_keeps_everything() {
         let holding = seen(&mut desk);
         database.run("UPDATE sessions SET last_heartbeat = ?1 WHERE id = 'w-1'", [NOW - SECOND]);
         let before = database.dump();
-        let reports = release(&mut desk, &holding, &Word::default());
+        let reports = release(&mut desk, &holding, &Authorization::default());
         assert_eq!(reports.len(), 4);
         assert!(reports.iter().all(|report| is_moved(&report.outcome)), "{reports:#?}");
-        assert_eq!(reports[3].outcome.why(), Some("w-1 has beaten again, 1s ago"));
+        assert_eq!(reports[3].outcome.why().as_deref(), Some("w-1 has sent a heartbeat again, 1s ago"));
         assert_eq!(database.dump(), before);
     });
 }
@@ -157,9 +163,9 @@ fn a_session_that_claims_again_is_not_ended() {
         let mut desk = desk(&database);
         let holding = seen(&mut desk);
         database.task("new", "w-1", 20 * MINUTE);
-        let reports = release(&mut desk, &holding, &Word::default());
+        let reports = release(&mut desk, &holding, &Authorization::default());
         assert_applied(&reports[..3], 3);
-        assert_eq!(reports[3].outcome, Outcome::Moved("it holds 1 claim still".into()));
+        assert_eq!(reports[3].outcome, Outcome::Moved(Moved::HoldsClaims(1)));
         assert_eq!(row(&database, "SELECT count(*) FROM sessions"), [number(2)]);
     });
 }
@@ -171,7 +177,7 @@ fn what_ended_by_itself_does_not_keep_the_session() {
         let mut desk = desk(&database);
         let holding = seen(&mut desk);
         database.run("DELETE FROM task_claims WHERE task_id = 'task-1'", []);
-        let reports = release(&mut desk, &holding, &Word::default());
+        let reports = release(&mut desk, &holding, &Authorization::default());
         let outcomes: Vec<&str> = reports.iter().map(|report| report.outcome.as_str()).collect();
         assert_eq!(outcomes, ["applied", "moved", "applied", "applied"]);
     });
@@ -189,7 +195,7 @@ fn a_session_whose_row_changed_at_all_is_not_ended() {
             let holding = seen(&mut desk);
             database.run(change, []);
             let before = database.dump();
-            let reports = release(&mut desk, &holding, &Word::default());
+            let reports = release(&mut desk, &holding, &Authorization::default());
             assert_eq!(reports.len(), 1);
             assert!(is_moved(&reports[0].outcome), "{reports:#?}");
             assert_eq!(database.dump(), before);
@@ -205,7 +211,7 @@ fn a_living_session_takes_force_a_reason_and_its_name() {
         let before = database.dump();
         let mut desk = desk(&database);
         for word in [
-            Word::default(),
+            Authorization::default(),
             said(false, Some("x"), Some("w-1")),
             said(true, None, Some("w-1")),
             said(true, Some("x"), None),
@@ -229,7 +235,7 @@ fn a_claim_that_beats_under_a_silent_session_takes_its_name() {
         database.run("UPDATE task_claims SET last_heartbeat = ?1", [NOW - SECOND]);
         let mut desk = desk(&database);
         let holding = seen(&mut desk);
-        let refused = release(&mut desk, &holding, &Word::default());
+        let refused = release(&mut desk, &holding, &Authorization::default());
         assert_eq!(refused.len(), 1);
         let why = refused[0].outcome.why().unwrap_or_default();
         assert!(why.contains("task-1") && why.contains("--holder w-1"), "{why}");
@@ -244,12 +250,12 @@ fn the_kernel_has_the_last_word() {
         let built_in = || Profiles::Detect(Library::built_in());
         let mut alive = desk_by(&database, built_in(), Some(Process::Alive));
         let holding = seen(&mut alive);
-        assert!(is_refused(&release(&mut alive, &holding, &Word::default())[0].outcome));
+        assert!(is_refused(&release(&mut alive, &holding, &Authorization::default())[0].outcome));
         // Dead is dead, however fresh its last beat is.
         database.run("UPDATE sessions SET last_heartbeat = ?1 WHERE id = 'w-1'", [NOW - SECOND]);
         let mut dead = desk_by(&database, built_in(), Some(Process::Dead));
         let holding = seen(&mut dead);
-        assert_applied(&release(&mut dead, &holding, &Word::default()), 4);
+        assert_applied(&release(&mut dead, &holding, &Authorization::default()), 4);
     });
 }
 
@@ -261,7 +267,7 @@ fn a_session_that_is_gone_leaves_its_claims_and_no_end() {
         let mut desk = desk(&database);
         let holding = seen(&mut desk);
         assert!(holding.registered.is_empty());
-        assert_applied(&release(&mut desk, &holding, &Word::default()), 3);
+        assert_applied(&release(&mut desk, &holding, &Authorization::default()), 3);
         assert_eq!(row(&database, "SELECT count(*) FROM task_claims"), [number(1)]);
     });
 }
@@ -296,7 +302,7 @@ fn a_profile_that_does_not_say_how_a_session_ends_keeps_it() {
         let mut desk = desk_by(&database, own(""), None);
         let holding = seen(&mut desk);
         assert_eq!(holding.registered[0].ends, Ends::Undescribed);
-        assert_applied(&release(&mut desk, &holding, &Word::default()), 2);
+        assert_applied(&release(&mut desk, &holding, &Authorization::default()), 2);
         assert_eq!(row(&database, "SELECT count(*) FROM sessions"), [number(2)]);
     });
 }
@@ -340,8 +346,9 @@ fn an_end_that_cannot_be_recorded_does_not_happen() {
         let before = database.dump();
         let mut actor = actor(&database);
         let holding = actor.held_by("w-1").expect("a look");
-        let acted =
-            actor.end_session(&holding.registered[0], &Word::default(), "id", &mut |_| Err("full".into()));
+        let acted = actor.end_session(&holding.registered[0], &Authorization::default(), "id", &mut |_| {
+            Err("full".into())
+        });
         assert!(is_refused(&acted.expect("an answer").outcome));
         assert_eq!(database.dump(), before);
     });
@@ -354,7 +361,7 @@ fn a_rehearsal_shows_all_of_it_and_writes_nothing() {
         let before = database.dump();
         let mut desk = desk(&database);
         let holding = seen(&mut desk);
-        let reports = desk.rehearse_session(&holding, &Word::default()).expect("a rehearsal");
+        let reports = desk.rehearse_session(&holding, &Authorization::default()).expect("a rehearsal");
         assert_applied(&reports, 4);
         let last = &reports[3].preview[0];
         assert!(last.starts_with("DELETE FROM") && last.contains("\"sessions\""), "{reports:#?}");

@@ -1,10 +1,11 @@
 //! If nothing moves between a preview and its act, the preview is what happens.
 
+use crate::support::options::writable;
 use claimtop::domain::claim::Process;
-use claimtop::domain::recovery::{Action, Word};
+use claimtop::domain::recovery::{Action, Authorization};
 use claimtop::domain::verdict::Set;
 use claimtop::profile::Library;
-use claimtop::recovery::Desk;
+use claimtop::recovery::AuditedActor;
 use claimtop::store::{Filter, Prober, Profiles};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -26,7 +27,7 @@ struct World {
     locks: Vec<(usize, i64)>,
     sets: Vec<Set>,
     action: Action,
-    word: Word,
+    word: Authorization,
     limit: Option<usize>,
 }
 
@@ -40,11 +41,11 @@ fn worlds() -> impl Strategy<Value = World> {
     let actions = proptest::sample::select(vec![Action::Reclaim, Action::Release, Action::Extend]);
     let holder = proptest::option::of((0..4_usize).prop_map(|number| format!("w-{number}")));
     let reason = proptest::option::of(Just("a reason".to_owned()));
-    let word = (any::<bool>(), holder, reason).prop_map(|(force, holder, reason)| Word {
+    let word = (any::<bool>(), holder, reason).prop_map(|(force, holder, reason)| Authorization {
         force,
         reason,
         holder,
-        ..Word::default()
+        ..Authorization::default()
     });
     let limit = proptest::option::of(1..20_usize);
     (sessions, tasks, locks, sets, actions, word, limit).prop_map(
@@ -114,7 +115,8 @@ fn preview_and_act(world: &World) {
     });
     let options =
         database.options(Profiles::Detect(Library::built_in()), |options| options.prober = Some(prober));
-    let mut desk = Desk::open(options, "tasks.db", &database.beside("audit")).expect("a desk");
+    let mut desk =
+        AuditedActor::open(writable(options), "tasks.db", &database.beside("audit")).expect("a desk");
     let filter = Filter { sets: world.sets.clone(), limit: world.limit, ..Filter::default() };
     let claims = desk.actor().selection(&filter).expect("a look");
     let wanted = claims.len();

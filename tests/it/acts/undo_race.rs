@@ -1,6 +1,6 @@
 //! Undo in real time, against workers that claim, renew and finish the same task at that moment.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use rusqlite::Connection;
 use std::sync::{Barrier, mpsc};
 use std::time::Duration;
@@ -144,7 +144,7 @@ fn race(system: &System, tally: &mut Tally) {
         for number in 0..races() / 2 {
             database.batch(system.stale);
             let seen = look(&mut actor, system.id);
-            let acted = act(&mut actor, &seen, Action::Reclaim, &Word::default());
+            let acted = act(&mut actor, &seen, Action::Reclaim, &Authorization::default());
             assert_eq!(acted.outcome, Outcome::Applied);
             let what = MOVES[usize::try_from(number % 4).expect("small")];
             // Sooner and later than the undo, by turns.

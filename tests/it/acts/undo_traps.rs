@@ -127,7 +127,7 @@ fn a_trigger_may_forbid_the_act() {
             let before = database.dump();
             let mut actor = actor(&database);
             let seen = super::look(&mut actor, "task-1");
-            let word = claimtop::domain::recovery::Word::default();
+            let word = claimtop::domain::recovery::Authorization::default();
             let order = claimtop::store::Order {
                 action: Action::Reclaim,
                 word: &word,

@@ -1,6 +1,6 @@
 //! Tables whose rows have no rowid are acted on by their primary keys, whatever those are made of.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
 use claimtop::profile::format::Profile;
 use claimtop::store::{Change, Filter, Order, Profiles, Reader};
@@ -94,7 +94,7 @@ fn a_row_that_changed_or_went_is_left_alone() {
     for seen in &stale {
         assert!(is_moved(&reclaim(&mut actor, seen).outcome), "{seen:#?}");
     }
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
     let mut all: Vec<_> = stale.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");
@@ -108,7 +108,7 @@ fn many_at_once_are_taken_and_put_back() {
     let before = database.dump();
     let mut actor = actor_by(&database, PROFILE);
     let stale = actor.select(&all_stale()).expect("claims");
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
     let mut all: Vec<_> = stale.iter().collect();
     let batch =
@@ -168,7 +168,7 @@ fn a_session_is_released_with_all_it_holds() {
     let holding = actor.held_by("W").expect("a session");
     assert_eq!((holding.claims.len(), holding.registered.len()), (6, 1));
     let (holder, reason) = (Some("W".into()), Some("over".into()));
-    let word = Word { holder, reason, force: true, ..Word::default() };
+    let word = Authorization { holder, reason, force: true, ..Authorization::default() };
     for seen in &holding.claims {
         assert_eq!(act(&mut actor, seen, Action::Release, &word).outcome, Outcome::Applied);
     }

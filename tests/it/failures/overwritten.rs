@@ -1,6 +1,7 @@
 //! Acts on a file that somebody has overwritten: none is done, and the file stays what it was made to be.
 
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use crate::support::options::writable;
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::store::{Actor, Order, Profiles, Reader, Seen, StoreError};
 use std::path::Path;
@@ -40,11 +41,11 @@ fn scene(log_is_needed: bool) -> (Database, Actor, Seen) {
 }
 
 fn actor(database: &Database) -> Result<Actor, StoreError> {
-    Actor::open(database.options(Profiles::Detect(Library::built_in()), |_| {}))
+    Actor::open(writable(database.options(Profiles::Detect(Library::built_in()), |_| {})))
 }
 
 fn reclaim(actor: &mut Actor, seen: &Seen) -> StoreError {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
     actor.act(seen, &order, &mut |_| Ok(())).expect_err("no act")
 }
@@ -81,7 +82,7 @@ fn a_copy_that_needs_no_log_is_not_what_was_seen() {
 fn what_sqlite_itself_moves_into_the_file_is_no_obstacle() {
     let (database, mut actor_before, seen) = scene(true);
     move_log(&database);
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
     let acted = actor_before.act(&seen, &order, &mut |_| {
         move_log_passively(&database);

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use crate::support::server::until;
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Moved, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::domain::verdict::Set;
 use claimtop::store::{Actor, Filter, Order, Seen, Undo};
@@ -24,7 +25,7 @@ const PARTS: &str = "CREATE TABLE executor_jobs (id integer, type text, status t
 
 /// What came of each, by its id, and the numbers that were put on record.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Vec<(String, Outcome)>, Vec<usize>) {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let mut noted = Noted::new();
@@ -38,7 +39,7 @@ pub(super) fn stale(actor: &mut Actor) -> Vec<Seen> {
 }
 
 pub(super) fn actor(database: &PgDatabase) -> Actor {
-    Actor::open(options(&database.url(), None)).expect("an actor")
+    Actor::open(writable(options(&database.url(), None))).expect("an actor")
 }
 
 pub(super) fn running(database: &PgDatabase) -> BTreeSet<String> {
@@ -59,7 +60,7 @@ fn a_row_that_somebody_holds_costs_only_itself_and_no_record_is_written_twice() 
     let (tried, mut numbers) = reclaim(&mut actor, &all);
     for (id, outcome) in &tried {
         match outcome {
-            Outcome::Moved(why) => assert!(*id == held && why.contains("locked"), "{id}: {why}"),
+            Outcome::Moved(moved) => assert_eq!((id, moved), (&held, &Moved::RowLocked)),
             other => assert!(*id != held && *other == Outcome::Applied, "{id}: {other:?}"),
         }
     }
@@ -134,7 +135,7 @@ fn what_a_trigger_of_one_part_alone_writes_is_in_the_image_that_an_undo_compares
     ));
     let mut actor = actor(&database);
     let all = stale(&mut actor);
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");

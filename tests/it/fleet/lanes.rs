@@ -3,8 +3,9 @@
 use super::batches::{actor, running, stale};
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::store::{Actor, Batch, Order, Seen};
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ fn jobs() -> PgDatabase {
 
 /// The next transaction, and the ids in the order that they have then.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Batch, Vec<String>) {
-    let word = Word::default();
+    let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");
@@ -111,7 +112,7 @@ fn a_role_that_may_not_ask_for_lanes_works_without() {
         "CREATE ROLE {login} LOGIN; GRANT SELECT, UPDATE ON executor_jobs TO {login};
          REVOKE EXECUTE ON FUNCTION pg_try_advisory_xact_lock(int, int) FROM PUBLIC"
     ));
-    let mut actor = Actor::open(options(&database.url_as(&login), None)).expect("an actor");
+    let mut actor = Actor::open(writable(options(&database.url_as(&login), None))).expect("an actor");
     let all = stale(&mut actor);
     let (batch, _) = reclaim(&mut actor, &all);
     assert!(batch.tried.len() >= 100 && batch.tried.iter().all(|tried| tried.outcome == Outcome::Applied));

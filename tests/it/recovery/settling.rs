@@ -3,12 +3,13 @@
 
 use super::*;
 use crate::support::engine::{Engine, engine};
+use crate::support::options::writable;
 use crate::support::server::until;
-use claimtop::domain::recovery::{Action, Outcome, Word};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
 use claimtop::profile::Library;
 use claimtop::recovery::trail::{Record, Stage, Trail, new_action_id};
-use claimtop::recovery::{Desk, Told};
+use claimtop::recovery::{AuditedActor, Told};
 use claimtop::store::{Filter, Profiles, Seen};
 use rusqlite::Connection;
 use std::any::Any;
@@ -237,7 +238,7 @@ fn acts_on_another_database_are_left_to_it() {
 /// A desk that is about to do a lot, in a trail that others write to as well.
 struct Company {
     scene: Scene,
-    desk: Desk,
+    desk: AuditedActor,
     trail: Trail,
     /// What others wrote before an act that they did.
     intent: Record,
@@ -258,7 +259,7 @@ impl Company {
         let intent = entries.swap_remove(0).record;
         let profiles = Profiles::Detect(Library::built_in());
         let options = scene.database.options(profiles, |options| options.frozen_at = None);
-        let desk = Desk::open(options, &scene.database.source(), &folder).expect("a desk");
+        let desk = AuditedActor::open(writable(options), &scene.database.source(), &folder).expect("a desk");
         Company { scene, desk, trail, intent }
     }
 
@@ -306,7 +307,8 @@ fn what_others_leave_open_between_two_batches_of_a_desk_is_found() {
             }
             true
         };
-        desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut each).expect("acts");
+        desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)
+            .expect("acts");
         assert_eq!(heard, 4);
         company.settles(&left.expect("an act"));
     });
@@ -332,7 +334,7 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
                 assert_eq!(told.outcome, Outcome::Applied);
                 true
             };
-            desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut each)
+            desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)
                 .expect("acts");
             others.join().expect("an act")
         });
@@ -352,8 +354,10 @@ fn what_others_leave_open_after_the_batches_of_a_desk_is_found_before_the_next()
         let (claims, locks) = all.split_at(2);
         let Company { desk, trail, intent, .. } = &mut company;
         let mut perform = |some: &[Seen]| {
-            desk.perform_all(some.iter().collect(), Action::Reclaim, &Word::default(), &mut |_| true)
-                .expect("acts");
+            desk.perform_all(some.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |_| {
+                true
+            })
+            .expect("acts");
         };
         perform(claims);
         let left = leave_open(trail, intent);

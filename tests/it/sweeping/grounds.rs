@@ -5,7 +5,7 @@ use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::{Reason, judge};
-use claimtop::sweep::{Ground, Spared, Wanted, ground};
+use claimtop::sweep::{SkipReason, SweepReason, Wanted, ground};
 
 use super::*;
 
@@ -52,7 +52,11 @@ pub(super) fn session(beat: i64) -> Registry {
     })
 }
 
-fn found(rule: DeadlineRule, wanted: Wanted, change: impl FnOnce(&mut Claim)) -> Result<Ground, Spared> {
+fn found(
+    rule: DeadlineRule,
+    wanted: Wanted,
+    change: impl FnOnce(&mut Claim),
+) -> Result<SweepReason, SkipReason> {
     let (mut claim, rules, now) = (claim(), rules(rule), at(1_000));
     change(&mut claim);
     let verdict = judge(&claim, &rules, now);
@@ -64,27 +68,27 @@ fn every_reason_is_ground_or_is_not() {
     use DeadlineRule::{Lease as Leased, Ttl};
     let both = |rule, change: fn(&mut Claim)| found(rule, Wanted::Both, change);
     let over = |claim: &mut Claim| claim.lease = Lease::Until(Reading::At(at(999)));
-    let expired = Ok(Ground::Expired(Reason::LeaseExpired));
-    let stale = Ok(Ground::Orphaned(Reason::SessionStale));
-    assert_eq!(both(Leased, |_| {}), Err(Spared::NoGround), "a healthy claim");
+    let expired = Ok(SweepReason::Expired(Reason::LeaseExpired));
+    let stale = Ok(SweepReason::Orphaned(Reason::SessionStale));
+    assert_eq!(both(Leased, |_| {}), Err(SkipReason::NoGround), "a healthy claim");
     assert_eq!(found(Leased, Wanted::Both, over), expired, "a lease that is over");
     assert_eq!(
         both(Ttl, |claim| claim.beat_at = Reading::At(at(960))),
-        Ok(Ground::Expired(Reason::TtlExceeded)),
+        Ok(SweepReason::Expired(Reason::TtlExceeded)),
         "a TTL that is over"
     );
     assert_eq!(
         both(Leased, |claim| claim.beat_at = Reading::At(at(980))),
-        Err(Spared::NoGround),
+        Err(SkipReason::NoGround),
         "heartbeat_silent alone"
     );
     assert_eq!(
         both(Leased, |claim| claim.registry = Registry::Missing),
-        Ok(Ground::Orphaned(Reason::SessionMissing))
+        Ok(SweepReason::Orphaned(Reason::SessionMissing))
     );
     assert_eq!(
         both(Leased, |claim| claim.worker.process = Process::Dead),
-        Ok(Ground::Orphaned(Reason::ProcessDead))
+        Ok(SweepReason::Orphaned(Reason::ProcessDead))
     );
     let silent = |claim: &mut Claim, beat: Reading| {
         claim.registry = session(900);
@@ -94,9 +98,9 @@ fn every_reason_is_ground_or_is_not() {
         (Reading::Absent, stale),
         (Reading::Null, stale),
         (Reading::At(at(980)), stale),
-        (Reading::At(at(995)), Err(Spared::ClaimLives)),
-        (Reading::At(at(990)), Err(Spared::ClaimLives)),
-        (Reading::Bad("x".into()), Err(Spared::ClaimLives)),
+        (Reading::At(at(995)), Err(SkipReason::ClaimLives)),
+        (Reading::At(at(990)), Err(SkipReason::ClaimLives)),
+        (Reading::Bad("x".into()), Err(SkipReason::ClaimLives)),
     ] {
         let said = format!("a silent session with {beat:?}");
         assert_eq!(found(Leased, Wanted::Both, |claim| silent(claim, beat)), expected, "{said}");
@@ -105,7 +109,7 @@ fn every_reason_is_ground_or_is_not() {
         silent(claim, Reading::Absent);
         claim.claimed_at = Reading::At(at(999));
     };
-    assert_eq!(found(Leased, Wanted::Both, just_made), Err(Spared::ClaimLives), "a claim made just now");
+    assert_eq!(found(Leased, Wanted::Both, just_made), Err(SkipReason::ClaimLives), "a claim made just now");
 }
 
 #[test]
@@ -115,12 +119,12 @@ fn the_living_and_those_with_wrong_clocks_are_spared_whatever_else_is_true() {
         claim.lease = Lease::Until(Reading::At(at(900)));
         claim.registry = Registry::Missing;
     };
-    assert_eq!(found(DeadlineRule::Lease, Wanted::Both, alive), Err(Spared::Alive));
+    assert_eq!(found(DeadlineRule::Lease, Wanted::Both, alive), Err(SkipReason::Alive));
     let ahead = |claim: &mut Claim| {
         claim.beat_at = Reading::At(at(1_060));
         claim.lease = Lease::Until(Reading::At(at(900)));
     };
-    assert_eq!(found(DeadlineRule::Lease, Wanted::Both, ahead), Err(Spared::ClockSkew));
+    assert_eq!(found(DeadlineRule::Lease, Wanted::Both, ahead), Err(SkipReason::ClockSkew));
 }
 
 #[test]
@@ -130,9 +134,9 @@ fn only_the_grounds_that_were_asked_for_count() {
         claim.registry = Registry::Missing;
     };
     let found = |wanted| found(DeadlineRule::Lease, wanted, both);
-    assert_eq!(found(Wanted::Both), Ok(Ground::Expired(Reason::LeaseExpired)));
-    assert_eq!(found(Wanted::Expired), Ok(Ground::Expired(Reason::LeaseExpired)));
-    assert_eq!(found(Wanted::Orphaned), Ok(Ground::Orphaned(Reason::SessionMissing)));
+    assert_eq!(found(Wanted::Both), Ok(SweepReason::Expired(Reason::LeaseExpired)));
+    assert_eq!(found(Wanted::Expired), Ok(SweepReason::Expired(Reason::LeaseExpired)));
+    assert_eq!(found(Wanted::Orphaned), Ok(SweepReason::Orphaned(Reason::SessionMissing)));
 }
 
 /// One claim for each reason, named for it.

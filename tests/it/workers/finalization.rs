@@ -14,7 +14,7 @@ use crate::support::NOW;
 
 const TIMEOUT: Span = Span::seconds(30);
 
-/// A task `t` whose only step has completed, the clock standing at [`NOW`], and an onlooker.
+/// A task `t` whose only step has completed, the clock standing at [`NOW`], and an detector.
 struct World {
     ground: Ground,
     clock: Clock,

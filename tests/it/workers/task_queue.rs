@@ -16,7 +16,7 @@ use crate::support::NOW;
 const YOUTUBE: &str = "youtube_video_scrape";
 const REDDIT: &str = "reddit_post_fetch";
 
-/// A queue with two types, its clock standing at [`NOW`], and an onlooker's own connection.
+/// A queue with two types, its clock standing at [`NOW`], and an detector's own connection.
 struct World {
     ground: Ground,
     clock: Clock,

@@ -39,7 +39,7 @@ fn every_dead_job_of_a_board_is_queued_again_and_none_that_lives() {
         for grave in GRAVES {
             let scene = Scene::new(grave);
             copies(&scene, 24);
-            let Word(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
+            let Authorization(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
             let living = format!("SELECT count(*) FROM {} WHERE status = '{queued}'", grave.table);
             let (before, others) =
                 (scene.number(&living), scene.number(&format!("SELECT count(*) FROM {}", grave.table)));

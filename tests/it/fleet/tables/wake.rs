@@ -2,6 +2,7 @@
 //! back is said.
 
 use super::*;
+use crate::support::options::writable;
 use claimtop::recovery::{Report, Told};
 use claimtop::report::act::{json, text};
 use claimtop::store::Side;
@@ -21,7 +22,7 @@ impl Table {
 
     fn report(&mut self, id: &str) -> Report {
         let seen = self.desk.actor().find(id, None).expect("a look").pop().expect("a claim");
-        self.desk.perform(&seen, Action::Reclaim, &Word::default()).expect("an act")
+        self.desk.perform(&seen, Action::Reclaim, &Authorization::default()).expect("an act")
     }
 
     /// Acts on one and takes it back, and then on all; everything is as it was each time.
@@ -150,7 +151,8 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     assert_eq!(table.database.value("SELECT count(*) FROM diary").as_deref(), Some("2"));
     // A rehearsal says it before anything is done.
     let seen = table.desk.actor().find("4", None).expect("a look").remove(0);
-    let rehearsed = table.desk.rehearse(&seen, Action::Reclaim, &Word::default()).expect("a rehearsal");
+    let rehearsed =
+        table.desk.rehearse(&seen, Action::Reclaim, &Authorization::default()).expect("a rehearsal");
     let said = text(&rehearsed, true);
     assert!(said.contains("an undo does not take back") && !said.contains("diary: null"), "{said}");
     // And the same of many.
@@ -162,7 +164,10 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
         let report = told.report();
         json(&report).contains("\"not_undone\":[\"counters\",\"diary\"]") || panic!("{report:#?}")
     };
-    table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut hear).expect("acts");
+    table
+        .desk
+        .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut hear)
+        .expect("acts");
     assert_eq!(heard, 6);
 }
 
@@ -193,7 +198,10 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
         }
         true
     };
-    table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Word::default(), &mut hear).expect("acts");
+    table
+        .desk
+        .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut hear)
+        .expect("acts");
     worker.run("COMMIT");
     assert_eq!(moved, ["10"]);
     assert_eq!(
@@ -239,7 +247,7 @@ fn rows_that_our_role_may_not_read_are_said_to_be_lost() {
     ));
     let trail = tempfile::tempdir().expect("a folder");
     let options = options(&database.url_as(&login), Some(&profile(DELETED)));
-    let desk = Desk::open(options, "here", trail.path()).expect("a desk");
+    let desk = AuditedActor::open(writable(options), "here", trail.path()).expect("a desk");
     let mut table = Table { database, table: "runs", desk, _trail: trail };
     let report = table.report("7");
     assert_eq!(report.outcome, Outcome::Applied);

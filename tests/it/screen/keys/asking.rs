@@ -4,7 +4,7 @@ use claimtop::app::Msg;
 use claimtop::app::dialog::{Asks, Confirm, Field};
 use claimtop::app::overlay::Overlay;
 use claimtop::domain::claim::{Process, Registry};
-use claimtop::domain::recovery::Word;
+use claimtop::domain::recovery::Authorization;
 use claimtop::domain::time::Reading;
 
 use super::super::stage::{Held, Stage, World, claim, task_board};
@@ -57,7 +57,7 @@ fn the_name_and_a_reason_do_it() {
     stage.write("it hangs");
     let asked = act(&stage.press("enter"));
     let (reason, holder) = (Some("it hangs".to_owned()), Some("worker-7".to_owned()));
-    assert_eq!(asked.word, Word { force: true, reason, holder, ..Word::default() });
+    assert_eq!(asked.word, Authorization { force: true, reason, holder, ..Authorization::default() });
     assert!(stage.model.overlay.is_empty());
 }
 

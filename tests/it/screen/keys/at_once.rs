@@ -1,7 +1,7 @@
 //! Where one key is enough.
 
 use claimtop::domain::claim::Process;
-use claimtop::domain::recovery::{Action, Word};
+use claimtop::domain::recovery::{Action, Authorization};
 
 use super::super::stage::{Held, Stage, World, claim, job_board, task_board};
 use super::act;
@@ -16,7 +16,7 @@ fn an_expired_lease_is_reclaimed_at_once() {
     let mut stage = with(claim("t-1").lease_ran_out("11m"));
     let asked = act(&stage.press("r"));
     assert_eq!((asked.action, asked.claim.as_str()), (Action::Reclaim, "taskqueue/tasks/t-1"));
-    assert_eq!(asked.word, Word::default());
+    assert_eq!(asked.word, Authorization::default());
     assert!(stage.model.overlay.is_empty());
 }
 
