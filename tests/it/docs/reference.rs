@@ -70,3 +70,12 @@ fn the_profile_reference_names_every_key_of_the_format() {
         keys.iter().filter(|key| !own.contains(&key.as_str()) && !is_named(key)).collect();
     assert!(unexplained.is_empty(), "docs/profiles.md does not explain {unexplained:?}");
 }
+
+#[test]
+fn changelog_and_formula_know_this_version() {
+    let version = env!("CARGO_PKG_VERSION");
+    let changelog = Page::read(Path::new("CHANGELOG.md")).text;
+    assert!(changelog.contains(&format!("## [{version}]")), "CHANGELOG.md has no entry for {version}");
+    let formula = include_str!("../../../packaging/homebrew/claimtop.rb");
+    assert!(formula.contains(&format!("/v{version}.tar.gz")), "the Homebrew formula is of another version");
+}
