@@ -40,6 +40,7 @@ mod schema;
 mod scope;
 mod selection;
 mod session;
+mod statements;
 mod surroundings;
 pub mod target;
 pub mod tls;

@@ -9,6 +9,7 @@ mod batch;
 mod cell;
 mod census;
 mod close_up;
+mod dialect;
 mod direct;
 mod file_state;
 mod fit;

@@ -1,17 +1,85 @@
-//! PostgreSQL's own SQL, for laying profiles onto a database.
+//! PostgreSQL's own SQL.
 
 use std::cell::{Cell, RefCell};
 
 use super::error::PgError;
 use super::link::Link;
 use super::named_params::NamedParams;
-use super::schema::literal;
+use super::schema::{literal, quoted};
 use super::trust::Trust;
 use super::zone;
-use crate::domain::time::{TimeUnit, ZoneName};
-use crate::store::bind::{Dialect, Fragment, Problem};
+use crate::domain::time::{Moment, Span, TimeUnit, ZoneName};
+use crate::store::bind::{Compiler, Fragment, Problem};
 use crate::store::bound::{BoundZone, Sql, TimeSql};
-use crate::store::schema::Table;
+use crate::store::driver::Dialect;
+use crate::store::schema::{Column, Table};
+
+/// How PostgreSQL writes things.
+#[derive(Debug)]
+pub struct PostgresDialect;
+
+impl Dialect for PostgresDialect {
+    fn selected(&self, sql: &str) -> String {
+        format!("({sql})::text")
+    }
+
+    /// As texts: not every type has an equality, and the texts have one form in a transaction of ours.
+    fn holds_exactly(&self, column: &str, place: &str) -> String {
+        format!("{column}::text IS NOT DISTINCT FROM {place}")
+    }
+
+    fn is_same(&self, one: &str, other: &str) -> String {
+        format!("({one})::text IS NOT DISTINCT FROM ({other})::text")
+    }
+
+    /// An instant takes the form of the column that it is written to: without a zone, in that of the board; or
+    /// with one. A cast would take the zone of our session.
+    fn assignment(&self, column: &Column, expression: &str) -> String {
+        let expression = match (expression.trim(), names_zone(&column.declared)) {
+            (name @ (":now" | ":until"), Some(true)) => format!("{name}_zoned"),
+            (name @ (":now" | ":until"), Some(false)) => format!("{name}_naive"),
+            _ => expression.to_owned(),
+        };
+        format!("{} = ({expression}\n)::{}", quoted(&column.name), column.declared)
+    }
+
+    fn version(&self, alias: &str) -> Option<String> {
+        Some(format!("{alias}.xmin::text"))
+    }
+
+    fn add_time(
+        &self,
+        params: &mut NamedParams,
+        name: &str,
+        unit: TimeUnit,
+        zone: &BoundZone,
+        moment: Moment,
+    ) {
+        params.add_time(name, unit, zone, moment);
+    }
+
+    /// Where times are texts, an instant has no type of its own: a log beside the claims may well keep times
+    /// as such.
+    fn add_instant(
+        &self,
+        params: &mut NamedParams,
+        name: &str,
+        unit: TimeUnit,
+        zone: &BoundZone,
+        moment: Moment,
+    ) {
+        match unit {
+            TimeUnit::TextUtc => params.add_sql(name, &literal(&zone.own.unwrap_or_default().text(moment))),
+            _ => params.add_time(name, unit, zone, moment),
+        }
+        params.add_time(&format!("{name}_zoned"), TimeUnit::Timestamptz, zone, moment);
+        params.add_time(&format!("{name}_naive"), TimeUnit::Timestamp, zone, moment);
+    }
+
+    fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span) {
+        params.add_span(name, unit, span);
+    }
+}
 
 /// Compiles on a connection inside a transaction that may only read.
 #[derive(Debug)]
@@ -52,7 +120,7 @@ impl<'a> Postgres<'a> {
     }
 }
 
-impl Dialect for Postgres<'_> {
+impl Compiler for Postgres<'_> {
     fn resolve(&self, sql: &str, fragment: Fragment) -> Result<String, Problem> {
         let mut link = self.link.borrow_mut();
         self.trust.resolve(&mut link, sql, fragment).unwrap_or_else(|error| Err(self.leave_open(error)))

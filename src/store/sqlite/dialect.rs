@@ -1,0 +1,156 @@
+//! SQLite's own SQL, its rows, and statements on one connection to a file.
+
+use rusqlite::types::ValueRef;
+
+use super::cell::{bound, cell, owned, to_sql};
+use super::run::time_in;
+use crate::domain::time::{Moment, Span, TimeUnit};
+use crate::domain::value::Value;
+use crate::store::StoreError;
+use crate::store::bound::BoundZone;
+use crate::store::driver::{Connection, Dialect, Failed, Row};
+use crate::store::named_params::NamedParams;
+
+/// How SQLite writes things.
+#[derive(Debug)]
+pub struct SqliteDialect;
+
+impl Dialect for SqliteDialect {
+    fn selected(&self, sql: &str) -> String {
+        sql.to_owned()
+    }
+
+    fn holds_exactly(&self, column: &str, place: &str) -> String {
+        format!("{column} COLLATE BINARY IS {place}")
+    }
+
+    fn is_same(&self, one: &str, other: &str) -> String {
+        format!("{one} IS {other}")
+    }
+
+    /// A text that is not UTF-8 can only be bound as bytes.
+    fn place(&self, name: &str, value: &Value) -> String {
+        match value {
+            Value::BadText(_) => format!("CAST(:{name} AS TEXT)"),
+            _ => format!(":{name}"),
+        }
+    }
+
+    fn version(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn add_time(
+        &self,
+        params: &mut NamedParams,
+        name: &str,
+        unit: TimeUnit,
+        zone: &BoundZone,
+        moment: Moment,
+    ) {
+        let value = time_in(unit, zone.own.unwrap_or_default(), moment);
+        params.add_value(name, "", owned(ValueRef::from(&value)));
+    }
+
+    fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span) {
+        params.add_value(name, "", owned(ValueRef::from(&bound(span.as_micros(), unit))));
+    }
+}
+
+impl Row for rusqlite::Row<'_> {
+    fn value(&self, at: usize, _: &str) -> Value {
+        cell(self, at)
+    }
+
+    fn number(&self, at: usize) -> Value {
+        cell(self, at)
+    }
+
+    fn time(&self, at: usize, _: &str) -> Value {
+        cell(self, at)
+    }
+
+    fn text(&self, at: usize) -> Option<String> {
+        cell(self, at).text()
+    }
+
+    fn is_true(&self, at: usize) -> bool {
+        matches!(cell(self, at), Value::Int(flag) if flag != 0)
+    }
+}
+
+/// Statements on a connection, with sentences for what goes wrong.
+pub struct Statements<'a> {
+    pub connection: &'a rusqlite::Connection,
+    pub explain: &'a dyn Fn(&rusqlite::Error, &str) -> StoreError,
+}
+
+impl Statements<'_> {
+    fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
+        result.map_err(|error| Failed::Other((self.explain)(&error, doing)))
+    }
+}
+
+impl Connection for Statements<'_> {
+    fn dialect(&self) -> &'static dyn Dialect {
+        &SqliteDialect
+    }
+
+    fn each(
+        &mut self,
+        doing: &str,
+        sql: &str,
+        params: &NamedParams,
+        row: &mut dyn FnMut(&dyn Row),
+    ) -> Result<(), Failed> {
+        let mut run = || -> rusqlite::Result<()> {
+            let mut statement = prepared(self.connection, sql, params)?;
+            let mut rows = statement.raw_query();
+            while let Some(next) = rows.next()? {
+                row(next);
+            }
+            Ok(())
+        };
+        let result = run();
+        self.done(doing, result)
+    }
+
+    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
+        let result = prepared(self.connection, sql, params).and_then(|mut statement| statement.raw_execute());
+        self.done(doing, result).map(|count| count as u64)
+    }
+
+    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
+        let result = self.connection.execute_batch(sql);
+        self.done(doing, result)
+    }
+}
+
+/// A statement with those of the values bound that it names.
+pub fn prepared<'a>(
+    connection: &'a rusqlite::Connection,
+    sql: &str,
+    params: &NamedParams,
+) -> rusqlite::Result<rusqlite::CachedStatement<'a>> {
+    let mut statement = if params.has_written() {
+        connection.prepare_cached(&params.written_out(sql))?
+    } else {
+        connection.prepare_cached(sql)?
+    };
+    bind(&mut statement, params)?;
+    Ok(statement)
+}
+
+/// Binds those of the values that the statement names; the first of a name counts.
+pub fn bind(statement: &mut rusqlite::Statement<'_>, params: &NamedParams) -> rusqlite::Result<()> {
+    let mut bound = Vec::new();
+    for (name, value) in params.sent() {
+        if let Some(at) = statement.parameter_index(&format!(":{name}"))?
+            && !bound.contains(&at)
+        {
+            bound.push(at);
+            statement.raw_bind_parameter(at, to_sql(value))?;
+        }
+    }
+    Ok(())
+}
