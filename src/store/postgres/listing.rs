@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use super::cell::sent;
+use super::dialect::PostgresDialect;
 use super::error::PgError;
 use super::found::Order;
 use super::link::{Link, Row};
@@ -15,6 +16,7 @@ use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::value::{Key, Value};
 use crate::domain::verdict::Set;
+use crate::store::driver::Dialect;
 use crate::store::listed::{Listed, worse_first};
 use crate::store::{Filter, StoreError};
 
@@ -26,15 +28,7 @@ const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiri
 impl Watch {
     /// That a row has this key; its values go to `params`.
     pub fn has_key(&self, key: &[Value], params: &mut NamedParams) -> String {
-        let parts = self.board.id.iter().zip(&self.board.id_types).zip(key).enumerate();
-        let condition = parts.map(|(at, ((id, kind), value))| {
-            if *value == Value::Null {
-                return format!("({id}) IS NULL");
-            }
-            params.add(&format!("key{at}"), kind, sent(value));
-            format!("({id}) = :key{at}")
-        });
-        condition.collect::<Vec<_>>().join(" AND ")
+        PostgresDialect.has_key(&self.board, key, params)
     }
 
     /// The claims that meet a condition, with their tokens.

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::image::InFile;
+use super::image::read_row;
 use super::keys::RowSql;
 use super::reader::Reader;
 use super::run::{bind_known, now_value};
@@ -14,7 +14,6 @@ use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::image::Image;
 use crate::store::schema::Schema;
 
 impl Reader {
@@ -75,7 +74,7 @@ impl Reader {
             };
             let schema = super::schema::read(&reader.connection)?;
             let columns = match schema.table(&watch.board.table) {
-                Some(table) => Image::read(&reader.connection, table, rowid)?.map(|image| image.columns()),
+                Some(table) => read_row(&reader.connection, table, rowid)?.map(|image| image.columns()),
                 None => None,
             };
             let session = session_columns(&reader.connection, &schema, watch, &judged)?;
@@ -166,7 +165,7 @@ fn session_columns(
     let mut rows = statement.query([holder])?;
     match rows.next()? {
         Some(row) => {
-            Ok(Image::read(connection, table, row.get(0)?)?.map(|image| image.columns()).unwrap_or_default())
+            Ok(read_row(connection, table, row.get(0)?)?.map(|image| image.columns()).unwrap_or_default())
         }
         None => Ok(Vec::new()),
     }

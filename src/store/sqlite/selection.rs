@@ -1,13 +1,6 @@
-//! The claims of a bulk act: found, looked at again, and judged by the rules before anything is written.
+//! The claims of a bulk act: found, and looked at again before anything is written.
 
-use rusqlite::Connection;
-
-use super::act::statements;
 use super::actor::Actor;
-use super::run::bind_known;
-use crate::domain::recovery::{Outcome, permit};
-use crate::store::act::{BLOCKED, Order};
-use crate::store::seen::Seen;
 use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
@@ -40,34 +33,5 @@ impl Actor {
             Ok(seen.filter(|seen| seen.stamp() == noted.stamp).ok_or(NOT_AS_NOTED))
         };
         all.iter().map(again).collect()
-    }
-
-    /// What the rules and the profile say to the order, claim by claim; nothing is written.
-    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
-        all.iter().map(|seen| self.foresee_one(seen, order)).collect()
-    }
-
-    fn foresee_one(&self, seen: &Seen, order: &Order<'_>) -> Result<Outcome, StoreError> {
-        let judged = &seen.judged;
-        if let Err(refused) =
-            permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word)
-        {
-            return Ok(Outcome::Refused(refused));
-        }
-        let watch = self.watch(seen.place);
-        let profile = &self.reader.watched[seen.place.profile].profile;
-        let statements = match statements(profile, &self.schema, watch, seen, order) {
-            Ok(statements) => statements,
-            Err(refusal) => return Ok(Outcome::Refused(refusal.into())),
-        };
-        let Some(sql) = &statements.blocked_by else { return Ok(Outcome::Applied) };
-        let is_blocked = |connection: &Connection| -> rusqlite::Result<bool> {
-            let mut statement = connection.prepare_cached(sql)?;
-            bind_known(&mut statement, &statements.values)?;
-            let mut rows = statement.raw_query();
-            Ok(rows.next()?.is_some())
-        };
-        let is_blocked = self.reader.sql("asking what forbids it", is_blocked)?;
-        Ok(if is_blocked { Outcome::Refused(BLOCKED.into()) } else { Outcome::Applied })
     }
 }

@@ -3,13 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::super::actor::{Actor, BEING_CHANGED, Turn};
+use super::super::actor::Actor;
 use super::super::look;
 use super::made::Made;
 use super::{Hold, Look, moved};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{CHANGED_MEANWHILE, Order, TABLES_CHANGED};
+use crate::store::act::{BEING_CHANGED, CHANGED_MEANWHILE, Order, TABLES_CHANGED};
+use crate::store::driver::Turn;
 use crate::store::seen::Seen;
 
 /// So many claims are looked at one by one to say what has become of them.
