@@ -142,7 +142,7 @@ impl AuditedActor {
             let too_late = (0..passed).map(|_| Acted::too_late());
             for (at, (seen, acted)) in now_done.iter().zip(too_late.chain(tried)).enumerate() {
                 if stop.is_none() {
-                    stop = acted.outcome.stops_a_bulk().map(str::to_owned);
+                    stop = acted.outcome.stops_a_bulk();
                 }
                 let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
                 go_on &= each(Told { seen, acted, action, id, number, prefix, unwritten });
@@ -253,8 +253,8 @@ fn write_outcomes<'a>(
             applied += 1;
         } else {
             let address = seen.address(prefix);
-            let why = tried.outcome.why().or(said.as_deref());
-            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
+            let why = tried.outcome.why().or(said);
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };

@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 
-use super::act::{BLOCKED, TABLES_CHANGED};
 use super::act::{Order, ordered};
 use super::audit_table;
 use super::driver::{Connection, Driver, Failed};
@@ -15,8 +14,8 @@ use super::seen::prefix;
 use super::selection::{Again, Noted, Selection};
 use super::statements::{Guarded, forbidding, guarded};
 use super::suspend::uninterrupted;
-use super::{Filter, Holding, Options, Scope, Seen, StoreError, postgres, sqlite};
-use crate::domain::recovery::{Authorization, Outcome, Refused, permit};
+use super::{Filter, Holding, Options, Scope, Seen, StoreError, WriteAccess, postgres, sqlite};
+use crate::domain::recovery::{Authorization, Moved, Outcome, Refusal, permit};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 
@@ -30,8 +29,9 @@ pub struct Actor {
 const PORTION: usize = 2_000;
 
 impl Actor {
-    pub fn open(options: impl Into<Options>) -> Result<Actor, StoreError> {
-        Ok(match options.into() {
+    /// Opens a source that may be written.
+    pub fn open(access: WriteAccess) -> Result<Actor, StoreError> {
+        Ok(match access.into_options() {
             Options::Sqlite(options) => Actor { driver: Box::new(sqlite::Actor::open(*options)?) },
             Options::Postgres(options) => Actor { driver: Box::new(postgres::Actor::open(*options)?) },
         })
@@ -167,7 +167,7 @@ impl Actor {
                     let reader: &mut dyn Connection = reader;
                     let is_blocked = reader.exists("asking what forbids it", sql, params)?;
                     outcomes[*at] =
-                        if is_blocked { Outcome::Refused(BLOCKED.into()) } else { Outcome::Applied };
+                        if is_blocked { Outcome::Refused(Refusal::Blocked) } else { Outcome::Applied };
                 }
                 Ok::<(), Failed>(())
             })?;
@@ -185,7 +185,7 @@ impl Actor {
         }
         let at = self.driver.board(seen.place);
         let Some((at, table)) = at.and_then(|at| Some((at, self.driver.table(&at.board.table)?))) else {
-            return (Outcome::Moved(TABLES_CHANGED.into()), None);
+            return (Outcome::Moved(Moved::TablesChanged), None);
         };
         let dialect = self.driver.dialect();
         let act = ordered(at.profile, &at.board.name, order).and_then(|act| {
@@ -194,7 +194,7 @@ impl Actor {
         });
         match act {
             Ok(act) => (Outcome::Applied, forbidding(dialect, at.board, seen, order, act)),
-            Err(refusal) => (Outcome::Refused(refusal.into()), None),
+            Err(refusal) => (Outcome::Refused(refusal), None),
         }
     }
 
@@ -218,7 +218,7 @@ impl Actor {
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refused> {
+    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refusal> {
         holding.permit(word, |seen| self.address(seen))
     }
 

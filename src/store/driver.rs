@@ -23,7 +23,7 @@ use super::seen::{Place, Seen};
 use super::selection::{Again, Noted, Selection};
 use super::session::Registered;
 use super::statements::Statements;
-use crate::domain::recovery::Refused;
+use crate::domain::recovery::Refusal;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::domain::value::Value;
@@ -304,7 +304,7 @@ pub struct Turn {
 #[derive(Debug)]
 pub enum NotCommitted {
     /// The database refused: nothing was written.
-    Refused(Refused),
+    Refused(Refusal),
     /// Whether it was written cannot be told, however often one asks.
     InDoubt(String),
     /// The answer was lost. The database can be asked by another connection.

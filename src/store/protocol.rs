@@ -17,10 +17,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::act::{
-    AT_THE_LAST_MOMENT, Acted, BEING_CHANGED, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder,
-    TABLES_CHANGED, unrecorded,
-};
+use super::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use super::actor::Actor;
 use super::audit_table;
 use super::backoff::Backoff;
@@ -34,7 +31,7 @@ use super::seen::Seen;
 use super::side_effects::SideEffects;
 use super::statements::Statements;
 use super::{StoreError, suspend::uninterrupted};
-use crate::domain::recovery::{Action, Outcome, Refused, permit};
+use crate::domain::recovery::{Action, Clue, Moved, Outcome, Refusal, Unknown, permit};
 use crate::domain::time::Moment;
 use crate::domain::verdict::Reason;
 
@@ -116,18 +113,18 @@ impl Actor {
         seen: &Seen,
         order: &Order<'_>,
     ) -> Result<Result<(Seen, Table, Statements), Outcome>, Failed> {
-        let moved = |what: &str| Ok(Err(Outcome::Moved(what.into())));
+        let moved = |what: Moved| Ok(Err(Outcome::Moved(what)));
         if self.driver.board(seen.place).is_none() {
-            return moved(TABLES_CHANGED);
+            return moved(Moved::TablesChanged);
         }
         self.lock_session(seen)?;
         if !self.lock_claim(seen)? {
-            return moved(NO_LONGER_CLAIMED);
+            return moved(Moved::NoLongerClaimed);
         }
         // Read by a new statement: it sees what was committed until the locks were taken.
-        let Some(fresh) = self.driver.fresh(seen, turn.now)? else { return moved(NO_LONGER_CLAIMED) };
+        let Some(fresh) = self.driver.fresh(seen, turn.now)? else { return moved(Moved::NoLongerClaimed) };
         if let Some(what) = seen.moved(&fresh) {
-            return moved(&what);
+            return moved(what);
         }
         let judged = &fresh.judged;
         if let Err(refused) =
@@ -135,9 +132,9 @@ impl Actor {
         {
             return Ok(Err(Outcome::Refused(refused)));
         }
-        let Some(at) = self.driver.board(seen.place) else { return moved(TABLES_CHANGED) };
+        let Some(at) = self.driver.board(seen.place) else { return moved(Moved::TablesChanged) };
         let Some(table) = self.driver.table(&at.board.table) else {
-            return Ok(Err(Outcome::Refused("its table is gone".into())));
+            return Ok(Err(Outcome::Refused(Refusal::TableGone)));
         };
         let still_stale = |params: &mut NamedParams| {
             // The kernel said that the process is dead: the database knows nothing of that.
@@ -148,7 +145,7 @@ impl Actor {
         let statements = Statements::of_claim(self.driver.dialect(), &at, &table, &fresh, order, still_stale);
         Ok(match statements {
             Ok(statements) => Ok((fresh, table, statements)),
-            Err(refusal) => Err(Outcome::Refused(refusal.into())),
+            Err(refusal) => Err(Outcome::Refused(refusal)),
         })
     }
 
@@ -187,10 +184,10 @@ impl Actor {
         if let Some(sql) = &statements.blocked_by
             && self.connection().exists("asking what forbids it", sql, &statements.params)?
         {
-            return Ok(Err(Outcome::Refused(BLOCKED.into())));
+            return Ok(Err(Outcome::Refused(Refusal::Blocked)));
         }
         let changes = self.driver.change(target, statements)?;
-        Ok(changes.ok_or_else(|| Outcome::Moved(AT_THE_LAST_MOMENT.into())))
+        Ok(changes.ok_or_else(|| Outcome::Moved(Moved::AtTheLastMoment)))
     }
 
     /// What an act did to other rows of tables with claims, and whether its holder has the claim still.
@@ -249,7 +246,7 @@ impl Actor {
         let acted = match acted {
             // Unless the refusal has ended the transaction, the others can still be done.
             Err(StoreError::RowRefused { said, .. }) if self.driver.goes_on() => {
-                Acted::nothing(Outcome::Refused(said.into()))
+                Acted::nothing(Outcome::Refused(Refusal::Row(said)))
             }
             other => other?,
         };
@@ -290,28 +287,23 @@ impl Actor {
     ) -> Outcome {
         let error = match failure {
             NotCommitted::Refused(refused) => return Outcome::Refused(refused),
-            NotCommitted::InDoubt(why) => return Outcome::Unknown(why),
+            NotCommitted::InDoubt(error) => {
+                return Outcome::Unknown(Unknown { error, clue: Clue::NotSought });
+            }
             NotCommitted::AnswerLost(why) => why,
         };
+        let unknown = |clue| Outcome::Unknown(Unknown { error: error.clone(), clue });
         let (since, mut backoff) = (Instant::now(), Backoff::default());
         loop {
             match self.resolve(action_id, transaction, changes) {
                 Ok(Resolution::Applied(Basis::Proven)) => return Outcome::Applied,
                 Ok(Resolution::NotApplied(Basis::Proven)) => {
-                    return Outcome::Refused(Refused::of_all(format!("{error}; nothing was written")));
+                    return Outcome::Refused(Refusal::NotCommitted(error));
                 }
-                Ok(Resolution::Applied(Basis::Inferred)) => {
-                    return Outcome::Unknown(format!("{error}; the rows suggest that it was applied"));
-                }
-                Ok(Resolution::NotApplied(Basis::Inferred)) => {
-                    return Outcome::Unknown(format!("{error}; the rows suggest that it was not applied"));
-                }
+                Ok(Resolution::Applied(Basis::Inferred)) => return unknown(Clue::LooksApplied),
+                Ok(Resolution::NotApplied(Basis::Inferred)) => return unknown(Clue::LooksNotApplied),
                 Ok(Resolution::Unknown) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
-                Ok(Resolution::Unknown) | Err(_) => {
-                    return Outcome::Unknown(format!(
-                        "{error}, and what became of it cannot be found out yet"
-                    ));
-                }
+                Ok(Resolution::Unknown) | Err(_) => return unknown(Clue::NotFound),
             }
         }
     }
@@ -406,7 +398,7 @@ impl Actor {
 pub(super) fn unless_locked(acted: Result<Acted, Failed>) -> Result<Acted, StoreError> {
     match acted {
         Ok(acted) => Ok(acted),
-        Err(Failed::Locked(_)) => Ok(Acted::nothing(Outcome::Moved(BEING_CHANGED.into()))),
+        Err(Failed::Locked(_)) => Ok(Acted::nothing(Outcome::Moved(Moved::RowLocked))),
         Err(Failed::Other(error)) => Err(error),
     }
 }

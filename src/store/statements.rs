@@ -9,7 +9,7 @@ use super::schema::Table;
 use super::seen::Seen;
 use super::session::Registered;
 use crate::domain::claim::Claim;
-use crate::domain::recovery::{Action, Authorization};
+use crate::domain::recovery::{Action, Authorization, Refusal};
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
@@ -65,7 +65,12 @@ pub struct Guarded<'a> {
 }
 
 /// The statement that does an act to the rows for which the conditions hold; an error if it would set nothing.
-pub fn guarded(dialect: &dyn Dialect, act: &Act, rows: &Guarded<'_>, verb: &str) -> Result<String, String> {
+pub fn guarded(
+    dialect: &dyn Dialect,
+    act: &Act,
+    rows: &Guarded<'_>,
+    verb: &'static str,
+) -> Result<String, Refusal> {
     let Guarded { table, alias, from, conditions } = rows;
     let joined = |with: &str| if from.is_empty() { String::new() } else { format!(" {with} {from}") };
     if act.delete {
@@ -76,7 +81,7 @@ pub fn guarded(dialect: &dyn Dialect, act: &Act, rows: &Guarded<'_>, verb: &str)
     let set = set.filter_map(|(column, value)| Some(dialect.assignment(table.column(column)?, value)));
     let set: Vec<String> = set.collect();
     if set.is_empty() {
-        return Err(format!("none of the columns that {verb} sets is in this database"));
+        return Err(Refusal::NoColumns { act: verb });
     }
     let from = joined("FROM");
     Ok(format!("UPDATE {} AS {alias} SET {}{from} WHERE {conditions}", table.sql, set.join(", ")))
@@ -94,7 +99,7 @@ impl Statements {
         fresh: &Seen,
         order: &Order<'_>,
         still_stale: impl FnOnce(&mut NamedParams) -> Option<String>,
-    ) -> Result<Statements, String> {
+    ) -> Result<Statements, Refusal> {
         let board = at.board;
         let act = ordered(at.profile, &board.name, order)?;
         let mut params = NamedParams::default();
@@ -121,9 +126,9 @@ impl Statements {
         table: &Table,
         fresh: &Registered,
         authorization: &Authorization,
-    ) -> Result<Statements, String> {
-        let end = at.end().ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
-        let registry = at.board.registry.as_ref().ok_or("its registry is gone")?;
+    ) -> Result<Statements, Refusal> {
+        let end = at.end().ok_or_else(|| Refusal::NoSessionEnd { profile: fresh.profile.clone() })?;
+        let registry = at.board.registry.as_ref().ok_or(Refusal::RegistryGone)?;
         let mut params = NamedParams::default();
         let now = at.board.rules.session_now(fresh.now);
         dialect.add_instant(&mut params, "now", registry.beat_at.unit, &registry.beat_at.zone, now);

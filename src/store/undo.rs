@@ -11,7 +11,7 @@ use super::named_params::NamedParams;
 use super::protocol::unless_locked;
 use super::schema::{Table, quoted};
 use super::{StoreError, suspend::uninterrupted};
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Moved, Outcome};
 use crate::domain::time::Moment;
 
 /// What came of putting one row back.
@@ -75,7 +75,7 @@ impl Actor {
         &mut self,
         changes: &[Change],
         now: Moment,
-    ) -> Result<Result<Vec<Change>, String>, Failed> {
+    ) -> Result<Result<Vec<Change>, Moved>, Failed> {
         // Putting one row back may put others back as well, so they are all compared before.
         if changes.len() > 1
             && let Some(moved) = self.moved_among(changes)?
@@ -108,7 +108,7 @@ impl Actor {
         changes: &[Change],
         strictness: Strictness,
         now: Moment,
-    ) -> Result<Result<Vec<Change>, String>, Failed> {
+    ) -> Result<Result<Vec<Change>, Moved>, Failed> {
         // Rows that cannot be attributed stay; their tables are reported again.
         let (untold, mut left): (Vec<&Change>, Vec<&Change>) =
             changes.iter().partition(|change| change.is_untold());
@@ -132,8 +132,7 @@ impl Actor {
                 }
             }
             if refused.len() == left.len() {
-                let why = "the database refuses the row: somebody has claimed it since, or what it refers to is gone";
-                return Ok(Err(why.into()));
+                return Ok(Err(Moved::NotAccepted));
             }
             left = refused;
         }
@@ -362,9 +361,9 @@ fn declared<'a>(table: &'a Table, column: &str) -> &'a str {
     table.column(column).map(|column| column.declared.as_str()).unwrap_or_default()
 }
 
-fn what_moved(change: &Change) -> String {
+fn what_moved(change: &Change) -> Moved {
     match (&change.before, &change.after) {
-        (Some(_), None) => "somebody has claimed it since".into(),
-        _ => format!("a row of {} is no longer what the act left behind", change.table),
+        (Some(_), None) => Moved::ClaimedSince,
+        _ => Moved::ChangedSince { table: change.table.clone() },
     }
 }

@@ -11,10 +11,10 @@ use super::named_params::NamedParams;
 use super::named_params::array;
 use super::rows::rank;
 use super::watch::{Watch, query};
+use crate::domain::recovery::Moved;
 use crate::domain::time::Moment;
-use crate::store::act::TABLES_CHANGED;
 use crate::store::seen::{Place, Seen};
-use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
+use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
 /// Rows that are fetched at once.
@@ -48,7 +48,7 @@ impl Actor {
             for noted in all.chunk_by(|one, other| one.place == other.place) {
                 let place = noted[0].place;
                 let Some(watch) = super::look::at(watched, place) else {
-                    again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
+                    again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };
                 let mut params = watch.clock(now);
@@ -58,7 +58,7 @@ impl Actor {
                 let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
                 let found = rows.iter().map(|row| seen(watch, place, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
-                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
             }
             Ok(again)
         })

@@ -5,11 +5,11 @@
 
 use super::{END, Ends, Holding, Registered};
 use crate::domain::claim::{Session, Worker};
-use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, permit_end};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
 use crate::profile::format::Role;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::actor::Actor;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::driver::{BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Row, Target, Turn};
@@ -105,21 +105,21 @@ impl Actor {
         seen: &Registered,
         word: &Authorization,
     ) -> Result<Acted, Failed> {
-        let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
+        let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         if self.driver.board(seen.place).is_none() {
-            return moved(TABLES_CHANGED.into());
+            return moved(Moved::TablesChanged);
         }
         let seen = &Registered { place: self.driver.place_of(seen), ..seen.clone() };
         lock(&mut *self.driver, seen)?;
         let Some(fresh) = registered(&mut *self.driver, seen.place, Which::Seen(seen), turn.now)? else {
-            return moved("it is registered no longer".into());
+            return moved(Moved::SessionGone);
         };
         if fresh.row != seen.row || fresh.version != seen.version {
             return moved(seen.moved(&fresh));
         }
         let held = holds(&mut *self.driver, &fresh, turn.now)?;
         if held > 0 {
-            return moved(format!("it holds {held} {} still", if held == 1 { "claim" } else { "claims" }));
+            return moved(Moved::HoldsClaims(held));
         }
         let id = fresh.id.text().unwrap_or_default();
         if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
@@ -127,11 +127,11 @@ impl Actor {
         }
         let (Some(at), Some(table)) = (self.driver.board(fresh.place), self.driver.table(&fresh.table))
         else {
-            return moved(TABLES_CHANGED.into());
+            return moved(Moved::TablesChanged);
         };
         let statements = match Statements::of_session(self.driver.dialect(), &at, &table, &fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let preview = statements.preview();
         let target = Target { table: &table, rowid: fresh.place.rowid, row: &fresh.row };

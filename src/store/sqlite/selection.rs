@@ -1,7 +1,8 @@
 //! The claims of a bulk act: found, and looked at again before anything is written.
 
 use super::actor::Actor;
-use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
+use crate::domain::recovery::Moved;
+use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
 impl Actor {
@@ -30,7 +31,7 @@ impl Actor {
         let now = self.now();
         let again = |noted: &Noted| {
             let seen = self.look(&self.reader.connection, noted.place, now)?;
-            Ok(seen.filter(|seen| seen.stamp() == noted.stamp).ok_or(NOT_AS_NOTED))
+            Ok(seen.filter(|seen| seen.stamp() == noted.stamp).ok_or(Moved::SincePreview))
         };
         all.iter().map(again).collect()
     }

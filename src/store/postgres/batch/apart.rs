@@ -6,9 +6,9 @@ use super::super::actor::Actor;
 use super::super::statements::is_locked;
 use super::made::Made;
 use super::{Hold, moved, refused};
+use crate::domain::recovery::{Moved, Refusal};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::BEING_CHANGED;
 use crate::store::seen::Seen;
 
 impl Hold {
@@ -49,7 +49,10 @@ impl Actor {
             if hold == Hold::AsItGoes && is_locked(&error) {
                 parts.push((part, Hold::First));
             } else if let [(at, _)] = part {
-                let over = if is_locked(&error) { moved(BEING_CHANGED) } else { refused(error.to_string()) };
+                let over = match is_locked(&error) {
+                    true => moved(Moved::RowLocked),
+                    false => refused(Refusal::Row(error.to_string())),
+                };
                 made.tried[*at] = Some(over);
             } else {
                 let (first, second) = part.split_at(part.len() / 2);

@@ -4,8 +4,8 @@ use super::super::actor::Actor;
 use super::super::error::PgError;
 use super::super::image;
 use super::{moved, two_rows};
-use crate::domain::recovery::Outcome;
-use crate::store::act::{AT_THE_LAST_MOMENT, Acted, Intents, Note, Order, Pending, numbered};
+use crate::domain::recovery::{Moved, Outcome};
+use crate::store::act::{Acted, Intents, Note, Order, Pending, numbered};
 use crate::store::driver::{ClaimReader, Turn};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
@@ -106,7 +106,7 @@ impl<'a> Made<'a> {
     /// What came of all, and what the audit table is to keep of them.
     pub(super) fn ready(self) -> (Vec<Acted>, Vec<(String, String)>) {
         let tried = self.tried.into_iter();
-        let tried = tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT)));
+        let tried = tried.map(|tried| tried.unwrap_or_else(|| moved(Moved::AtTheLastMoment)));
         (tried.collect(), self.records.unwrap_or_default())
     }
 }
