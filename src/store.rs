@@ -37,6 +37,7 @@ pub mod source;
 pub mod sqlite;
 pub mod suspend;
 pub mod warn;
+mod watched;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
@@ -63,6 +64,7 @@ pub use session::{Ends, Holding, Registered};
 pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
 pub use warn::Warn;
+pub use watched::Watched;
 
 use crate::domain::time::Moment;
 

@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
-use super::found::{Found, Overdue, Places};
+use super::found::{Found, Overdue};
 use super::selection::{Again, Noted, Selection};
 use super::suspend::uninterrupted;
 use super::{
     Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
     StoreError, Undo, postgres, sqlite,
 };
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Authorization, Outcome, Refused};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
@@ -78,21 +79,14 @@ impl Actor {
     /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
     /// are not read yet.
     pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        let places = match self {
-            Actor::Sqlite(actor) => Places::Sqlite(actor.places_of(filter)?),
-            Actor::Postgres(actor) => Places::Postgres(actor.places_of(filter)?),
-        };
-        Ok(Found { filter: filter.clone(), places })
+        let boards = either!(self, actor => actor.places_of(filter))?;
+        Ok(Found { filter: filter.clone(), boards })
     }
 
     /// A part of what was found: those of the claims that are still there and that the filter still takes.
     pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        let mut all = match (self, &found.places) {
-            (Actor::Sqlite(actor), Places::Sqlite(places)) => actor.look_at(&places[part])?,
-            (Actor::Postgres(actor), Places::Postgres(places)) => actor.look_at(&places[part])?,
-            // What was found on another engine is not here.
-            (Actor::Sqlite(_), Places::Postgres(_)) | (Actor::Postgres(_), Places::Sqlite(_)) => Vec::new(),
-        };
+        let part = found.part(&part);
+        let mut all = either!(self, actor => actor.look_at(&part))?;
         all.retain(|seen| found.filter.takes(&seen.judged));
         Ok(all)
     }
@@ -121,10 +115,10 @@ impl Actor {
 
     /// How many claims of a board there are and how many of them are past their deadline, counted by the
     /// database; nothing, if a poll counts them in full anyway.
-    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
+    pub fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
         match self {
             Actor::Sqlite(_) => Ok(None),
-            Actor::Postgres(actor) => actor.count_overdue(profile, board),
+            Actor::Postgres(actor) => actor.count_overdue(board),
         }
     }
 
@@ -155,17 +149,18 @@ impl Actor {
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
+    pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
         either!(self, actor => actor.profile_of(seen))
     }
 
     /// The profile and the board of a claim.
     pub fn names(&self, seen: &Seen) -> (String, String) {
-        either!(self, actor => actor.names(seen))
+        let board = &seen.place.board;
+        (board.profile().into(), board.board().into())
     }
 
     pub fn address(&self, seen: &Seen) -> String {
-        either!(self, actor => actor.address(seen))
+        seen.address()
     }
 
     /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::registrations::Remembered;
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Registry, Session};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
@@ -25,6 +26,7 @@ pub struct BoundProfile {
 /// A board as SQL over `c`, the claim's row, and `s`, its holder's registry row.
 #[derive(Debug)]
 pub struct BoundBoard {
+    pub board_id: BoardId,
     pub name: String,
     pub rules: Rules,
     pub nature: Arc<Nature>,

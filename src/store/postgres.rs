@@ -53,7 +53,6 @@ mod zone;
 pub use actor::Actor;
 pub use audit_table::find as find_audit_table;
 pub use error::PgError;
-pub use found::Spotted;
 pub use identify::{fingerprint_of, identify};
 pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};

@@ -33,6 +33,7 @@ use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
 use crate::store::side_effects::SideEffects;
+use crate::store::watched;
 use crate::store::{StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
@@ -287,7 +288,7 @@ impl Actor {
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
         let moved = |what: &str| Ok(Acted::nothing(Outcome::Moved(what.into())));
-        if look::at(&self.reader.watched, seen.place).is_none() {
+        if look::at(&self.reader.watched, &seen.place).is_none() {
             return moved(TABLES_CHANGED);
         }
         match self.lock(seen) {
@@ -309,9 +310,10 @@ impl Actor {
         {
             return Ok(Acted::nothing(Outcome::Refused(refusal)));
         }
-        let Some(watch) = look::at(&self.reader.watched, seen.place) else { return moved(TABLES_CHANGED) };
-        let profile = &self.reader.watched[seen.place.profile].profile;
-        let statements = match statements(profile, watch, &fresh, order) {
+        let Some((watched, watch)) = watched::find(&self.reader.watched, &seen.place.board) else {
+            return moved(TABLES_CHANGED);
+        };
+        let statements = match statements(&watched.profile, watch, &fresh, order) {
             Ok(statements) => statements,
             Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
@@ -333,12 +335,11 @@ impl Actor {
         if order.dry_run {
             return Ok(acted);
         }
-        let (profile, board) = self.names(seen);
         let pending = Pending {
             seen: &fresh,
-            profile: &profile,
-            board: &board,
-            address: self.address(&fresh),
+            profile: seen.place.board.profile(),
+            board: seen.place.board.board(),
+            address: fresh.address(),
             changes: &acted.changes,
             db_at: turn.now,
             transaction: acted.transaction.as_deref(),
@@ -355,7 +356,7 @@ impl Actor {
     /// Locks the holder's row and then the claim's.
     fn lock(&mut self, seen: &Seen) -> Result<Locked, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(Locked::NoClaim) };
-        let Some(watch) = look::at(&reader.watched, seen.place) else { return Ok(Locked::NoClaim) };
+        let Some(watch) = look::at(&reader.watched, &seen.place) else { return Ok(Locked::NoClaim) };
         if let (Some(registry), Some(holder)) = (&watch.board.registry, &seen.judged.claim.holder) {
             let mut params = NamedParams::default();
             params.add("holder", &registry.id.declared, Some(holder.clone()));
@@ -375,10 +376,10 @@ impl Actor {
     /// The claim as it is now, if it is one.
     fn fresh(&mut self, turn: &Turn, seen: &Seen) -> Result<Option<Seen>, StoreError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
-        let Some(watch) = look::at(&reader.watched, seen.place) else { return Ok(None) };
+        let Some(watch) = look::at(&reader.watched, &seen.place) else { return Ok(None) };
         let mut params = NamedParams::default();
         let condition = format!(" AND {}", watch.has_key(&seen.judged.claim.key.0, &mut params));
-        let found = look::look(link, watch, seen.place, &condition, params, turn.now);
+        let found = look::look(link, watch, &condition, params, turn.now);
         let mut found = found.map_err(|error| reader.options.sentence(&error, "looking at the claim"))?;
         // Where two rows go by one id, the one that was seen is meant.
         let same = found.iter().position(|fresh| fresh.version == seen.version);
@@ -446,7 +447,7 @@ impl Actor {
     }
 
     pub(super) fn watch(&self, seen: &Seen) -> Option<&Watch> {
-        look::at(&self.reader.watched, seen.place)
+        look::at(&self.reader.watched, &seen.place)
     }
 }
 

@@ -35,6 +35,7 @@ use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
 use crate::store::side_effects::SideEffects;
+use crate::store::watched;
 
 impl Actor {
     /// Does the order to claims of one board, as many as fit into one short transaction, at least one, or finds
@@ -74,11 +75,10 @@ impl Actor {
     ) -> Result<Ready, StoreError> {
         let all = leading.all;
         let Some(first) = all.first() else { return Ok(Ready::default()) };
-        let Some(watch) = self.watch(first) else {
+        let Some((watched, watch)) = watched::find(&self.reader.watched, &first.place.board) else {
             return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
         };
-        let profile = &self.reader.watched[first.place.profile].profile;
-        let act = match ordered(profile, &watch.board.name, order) {
+        let act = match ordered(&watched.profile, &watch.board.name, order) {
             Ok(act) => act.clone(),
             Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
@@ -127,7 +127,7 @@ impl Actor {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
-        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
+        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, &first.place)) else {
             return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
@@ -252,7 +252,7 @@ impl Actor {
     ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
-        match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
+        match all.first().and_then(|first| look::at(&reader.watched, &first.place)) {
             Some(watch)
                 if made.order.action.frees() && reader.dependencies.has_triggers(&watch.table.name) =>
             {

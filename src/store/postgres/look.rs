@@ -17,66 +17,47 @@ use crate::domain::value::Value;
 use crate::store::StoreError;
 use crate::store::image::Image;
 use crate::store::seen::{Place, Rows, Seen, prefix};
+use crate::store::watched;
 
 impl Actor {
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
-        let places = self.reader.places(board);
         let mut found = self.reader.reading("looking for the claim", |link, watched, now| {
             let mut found = Vec::new();
-            for &(profile, number) in &places {
-                let watch = &watched[profile].boards[number];
-                if !watch.board.has_rowid {
+            for watch in watched.iter().flat_map(|watched| &watched.boards) {
+                if !watch.board.has_rowid || board.is_some_and(|board| board != watch.board.name) {
                     continue;
                 }
-                let prefix = prefix(&watched[profile].name, &watch.board.name);
-                let key: Vec<Value> = match wanted.strip_prefix(&prefix) {
+                let id = &watch.board.board_id;
+                let key: Vec<Value> = match wanted.strip_prefix(&prefix(id.profile(), id.board())) {
                     Some(encoded) => encoded.split(',').map(decode).collect(),
                     None if watch.board.id.len() == 1 => vec![Value::Text(wanted.into())],
                     None => wanted.split(',').map(|part| Value::Text(part.into())).collect(),
                 };
                 if key.len() == watch.board.id.len() {
-                    let place = Place { profile, board: number, rowid: 0 };
-                    found.extend(with_key(link, watch, place, &key, now)?);
+                    found.extend(with_key(link, watch, &key, now)?);
                 }
             }
             Ok(found)
         })?;
         // A bare id may be part of another's; the address of each tells.
-        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
+        found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
         Ok(found)
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
-        let watched = &self.reader.watched[seen.place.profile];
-        (&watched.name, watched.profile.generic)
-    }
-
-    /// The profile and the board of a claim.
-    pub fn names(&self, seen: &Seen) -> (String, String) {
-        let watched = &self.reader.watched[seen.place.profile];
-        (watched.name.clone(), watched.boards[seen.place.board].board.name.clone())
-    }
-
-    pub fn address(&self, seen: &Seen) -> String {
-        let (profile, board) = self.names(seen);
-        seen.address(&prefix(&profile, &board))
+    pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
+        let watched = watched::find(&self.reader.watched, &seen.place.board);
+        (seen.place.board.profile(), watched.is_none_or(|(watched, _)| watched.profile.generic))
     }
 }
 
 /// The claims with a key that somebody typed; none, if it cannot even be one.
-fn with_key(
-    link: &mut Link,
-    watch: &Watch,
-    place: Place,
-    key: &[Value],
-    now: Moment,
-) -> Result<Vec<Seen>, PgError> {
+fn with_key(link: &mut Link, watch: &Watch, key: &[Value], now: Moment) -> Result<Vec<Seen>, PgError> {
     let mut params = NamedParams::default();
     let condition = format!(" AND {}", watch.has_key(key, &mut params));
     link.batch("SAVEPOINT claimtop_key")?;
-    let found = look(link, watch, place, &condition, params, now);
+    let found = look(link, watch, &condition, params, now);
     match found {
         Err(PgError::Server { code, .. }) if code.starts_with("22") => {
             link.batch("ROLLBACK TO claimtop_key")?;
@@ -90,14 +71,13 @@ fn with_key(
 pub fn look(
     link: &mut Link,
     watch: &Watch,
-    place: Place,
     condition: &str,
     mut params: NamedParams,
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
     params.extend(watch.clock(now));
     let rows = query(link, &params, &format!("{}{condition}", watch.reader.select_with(&rows_of(watch))))?;
-    Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
+    Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }
 
 /// The columns of the claim's row, and of its holder's.
@@ -112,7 +92,7 @@ fn session_of(watch: &Watch) -> Vec<String> {
     watch.registry.iter().flat_map(|registry| image::columns(registry, "s")).collect()
 }
 
-pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
+pub fn seen(watch: &Watch, row: &Row, now: Moment) -> Seen {
     let judged = watch.reader.read(row, &watch.board, now);
     let first = watch.reader.width();
     let rows = Rows {
@@ -121,7 +101,7 @@ pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
         spot: watch.reader.spot(row),
         session: session_in(watch, &judged, row, first + watch.table.written().count()),
     };
-    Seen::new(place, judged, rows, &watch.board.rules, now)
+    Seen::new(place(watch), judged, rows, &watch.board.rules, now)
 }
 
 /// The holder's row, if there is one, in the columns that begin at `first`.
@@ -141,7 +121,6 @@ pub fn lock_and_look(
     all: &[&Seen],
     now: Moment,
 ) -> Result<HashMap<String, Seen>, PgError> {
-    let Some(first) = all.first() else { return Ok(HashMap::new()) };
     let (condition, mut params) = with_keys(watch, all);
     params.extend(watch.clock(now));
     let select = watch.reader.select_versions(&session_of(watch));
@@ -157,7 +136,7 @@ pub fn lock_and_look(
             spot: watch.reader.spot(row),
             session: session_in(watch, &judged, row, watch.reader.width()),
         };
-        Some((address, Seen::new(first.place, judged, rows, &watch.board.rules, now)))
+        Some((address, Seen::new(place(watch), judged, rows, &watch.board.rules, now)))
     });
     Ok(again.collect())
 }
@@ -176,7 +155,12 @@ fn decode(encoded: &str) -> Value {
     }
 }
 
-/// The board at a place, if the tables are still as they were.
-pub fn at(watched: &[Watched], place: Place) -> Option<&Watch> {
-    watched.get(place.profile)?.boards.get(place.board)
+/// Where the claims of a board are: the key of each says which row it is.
+fn place(watch: &Watch) -> Place {
+    Place { board: watch.board.board_id.clone(), rowid: 0 }
+}
+
+/// The board of a claim, if its tables are still there.
+pub fn at<'a>(watched: &'a [Watched], place: &Place) -> Option<&'a Watch> {
+    Some(watched::find(watched, &place.board)?.1)
 }

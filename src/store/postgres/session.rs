@@ -11,16 +11,17 @@ use super::look;
 use super::named_params::NamedParams;
 use super::reader::Watched;
 use super::watch::{Watch, query};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
-use crate::profile::format::{Act, Role};
 use crate::store::Prober;
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::BoundRegistry;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
+use crate::store::watched;
 
 impl Actor {
     /// A session and all it holds, on every board of every profile.
@@ -30,13 +31,13 @@ impl Actor {
             let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
             let mut known: Vec<&str> = Vec::new();
             let mut rows: Vec<(&str, String)> = Vec::new();
-            for place in locks_first(watched) {
-                let watch = &watched[place.profile].boards[place.board];
+            for id in watched::locks_first(watched) {
+                let Some((_, watch)) = watched::find(watched, &id) else { continue };
                 if let (true, Some(holder)) = (watch.board.has_rowid, &watch.board.holder) {
                     let mut params = NamedParams::default();
                     params.add("session", "", Some(session));
                     let condition = format!(" AND ({})::text = :session", holder.text);
-                    let mut found = look::look(link, watch, place, &condition, params, now)?;
+                    let mut found = look::look(link, watch, &condition, params, now)?;
                     // SQL may compare names without their case; a session is exactly itself.
                     found.retain(|seen| seen.judged.claim.holder.as_deref() == Some(session));
                     for seen in found {
@@ -51,8 +52,8 @@ impl Actor {
                 let Some(registry) = &watch.board.registry else { continue };
                 if !known.contains(&registry.table.as_str()) {
                     known.push(&registry.table);
-                    let id = Value::Text(session.into());
-                    let found = registered(link, watched, place, &id, prober.as_ref(), now)?;
+                    let name = Value::Text(session.into());
+                    let found = registered(link, watched, &id, &name, prober.as_ref(), now)?;
                     holding.registered.extend(found);
                 }
             }
@@ -163,9 +164,10 @@ impl Actor {
 
     /// The statements that end exactly this session.
     fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, String> {
-        let watched = &self.reader.watched[fresh.place.profile];
-        let watch = &watched.boards[fresh.place.board];
-        let end = end_of(watched, watch)
+        let (watched, watch) =
+            watched::find(&self.reader.watched, &fresh.place.board).ok_or("its tables have changed")?;
+        let end = watched
+            .end_of(watch)
             .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
         let table = self.schema().table(&fresh.table).ok_or("its table is gone")?;
         let registry = watch.board.registry.as_ref().ok_or("its registry is gone")?;
@@ -193,24 +195,6 @@ impl Actor {
     }
 }
 
-fn end_of<'a>(watched: &'a Watched, watch: &Watch) -> Option<&'a Act> {
-    let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
-    watched.profile.registry(written)?.end.as_ref()
-}
-
-fn locks_first(watched: &[Watched]) -> Vec<Place> {
-    let mut places = Vec::new();
-    for (profile, watched) in watched.iter().enumerate() {
-        for (board, watch) in watched.boards.iter().enumerate() {
-            let written = watched.profile.boards.iter().find(|other| other.name == watch.board.name);
-            let is_lock = written.is_some_and(|written| written.role == Role::Lock);
-            places.push((!is_lock, Place { profile, board, rowid: 0 }));
-        }
-    }
-    places.sort_by_key(|(after_locks, _)| *after_locks);
-    places.into_iter().map(|(_, place)| place).collect()
-}
-
 /// Every board of every profile that keeps its holders in this registry.
 fn sharing<'a>(watched: &'a [Watched], registry: &BoundRegistry) -> Vec<&'a Watch> {
     let boards = watched.iter().flat_map(|watched| &watched.boards);
@@ -223,12 +207,12 @@ fn sharing<'a>(watched: &'a [Watched], registry: &BoundRegistry) -> Vec<&'a Watc
 fn registered(
     link: &mut Link,
     watched: &[Watched],
-    place: Place,
+    board: &BoardId,
     id: &Value,
     prober: Option<&Prober>,
     now: Moment,
 ) -> Result<Option<Registered>, PgError> {
-    let watch = &watched[place.profile].boards[place.board];
+    let Some((profile, watch)) = watched::find(watched, board) else { return Ok(None) };
     let (Some(registry), Some(table)) = (&watch.board.registry, &watch.registry) else { return Ok(None) };
     let mut params = NamedParams::default();
     params.add("session", "", sent(id));
@@ -248,10 +232,10 @@ fn registered(
     }
     let boards = sharing(watched, registry);
     let is_stale = boards.iter().all(|watch| watch.board.gives_up_on(&session, now));
-    let ends = end_of(&watched[place.profile], watch).map_or(Ends::Undescribed, |_| Ends::Described);
+    let ends = profile.end_of(watch).map_or(Ends::Undescribed, |_| Ends::Described);
     Ok(Some(Registered {
-        place,
-        profile: watched[place.profile].name.clone(),
+        place: Place { board: board.clone(), rowid: 0 },
+        profile: profile.name.clone(),
         table: registry.table.clone(),
         id,
         row: image::read(table, row, 7),
@@ -272,7 +256,7 @@ fn lock_and_look(
     prober: Option<&Prober>,
     now: Moment,
 ) -> Result<Option<(Registered, u64)>, PgError> {
-    let Some(watch) = look::at(watched, seen.place) else { return Ok(None) };
+    let Some(watch) = look::at(watched, &seen.place) else { return Ok(None) };
     let Some(registry) = &watch.board.registry else { return Ok(None) };
     let mut params = NamedParams::default();
     params.add("session", "", sent(&seen.id));
@@ -281,7 +265,9 @@ fn lock_and_look(
         registry.from, registry.id.text
     );
     query(link, &params, &sql)?;
-    let Some(fresh) = registered(link, watched, seen.place, &seen.id, prober, now)? else { return Ok(None) };
+    let Some(fresh) = registered(link, watched, &seen.place.board, &seen.id, prober, now)? else {
+        return Ok(None);
+    };
     let mut held = 0;
     for watch in sharing(watched, registry) {
         let Some(holder) = &watch.board.holder else { continue };

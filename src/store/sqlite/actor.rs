@@ -18,6 +18,7 @@ use super::reader::{Options, Reader};
 use super::run::{bind_known, count, now_value};
 use super::touched;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Outcome, permit};
 use crate::domain::time::Moment;
 use crate::store::act::{
@@ -28,6 +29,7 @@ use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Schema;
 use crate::store::seen::{Place, Seen};
 use crate::store::side_effects::SideEffects;
+use crate::store::watched;
 use crate::store::{StoreError, clock};
 
 /// Reads like a [`Reader`] and can write.
@@ -84,15 +86,17 @@ impl Actor {
         self.reader.options.frozen_at.unwrap_or_else(clock)
     }
 
-    pub(super) fn watch(&self, place: Place) -> &Watch {
-        &self.reader.watched[place.profile].boards[place.board]
+    /// The board of a claim, if its tables are still there.
+    pub(super) fn watch(&self, board: &BoardId) -> Option<&Watch> {
+        self.reader.board(board)
     }
 
     /// Where a claim is now that was seen there: the number of its key may be another by now.
     pub(super) fn place_of(&self, seen: &Seen) -> Place {
-        let table = self.schema.table(&self.watch(seen.place).board.table);
+        let watch = self.watch(&seen.place.board);
+        let table = watch.and_then(|watch| self.schema.table(&watch.board.table));
         let number = |table| number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
-        Place { rowid: table.map_or(seen.place.rowid, number), ..seen.place }
+        Place { rowid: table.map_or(seen.place.rowid, number), board: seen.place.board.clone() }
     }
 
     /// Where a row is, in words that last.
@@ -209,11 +213,10 @@ impl Actor {
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
         let now = self.now();
-        let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
-        if seen.place.board >= boards {
+        let Some((watched, watch)) = watched::find(&self.reader.watched, &seen.place.board) else {
             return Ok(Acted::nothing(Outcome::Moved(TABLES_CHANGED.into())));
-        }
-        let fresh = self.look(&self.writer, self.place_of(seen), now)?;
+        };
+        let fresh = self.look(&self.writer, &self.place_of(seen), now)?;
         let Some(fresh) = fresh else {
             return Ok(Acted::nothing(Outcome::Moved(NO_LONGER_CLAIMED.into())));
         };
@@ -226,9 +229,7 @@ impl Actor {
         {
             return Ok(Acted::nothing(Outcome::Refused(refusal)));
         }
-        let watch = self.watch(seen.place);
-        let written = &self.reader.watched[seen.place.profile].profile;
-        let statements = match statements(written, &self.schema, watch, &fresh, order) {
+        let statements = match statements(&watched.profile, &self.schema, watch, &fresh, order) {
             Ok(statements) => statements,
             Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
         };
@@ -248,9 +249,9 @@ impl Actor {
         }
         let pending = Pending {
             seen: &fresh,
-            profile: &self.reader.watched[seen.place.profile].name,
-            board: &self.watch(seen.place).board.name,
-            address: self.address(&fresh),
+            profile: seen.place.board.profile(),
+            board: seen.place.board.board(),
+            address: fresh.address(),
             changes: &acted.changes,
             db_at: now,
             transaction: acted.transaction.as_deref(),
@@ -266,17 +267,22 @@ impl Actor {
 
     /// What an act did to other rows of tables with claims.
     fn side_effects(&self, fresh: &Seen, changes: &[Change]) -> SideEffects {
-        let table = &self.watch(fresh.place).board.table;
-        let own = self.row_at(table, fresh.place.rowid);
-        let is_own = |change: &Change| change.at == own && change.table.eq_ignore_ascii_case(table);
+        let own = self.watch(&fresh.place.board).map(|watch| {
+            let table = &watch.board.table;
+            (table, self.row_at(table, fresh.place.rowid))
+        });
+        let is_own = |change: &Change| {
+            own.as_ref()
+                .is_some_and(|(table, at)| change.at == *at && change.table.eq_ignore_ascii_case(table))
+        };
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards);
         SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
     /// Whether its holder has the claim although it was just taken: a trigger may have put it back.
     fn is_held_still(&self, fresh: &Seen) -> Result<bool, StoreError> {
-        let board = &self.watch(fresh.place).board;
-        let claim = &fresh.judged.claim;
+        let Some(watch) = self.watch(&fresh.place.board) else { return Ok(false) };
+        let (board, claim) = (&watch.board, &fresh.judged.claim);
         let mut values = vec![(":now".to_owned(), now_value(board, fresh.now))];
         let mut conditions = vec![board.is_held().to_string()];
         let holder = board.holder.as_ref().map(|holder| &holder.text);

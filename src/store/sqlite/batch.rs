@@ -49,7 +49,7 @@ impl Actor {
         until: Instant,
         intents: &mut dyn Intents,
     ) -> Result<Vec<Tried>, StoreError> {
-        let direct = all.first().and_then(|first| self.direct(first.place, order));
+        let direct = all.first().and_then(|first| self.direct(&first.place.board, order));
         let mut tried = Vec::new();
         while tried.len() < all.len() && (tried.len() < FEWEST || Instant::now() < until) {
             if let Some(direct) = &direct {

@@ -8,10 +8,13 @@ use super::image::InFile;
 use super::keys::RowSql;
 use super::run::{bind_known, now_value, select};
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::time::Moment;
+use crate::store::found::{FoundBoard, RowRef};
 use crate::store::image::Image;
 use crate::store::seen::{Place, Rows, Seen, prefix};
 use crate::store::suspend::uninterrupted;
+use crate::store::watched;
 use crate::store::{Filter, StoreError};
 
 impl Actor {
@@ -26,26 +29,23 @@ impl Actor {
         let examined = self.reader.examine_zones(now);
         examined.map_err(|error| self.reader.sentence(&error, "looking at the times"))?;
         let mut found = Vec::new();
-        for profile in 0..self.reader.watched.len() {
-            for number in 0..self.reader.watched[profile].boards.len() {
-                let watch = &self.reader.watched[profile].boards[number];
-                if !watch.board.is_addressable() || board.is_some_and(|board| board != watch.board.name) {
-                    continue;
-                }
-                let prefix = prefix(&self.reader.watched[profile].name, &watch.board.name);
-                let parts = match wanted.strip_prefix(&prefix) {
-                    Some(encoded) => encoded.split(',').map(Part::decode).collect(),
-                    None if watch.board.id.len() == 1 => vec![Part::Text(wanted.into())],
-                    None => wanted.split(',').map(|part| Part::Text(part.into())).collect(),
-                };
-                for rowid in self.rows_with_id(watch, &parts, now)? {
-                    let place = Place { profile, board: number, rowid };
-                    found.extend(self.look(&self.reader.connection, place, now)?);
-                }
+        for watch in self.reader.watched.iter().flat_map(|watched| &watched.boards) {
+            if !watch.board.is_addressable() || board.is_some_and(|board| board != watch.board.name) {
+                continue;
+            }
+            let id = &watch.board.board_id;
+            let parts = match wanted.strip_prefix(&prefix(id.profile(), id.board())) {
+                Some(encoded) => encoded.split(',').map(Part::decode).collect(),
+                None if watch.board.id.len() == 1 => vec![Part::Text(wanted.into())],
+                None => wanted.split(',').map(|part| Part::Text(part.into())).collect(),
+            };
+            for rowid in self.rows_with_id(watch, &parts, now)? {
+                let place = Place { board: id.clone(), rowid };
+                found.extend(self.look(&self.reader.connection, &place, now)?);
             }
         }
         // A bare id may be part of another's; the address of each tells.
-        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
+        found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
         Ok(found)
     }
 
@@ -69,54 +69,48 @@ impl Actor {
     }
 
     /// The claims that a filter looks for, without their rows.
-    pub fn places_of(&mut self, filter: &Filter) -> Result<Vec<Place>, StoreError> {
+    pub fn places_of(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
         self.reader.members(filter)
     }
 
     /// Those of the claims that are still there, as they are now.
-    pub fn look_at(&mut self, found: &[Place]) -> Result<Vec<Seen>, StoreError> {
+    pub fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
         self.reader.stop_the_stopwatch()?;
         let now = self.now();
-        let mut all = Vec::with_capacity(found.len());
-        for place in found {
-            all.extend(self.look(&self.reader.connection, *place, now)?);
+        let mut all = Vec::new();
+        for (board, rows) in found {
+            for row in *rows {
+                // What was found on another engine is not here.
+                let RowRef::Number(rowid) = *row else { continue };
+                let place = Place { board: (*board).clone(), rowid };
+                all.extend(self.look(&self.reader.connection, &place, now)?);
+            }
         }
         Ok(all)
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
-        let watched = &self.reader.watched[seen.place.profile];
-        (&watched.name, watched.profile.generic)
-    }
-
-    /// The profile and the board of a claim.
-    pub fn names(&self, seen: &Seen) -> (String, String) {
-        let watched = &self.reader.watched[seen.place.profile];
-        (watched.name.clone(), watched.boards[seen.place.board].board.name.clone())
-    }
-
-    pub fn address(&self, seen: &Seen) -> String {
-        let (profile, board) = self.names(seen);
-        seen.address(&prefix(&profile, &board))
+    pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
+        let watched = watched::find(&self.reader.watched, &seen.place.board);
+        (seen.place.board.profile(), watched.is_none_or(|(watched, _)| watched.profile.generic))
     }
 
     /// A claim as it is now, if it is one.
     pub(super) fn look(
         &self,
         connection: &Connection,
-        place: Place,
+        place: &Place,
         now: Moment,
     ) -> Result<Option<Seen>, StoreError> {
         let _uninterrupted = uninterrupted();
-        let watch = self.watch(place);
+        let Some(watch) = self.watch(&place.board) else { return Ok(None) };
         let look = || -> rusqlite::Result<Option<Seen>> {
             let Some(judged) = watch.fetch(connection, place.rowid, now, true)? else { return Ok(None) };
             let Some(table) = self.schema.table(&watch.board.table) else { return Ok(None) };
             let Some(row) = Image::read(connection, table, place.rowid)? else { return Ok(None) };
             let session = self.session_row(connection, watch, place.rowid, now)?;
             let rows = Rows { row, version: None, spot: None, session };
-            Ok(Some(Seen::new(place, judged, rows, &watch.board.rules, now)))
+            Ok(Some(Seen::new(place.clone(), judged, rows, &watch.board.rules, now)))
         };
         look().map_err(|error| self.reader.sentence(&error, "looking at the claim"))
     }

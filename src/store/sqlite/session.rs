@@ -13,10 +13,10 @@ use super::holders::{held_by, read_session, session_columns};
 use super::image::{InFile, number_of};
 use super::keys::RowSql;
 use super::run::{bind_known, now_value, select, time_in};
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::Worker;
 use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
 use crate::domain::time::Moment;
-use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::{BoundBoard, BoundRegistry};
@@ -24,6 +24,7 @@ use crate::store::image::Image;
 use crate::store::schema::Table;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
+use crate::store::watched;
 
 impl Actor {
     /// A session and all it holds, on every board of every profile.
@@ -38,12 +39,14 @@ impl Actor {
         let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
         let mut known: Vec<&str> = Vec::new();
         let mut rows: HashSet<(&str, i64)> = HashSet::new();
-        for place in self.boards_locks_first() {
-            let board = &self.watch(place).board;
+        for id in self.boards_locks_first() {
+            let Some(watch) = self.watch(&id) else { continue };
+            let board = &watch.board;
             for rowid in self.rows_held_by(board, session, now)? {
                 // Two profiles may know the same table.
                 if rows.insert((&board.table, rowid)) {
-                    let seen = self.look(&self.reader.connection, Place { rowid, ..place }, now)?;
+                    let seen =
+                        self.look(&self.reader.connection, &Place { rowid, board: id.clone() }, now)?;
                     holding
                         .claims
                         .extend(seen.filter(|seen| seen.judged.claim.holder.as_deref() == Some(session)));
@@ -53,8 +56,8 @@ impl Actor {
             if !known.contains(&registry.table.as_str()) {
                 known.push(&registry.table);
                 for rowid in self.rows_of_session(registry, session)? {
-                    let place = Place { rowid, ..place };
-                    let found = self.registered(&self.reader.connection, place, now)?;
+                    let place = Place { rowid, board: id.clone() };
+                    let found = self.registered(&self.reader.connection, &place, now)?;
                     // SQL may compare names without their case; a session is exactly itself.
                     holding.registered.extend(found.filter(|it| it.id.text().as_deref() == Some(session)));
                 }
@@ -63,17 +66,8 @@ impl Actor {
         Ok(holding)
     }
 
-    fn boards_locks_first(&self) -> Vec<Place> {
-        let mut places = Vec::new();
-        for (profile, watched) in self.reader.watched.iter().enumerate() {
-            for (board, watch) in watched.boards.iter().enumerate() {
-                let written = watched.profile.boards.iter().find(|other| other.name == watch.board.name);
-                let is_lock = written.is_some_and(|written| written.role == Role::Lock);
-                places.push((!is_lock, Place { profile, board, rowid: 0 }));
-            }
-        }
-        places.sort_by_key(|(after_locks, _)| *after_locks);
-        places.into_iter().map(|(_, place)| place).collect()
+    fn boards_locks_first(&self) -> Vec<BoardId> {
+        watched::locks_first(&self.reader.watched)
     }
 
     fn rows_held_by(&self, board: &BoundBoard, session: &str, now: Moment) -> Result<Vec<i64>, StoreError> {
@@ -116,10 +110,13 @@ impl Actor {
     fn registered(
         &self,
         connection: &rusqlite::Connection,
-        place: Place,
+        place: &Place,
         now: Moment,
     ) -> Result<Option<Registered>, StoreError> {
-        let board = &self.watch(place).board;
+        let Some((watched, watch)) = watched::find(&self.reader.watched, &place.board) else {
+            return Ok(None);
+        };
+        let board = &watch.board;
         let Some(registry) = &board.registry else { return Ok(None) };
         let look = || -> rusqlite::Result<Option<Registered>> {
             let Some(table) = self.schema.table(&registry.table) else { return Ok(None) };
@@ -143,9 +140,9 @@ impl Actor {
                 prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
             }
             let is_stale = self.sharing(registry).iter().all(|board| board.gives_up_on(&session, now));
-            let ends = if self.end_of(place).is_some() { Ends::Described } else { Ends::Undescribed };
+            let ends = if watched.end_of(watch).is_some() { Ends::Described } else { Ends::Undescribed };
             let id = cell(row, 0);
-            let profile = self.reader.watched[place.profile].name.clone();
+            let (profile, place) = (watched.name.clone(), place.clone());
             let table = registry.table.clone();
             Ok(Some(Registered {
                 place,
@@ -168,13 +165,6 @@ impl Actor {
     fn sharing(&self, registry: &BoundRegistry) -> Vec<&BoundBoard> {
         let boards = self.reader.watched.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.board);
         boards.filter(|board| board.registry.as_ref().is_some_and(|it| it.table == registry.table)).collect()
-    }
-
-    fn end_of(&self, place: Place) -> Option<&Act> {
-        let watched = &self.reader.watched[place.profile];
-        let name = &watched.boards[place.board].board.name;
-        let written = watched.profile.boards.iter().find(|written| written.name == *name)?;
-        watched.profile.registry(written)?.end.as_ref()
     }
 
     /// Ends exactly the session that was seen, if it holds nothing any more.
@@ -232,14 +222,13 @@ impl Actor {
     fn end_inside(&mut self, seen: &Registered, word: &Authorization) -> Result<Acted, StoreError> {
         let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
         let now = self.now();
-        let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
-        if seen.place.board >= boards {
+        if self.watch(&seen.place.board).is_none() {
             return moved(TABLES_CHANGED.into());
         }
         let table = self.schema.table(&seen.table);
         let number = |table| number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
-        let place = Place { rowid: table.map_or(seen.place.rowid, number), ..seen.place };
-        let Some(fresh) = self.registered(&self.writer, place, now)? else {
+        let place = Place { rowid: table.map_or(seen.place.rowid, number), board: seen.place.board.clone() };
+        let Some(fresh) = self.registered(&self.writer, &place, now)? else {
             return moved("it is registered no longer".into());
         };
         if fresh.row != seen.row {
@@ -269,7 +258,8 @@ impl Actor {
     }
 
     fn holds_still(&self, session: &Registered) -> Result<u64, StoreError> {
-        let Some(registry) = &self.watch(session.place).board.registry else { return Ok(0) };
+        let watch = self.watch(&session.place.board);
+        let Some(registry) = watch.and_then(|watch| watch.board.registry.as_ref()) else { return Ok(0) };
         self.write("asking what it holds", |writer| {
             held_by(writer, &self.sharing(registry), registry, &session.id, session.now)
         })
@@ -277,11 +267,13 @@ impl Actor {
 
     /// The statements that end exactly this session.
     fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, String> {
-        let end = self
-            .end_of(fresh.place)
+        let (watched, watch) =
+            watched::find(&self.reader.watched, &fresh.place.board).ok_or("its tables have changed")?;
+        let end = watched
+            .end_of(watch)
             .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
         let table = self.schema.table(&fresh.table).ok_or("its table is gone")?;
-        let board = &self.watch(fresh.place).board;
+        let board = &watch.board;
         let registry = board.registry.as_ref().ok_or("its registry is gone")?;
         let (guard, mut values) = fresh.row.guard("s.", ":seen");
         let id = super::cell::to_sql(&fresh.id);

@@ -42,7 +42,8 @@ impl<'a> Made<'a> {
         passed: usize,
         intents: &'a mut dyn Intents,
     ) -> Made<'a> {
-        let (profile, board) = actor.names(first);
+        let board = &first.place.board;
+        let (profile, board) = (board.profile().to_owned(), board.board().to_owned());
         let prefix = prefix(&profile, &board);
         let records = actor.has_audit_table().then(Vec::new);
         let (rows, tried) = (Vec::new(), Vec::new());
@@ -69,7 +70,7 @@ impl<'a> Made<'a> {
         let pending = Pending {
             profile: &self.profile,
             board: &self.board,
-            address: fresh.address(&self.prefix),
+            address: fresh.address_after(&self.prefix),
             changes: &changes,
             db_at: self.turn.now,
             transaction: Some(&self.turn.transaction),
