@@ -45,6 +45,7 @@ mod statements;
 pub mod suspend;
 mod undo;
 pub mod warn;
+mod watched;
 pub mod write_access;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Undo, numbered};
@@ -72,6 +73,7 @@ pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
 pub use source_location::SourceLocation;
 pub use warn::Warn;
+pub use watched::Watched;
 pub use write_access::{NoWriteAccess, Protected, SessionMode, Standing, WriteAccess, WriteRules};
 
 use crate::domain::time::Moment;

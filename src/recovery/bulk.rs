@@ -49,7 +49,7 @@ impl Told<'_> {
     }
 
     pub fn address(&self) -> String {
-        self.seen.address(self.prefix)
+        self.seen.address_after(self.prefix)
     }
 
     /// Everything that is to be said of it.
@@ -123,9 +123,8 @@ impl AuditedActor {
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
-        let board = |seen: &Seen| (seen.place.profile, seen.place.board);
         let mut boards: VecDeque<&mut [&Seen]> =
-            all.chunk_by_mut(|one, other| board(one) == board(other)).collect();
+            all.chunk_by_mut(|one, other| one.place.board == other.place.board).collect();
         while let Some(rest) = boards.pop_front() {
             let together = rest.len().min(MOST_AT_ONCE);
             let done = self.perform_batch(&mut rest[..together], action, word, run)?;
@@ -252,7 +251,7 @@ fn write_outcomes<'a>(
         if tried.outcome == Outcome::Applied && said.is_none() {
             applied += 1;
         } else {
-            let address = seen.address(prefix);
+            let address = seen.address_after(prefix);
             let why = tried.outcome.why().or(said);
             others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::act::{Order, ordered};
 use super::audit_table;
-use super::driver::{Connection, Driver, Failed};
+use super::driver::{Driver, Failed, Query};
 use super::found::{Found, Overdue};
 use super::key_text::key_of;
 use super::named_params::NamedParams;
@@ -15,6 +15,7 @@ use super::selection::{Again, Noted, Selection};
 use super::statements::{Guarded, forbidding, guarded};
 use super::suspend::uninterrupted;
 use super::{Filter, Holding, Options, Scope, Seen, StoreError, WriteAccess, postgres, sqlite};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Authorization, Moved, Outcome, Refusal, permit};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
@@ -77,28 +78,30 @@ impl Actor {
                 let key = key_of(wanted, &prefix, at.board.id.len());
                 if let (true, true, Some(key)) = (is_meant, at.board.is_addressable(), key) {
                     let mut params = NamedParams::default();
-                    looks.push((at.place, dialect.has_typed_key(at.board, &key, &mut params), params));
+                    let condition = dialect.has_typed_key(at.board, &key, &mut params);
+                    looks.push((at.board.board_id.clone(), condition, params));
                 }
             }
-            for (place, condition, params) in looks {
-                found.extend(reader.claims(place, &condition, params, now)?);
+            for (id, condition, params) in looks {
+                found.extend(reader.claims(&id, &condition, params, now)?);
             }
             Ok(())
         })?;
         // A bare id may be part of another's; the address of each tells.
-        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
+        found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
         Ok(found)
     }
 
     /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
     /// are not read yet.
     pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        self.driver.find_all(filter)
+        let boards = self.driver.find_all(filter)?;
+        Ok(Found { filter: filter.clone(), boards })
     }
 
     /// A part of what was found: those of the claims that are still there and that the filter still takes.
     pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        let mut all = self.driver.look_at(found, part)?;
+        let mut all = self.driver.look_at(&found.part(&part))?;
         all.retain(|seen| found.filter.takes(&seen.judged));
         Ok(all)
     }
@@ -124,8 +127,8 @@ impl Actor {
 
     /// How many claims of a board there are and how many of them are past their deadline, counted by the
     /// database; nothing, if a poll counts them in full anyway.
-    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
-        self.driver.count_overdue(profile, board)
+    pub fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
+        self.driver.count_overdue(board)
     }
 
     /// Hands on every act that a sweep has done since an instant, by the table `claimtop_audit`: its id and the
@@ -164,7 +167,6 @@ impl Actor {
         if !questions.is_empty() {
             self.driver.reading("asking what forbids it", &mut |reader, _| {
                 for (at, (sql, params)) in &questions {
-                    let reader: &mut dyn Connection = reader;
                     let is_blocked = reader.exists("asking what forbids it", sql, params)?;
                     outcomes[*at] =
                         if is_blocked { Outcome::Refused(Refusal::Blocked) } else { Outcome::Applied };
@@ -183,7 +185,7 @@ impl Actor {
         {
             return (Outcome::Refused(refused), None);
         }
-        let at = self.driver.board(seen.place);
+        let at = self.driver.board(&seen.place.board);
         let Some((at, table)) = at.and_then(|at| Some((at, self.driver.table(&at.board.table)?))) else {
             return (Outcome::Moved(Moved::TablesChanged), None);
         };
@@ -199,22 +201,19 @@ impl Actor {
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
-        match self.driver.board(seen.place) {
-            Some(at) => (&at.profile.name, at.profile.generic),
-            None => ("", false),
-        }
+    pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
+        let at = self.driver.board(&seen.place.board);
+        (seen.place.board.profile(), at.is_none_or(|at| at.profile.generic))
     }
 
     /// The profile and the board of a claim.
     pub fn names(&self, seen: &Seen) -> (String, String) {
-        let at = self.driver.board(seen.place);
-        at.map(|at| (at.profile.name.clone(), at.board.name.clone())).unwrap_or_default()
+        let board = &seen.place.board;
+        (board.profile().into(), board.board().into())
     }
 
     pub fn address(&self, seen: &Seen) -> String {
-        let (profile, board) = self.names(seen);
-        seen.address(&prefix(&profile, &board))
+        seen.address()
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.

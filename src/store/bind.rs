@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone};
 use super::registrations::Remembered;
 use super::schema::{Schema, Table};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
 use crate::domain::snapshot::Nature;
@@ -256,6 +257,7 @@ impl Binder<'_> {
         });
         rules.doubt = unknown;
         let bound = BoundBoard {
+            board_id: BoardId::new(&self.profile.name, &board.name),
             zone,
             looks_at_session,
             disowned,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::driver::Dialect;
 use super::named_params::NamedParams;
 use super::registrations::Remembered;
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Registry, Session};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
@@ -27,6 +28,7 @@ pub struct BoundProfile {
 /// A board as SQL over `c`, the claim's row, and `s`, its holder's registry row.
 #[derive(Debug)]
 pub struct BoundBoard {
+    pub board_id: BoardId,
     pub name: String,
     pub rules: Rules,
     pub nature: Arc<Nature>,

@@ -21,7 +21,7 @@ use super::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use super::actor::Actor;
 use super::audit_table;
 use super::backoff::Backoff;
-use super::driver::{Connection, Failed, Fate, NotCommitted, Target, Turn};
+use super::driver::{ClaimReader, Failed, Fate, NotCommitted, Query, Target, Turn};
 use super::image::{Change, Image, Side};
 use super::image_sql::current;
 use super::named_params::NamedParams;
@@ -86,12 +86,11 @@ impl Actor {
         if order.dry_run {
             return Ok(acted);
         }
-        let (profile, board) = self.names(&fresh);
         let pending = Pending {
             seen: &fresh,
-            profile: &profile,
-            board: &board,
-            address: self.address(&fresh),
+            profile: fresh.place.board.profile(),
+            board: fresh.place.board.board(),
+            address: fresh.address(),
             changes: &acted.changes,
             db_at: turn.now,
             transaction: acted.transaction.as_deref(),
@@ -114,7 +113,7 @@ impl Actor {
         order: &Order<'_>,
     ) -> Result<Result<(Seen, Table, Statements), Outcome>, Failed> {
         let moved = |what: Moved| Ok(Err(Outcome::Moved(what)));
-        if self.driver.board(seen.place).is_none() {
+        if self.driver.board(&seen.place.board).is_none() {
             return moved(Moved::TablesChanged);
         }
         self.lock_session(seen)?;
@@ -132,7 +131,7 @@ impl Actor {
         {
             return Ok(Err(Outcome::Refused(refused)));
         }
-        let Some(at) = self.driver.board(seen.place) else { return moved(Moved::TablesChanged) };
+        let Some(at) = self.driver.board(&seen.place.board) else { return moved(Moved::TablesChanged) };
         let Some(table) = self.driver.table(&at.board.table) else {
             return Ok(Err(Outcome::Refused(Refusal::TableGone)));
         };
@@ -140,7 +139,7 @@ impl Actor {
             // The kernel said that the process is dead: the database knows nothing of that.
             let by_kernel = fresh.judged.verdict.reasons.contains(Reason::ProcessDead);
             let is_asked = order.action == Action::Reclaim && !order.word.force && !by_kernel;
-            is_asked.then(|| self.driver.still_stale(fresh.place, fresh.now, params)).flatten()
+            is_asked.then(|| self.driver.still_stale(&fresh.place.board, fresh.now, params)).flatten()
         };
         let statements = Statements::of_claim(self.driver.dialect(), &at, &table, &fresh, order, still_stale);
         Ok(match statements {
@@ -152,7 +151,7 @@ impl Actor {
     /// Keeps the holder's registry row as it is until the end of the transaction.
     fn lock_session(&mut self, seen: &Seen) -> Result<(), Failed> {
         let Some(lock) = self.driver.dialect().shared_lock() else { return Ok(()) };
-        let Some(at) = self.driver.board(seen.place) else { return Ok(()) };
+        let Some(at) = self.driver.board(&seen.place.board) else { return Ok(()) };
         let (Some(registry), Some(holder)) = (&at.board.registry, &seen.judged.claim.holder) else {
             return Ok(());
         };
@@ -168,7 +167,7 @@ impl Actor {
     fn lock_claim(&mut self, seen: &Seen) -> Result<bool, Failed> {
         let dialect = self.driver.dialect();
         let Some(lock) = dialect.exclusive_lock("c") else { return Ok(true) };
-        let Some(at) = self.driver.board(seen.place) else { return Ok(false) };
+        let Some(at) = self.driver.board(&seen.place.board) else { return Ok(false) };
         let mut params = at.board.clock(dialect, seen.now);
         let is_it = dialect.is_claim(at.board, seen, &mut params);
         let sql = format!("SELECT 'x' FROM {} WHERE {is_it} {lock}", at.board.from);
@@ -198,7 +197,7 @@ impl Actor {
         order: &Order<'_>,
         changes: &[Change],
     ) -> Result<SideEffects, Failed> {
-        let effects = SideEffects::beside(&*self.driver, target, changes);
+        let effects = SideEffects::beside(&self.driver.boards(), self.driver.dialect(), target, changes);
         // A trigger may have put the claim back although it was just taken.
         let may_be_held = order.action.frees() && self.driver.has_triggers(&target.table.name);
         let still_held = may_be_held && self.is_held_still(fresh)?;
@@ -207,7 +206,7 @@ impl Actor {
 
     fn is_held_still(&mut self, fresh: &Seen) -> Result<bool, Failed> {
         let dialect = self.driver.dialect();
-        let Some(at) = self.driver.board(fresh.place) else { return Ok(false) };
+        let Some(at) = self.driver.board(&fresh.place.board) else { return Ok(false) };
         let (board, claim) = (at.board, &fresh.judged.claim);
         let mut params = board.clock(dialect, fresh.now);
         let mut conditions =
@@ -223,7 +222,7 @@ impl Actor {
     /// The record as a row of the same transaction, where the database has the table for it.
     pub(super) fn note(&mut self, action_id: &str, at: Moment, note: &Note<'_>) -> Result<(), Failed> {
         let Some(table) = self.driver.audit_table() else { return Ok(()) };
-        audit_table::insert(self.connection(), &table, action_id, at, note)
+        audit_table::insert(&mut *self.connection(), &table, action_id, at, note)
     }
 
     /// Does one act so that it can be taken back without the others of the transaction.
@@ -341,7 +340,7 @@ impl Actor {
             Fate::Ended => {}
         }
         if let Some(table) = self.driver.audit_table() {
-            if audit_table::contains(self.connection(), &table, action_id)? {
+            if audit_table::contains(&mut *self.connection(), &table, action_id)? {
                 return Ok(Resolution::Applied(Basis::Proven));
             }
             // The table may have been made after the act.
@@ -384,13 +383,13 @@ impl Actor {
         };
         let change = Change { at, ..change.clone() };
         let known = wanted.as_ref().or(other.as_ref());
-        let is = current(self.connection(), &table, &change, known)?;
+        let is = current(&mut *self.connection(), &table, &change, known)?;
         // An image that comes out of the trail has its columns in another order.
         Ok(is.as_ref().map(Image::by_name) == wanted.as_ref().map(Image::by_name))
     }
 
-    pub(super) fn connection(&mut self) -> &mut dyn Connection {
-        &mut *self.driver
+    pub(super) fn connection(&mut self) -> Box<dyn ClaimReader + '_> {
+        self.driver.transaction()
     }
 }
 

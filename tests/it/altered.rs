@@ -2,6 +2,7 @@
 //! itself when they are back.
 
 mod dashboard;
+mod listing;
 mod verbs;
 
 use crate::support::Database;

@@ -25,12 +25,13 @@ use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{Acted, Batch, Intents, Order, ordered};
-use crate::store::driver::{BatchPart, Target, Turn};
+use crate::store::driver::{BatchPart, Driver, Target, Turn};
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
 use crate::store::side_effects::SideEffects;
 use crate::store::statements::{Guarded, RowEffect, guarded};
+use crate::store::watched;
 
 impl Actor {
     /// Begins a transaction for as many of the claims as one takes, or finds out of which there is nothing left to do.
@@ -68,11 +69,10 @@ impl Actor {
     ) -> Result<Vec<Acted>, StoreError> {
         let all = part.all;
         let Some(first) = all.first() else { return Ok(Vec::new()) };
-        let Some(watch) = self.watch(first) else {
+        let Some((watched, watch)) = watched::find(&self.reader.watched, &first.place.board) else {
             return Ok(all.iter().map(|_| moved(Moved::TablesChanged)).collect());
         };
-        let profile = &self.reader.watched[first.place.profile].profile;
-        let act = match ordered(profile, &watch.board.name, order) {
+        let act = match ordered(&watched.profile, &watch.board.name, order) {
             Ok(act) => act.clone(),
             Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
@@ -119,11 +119,9 @@ impl Actor {
         all: &[&Seen],
         order: &Order<'_>,
     ) -> Result<Vec<Look<'static>>, StoreError> {
-        let Actor { reader, link: Some(link), .. } = self else {
-            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
-        };
+        let Actor { reader, link, .. } = self;
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
-        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
+        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, &first.place)) else {
             return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
@@ -235,7 +233,7 @@ impl Actor {
             let (at, fresh) = &eligible[number];
             let followed = followed.remove(&number).unwrap_or_default();
             let target = Target { table: &table, rowid: 0, row: &fresh.row };
-            let effects = SideEffects::beside(self, &target, &followed);
+            let effects = SideEffects::beside(&self.boards(), &PostgresDialect, &target, &followed);
             let effects = SideEffects { still_held: still_held.contains(&name(fresh)), ..effects };
             made.add(*at, fresh, after, followed, effects)?;
         }
@@ -248,9 +246,9 @@ impl Actor {
         made: &Made<'_>,
         eligible: &[(usize, Cow<'_, Seen>)],
     ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
+        let Actor { reader, link, .. } = self;
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
-        match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
+        match all.first().and_then(|first| look::at(&reader.watched, &first.place)) {
             Some(watch)
                 if made.order.action.frees() && reader.dependencies.has_triggers(&watch.table.name) =>
             {

@@ -1,7 +1,6 @@
 //! What PostgreSQL does for an act.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::actor::{Actor, Question};
@@ -14,10 +13,12 @@ use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::reader::{Options, Watched};
+use super::reader::Watched;
 use super::schema::quoted;
+use super::sentences::Sentences;
 use super::statements::failed;
 use super::watch::query;
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::store::StoreError;
@@ -26,35 +27,36 @@ use crate::store::driver::{
     BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row, Target,
     Turn,
 };
-use crate::store::found::{Found, Overdue, Places};
+use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::named_params::NamedParams;
 use crate::store::schema::Table;
-use crate::store::seen::{Place, Seen};
+use crate::store::seen::Seen;
 use crate::store::selection::{Again, Noted, Selection};
 use crate::store::statements::Statements;
+use crate::store::watched;
 use crate::store::{Filter, Prober, Scope, TransactionMark};
 
-/// The claims of a database in a transaction that only reads.
-struct Look<'a> {
+/// The claims of a database in one transaction.
+struct Claims<'a> {
     link: &'a mut Link,
     watched: &'a [Watched],
-    options: &'a Options,
+    sentences: Sentences<'a>,
     /// What the server said last instead of an answer.
     error: Option<PgError>,
 }
 
-impl Look<'_> {
+impl Claims<'_> {
     fn answered<T>(&mut self, doing: &str, answer: Result<T, PgError>) -> Result<T, Failed> {
         answer.map_err(|error| {
-            let failed = failed(&error, self.options.sentence(&error, doing));
+            let failed = failed(&error, self.sentences.of(&error, doing));
             self.error = Some(error);
             failed
         })
     }
 }
 
-impl Connection for Look<'_> {
+impl Connection for Claims<'_> {
     fn dialect(&self) -> &'static dyn Dialect {
         &PostgresDialect
     }
@@ -95,30 +97,30 @@ impl Connection for Look<'_> {
     }
 }
 
-impl ClaimReader for Look<'_> {
+impl ClaimReader for Claims<'_> {
     fn boards(&self) -> Vec<BoardAt<'_>> {
-        boards(self.watched)
+        BoardAt::all(self.watched)
     }
 
-    fn board(&self, place: Place) -> Option<BoardAt<'_>> {
-        board(self.watched, place)
+    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
+        BoardAt::find(self.watched, id)
     }
 
-    fn registry_table(&self, place: Place) -> Option<Table> {
-        look::at(self.watched, place)?.registry.clone()
+    fn registry_table(&self, id: &BoardId) -> Option<Table> {
+        watched::find(self.watched, id)?.1.registry.clone()
     }
 
     fn claims(
         &mut self,
-        place: Place,
+        id: &BoardId,
         condition: &str,
         params: NamedParams,
         now: Moment,
     ) -> Result<Vec<Seen>, Failed> {
         const DOING: &str = "looking at claims";
-        let Some(watch) = look::at(self.watched, place) else { return Ok(Vec::new()) };
+        let Some((_, watch)) = watched::find(self.watched, id) else { return Ok(Vec::new()) };
         self.run(DOING, "SAVEPOINT claimtop_key")?;
-        match look::look(self.link, watch, place, condition, params, now) {
+        match look::look(self.link, watch, condition, params, now) {
             // What somebody typed is no value of the key's type.
             Err(PgError::Server { code, .. }) if code.starts_with("22") => {
                 self.run(DOING, "ROLLBACK TO claimtop_key")?;
@@ -129,24 +131,8 @@ impl ClaimReader for Look<'_> {
     }
 
     fn prober(&self) -> Option<Prober> {
-        self.options.prober.clone()
+        self.sentences.options.prober.clone()
     }
-}
-
-fn boards(watched: &[Watched]) -> Vec<BoardAt<'_>> {
-    let mut boards = Vec::new();
-    for (profile, watched) in watched.iter().enumerate() {
-        for (board, watch) in watched.boards.iter().enumerate() {
-            let place = Place { profile, board, rowid: 0 };
-            boards.push(BoardAt { place, profile: &watched.profile, board: &watch.board });
-        }
-    }
-    boards
-}
-
-fn board(watched: &[Watched], place: Place) -> Option<BoardAt<'_>> {
-    let board = &look::at(watched, place)?.board;
-    Some(BoardAt { place: Place { rowid: 0, ..place }, profile: &watched[place.profile].profile, board })
 }
 
 impl Actor {
@@ -160,65 +146,25 @@ impl Actor {
     }
 }
 
-impl Connection for Actor {
+impl Driver for Actor {
     fn dialect(&self) -> &'static dyn Dialect {
         &PostgresDialect
     }
 
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        let rows = self.ask_for_act(doing, |link| query(link, params, sql))?;
-        rows.iter().for_each(|next| row(next));
-        Ok(())
-    }
-
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        let put = params.put_into(sql);
-        self.ask_for_act(doing, |link| link.execute(&put.sql, &put.values()))
-    }
-
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        self.ask_for_act(doing, |link| link.batch(sql))
-    }
-}
-
-impl ClaimReader for Actor {
     fn boards(&self) -> Vec<BoardAt<'_>> {
-        boards(&self.reader.watched)
+        BoardAt::all(&self.reader.watched)
     }
 
-    fn board(&self, place: Place) -> Option<BoardAt<'_>> {
-        board(&self.reader.watched, place)
+    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
+        BoardAt::find(&self.reader.watched, id)
     }
 
-    fn registry_table(&self, place: Place) -> Option<Table> {
-        look::at(&self.reader.watched, place)?.registry.clone()
+    fn transaction(&mut self) -> Box<dyn ClaimReader + '_> {
+        let Actor { reader, link, kept_out, .. } = self;
+        let sentences = Sentences::of_acts(&reader.options, kept_out.as_deref());
+        Box::new(Claims { link, watched: &reader.watched, sentences, error: None })
     }
 
-    fn claims(
-        &mut self,
-        place: Place,
-        condition: &str,
-        params: NamedParams,
-        now: Moment,
-    ) -> Result<Vec<Seen>, Failed> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(Vec::new()) };
-        let Some(watch) = look::at(&reader.watched, place) else { return Ok(Vec::new()) };
-        let found = look::look(link, watch, place, condition, params, now);
-        found.map_err(|error| failed(&error, reader.options.sentence(&error, "looking at the claim")))
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.reader.options.prober.clone()
-    }
-}
-
-impl Driver for Actor {
     fn fingerprint(&self) -> String {
         self.reader.fingerprint()
     }
@@ -239,17 +185,12 @@ impl Driver for Actor {
         self.reader.poll()
     }
 
-    fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        let places = Places::Postgres(self.places_of(filter)?);
-        Ok(Found { filter: filter.clone(), places })
+    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
+        self.places_of(filter)
     }
 
-    fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        match &found.places {
-            Places::Postgres(places) => Actor::look_at(self, &places[part]),
-            // What was found on another engine is not here.
-            Places::Sqlite(_) => Ok(Vec::new()),
-        }
+    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
+        Actor::look_at(self, found)
     }
 
     fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
@@ -260,8 +201,8 @@ impl Driver for Actor {
         Actor::look_again(self, all)
     }
 
-    fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
-        Actor::count_overdue(self, profile, board)
+    fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
+        Actor::count_overdue(self, board)
     }
 
     fn reading(
@@ -271,7 +212,8 @@ impl Driver for Actor {
     ) -> Result<(), StoreError> {
         let options = self.reader.options.clone();
         let looked = self.reader.reading(doing, |link, watched, now| {
-            let mut reader = Look { link, watched, options: &options, error: None };
+            let sentences = Sentences::of_polls(&options);
+            let mut reader = Claims { link, watched, sentences, error: None };
             let looked = look(&mut reader, now);
             match (looked, reader.error) {
                 (Ok(()), _) => Ok(Ok(())),
@@ -327,10 +269,14 @@ impl Driver for Actor {
     }
 
     fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed> {
-        let Some(BoardAt { board, .. }) = self.board(seen.place) else { return Ok(None) };
+        let Some((_, watch)) = watched::find(&self.reader.watched, &seen.place.board) else {
+            return Ok(None);
+        };
         let mut params = NamedParams::default();
-        let condition = self.dialect().is_claim(board, seen, &mut params);
-        let mut found = self.claims(seen.place, &condition, params, now)?;
+        let condition = PostgresDialect.is_claim(&watch.board, seen, &mut params);
+        let found = look::look(&mut self.link, watch, &condition, params, now);
+        let mut found =
+            found.map_err(|error| failed(&error, self.sentence(&error, "looking at the claim")))?;
         // Where two rows go by one id, the one that was seen is meant.
         let same = found.iter().position(|fresh| fresh.version == seen.version);
         let at = same.unwrap_or(0);
@@ -354,8 +300,7 @@ impl Driver for Actor {
     }
 
     fn rows_written(&mut self) -> Result<BTreeMap<String, u64>, Failed> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(BTreeMap::new()) };
-        let written = cascade::written(link, &reader.schema);
+        let written = cascade::written(&mut self.link, &self.reader.schema);
         written.map_err(|error| failed(&error, self.sentence(&error, "putting the rows back")))
     }
 

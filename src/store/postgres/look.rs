@@ -14,12 +14,12 @@ use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::store::image::Image;
 use crate::store::seen::{Place, Rows, Seen};
+use crate::store::watched;
 
 /// The claims that meet a condition, each with its rows.
 pub fn look(
     link: &mut Link,
     watch: &Watch,
-    place: Place,
     condition: &str,
     mut params: NamedParams,
     now: Moment,
@@ -27,7 +27,7 @@ pub fn look(
     params.extend(watch.clock(now));
     let select = watch.reader.select_with(&rows_of(watch));
     let rows = query(link, &params, &format!("{select} AND {condition}"))?;
-    Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
+    Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }
 
 /// The columns of the claim's row, and of its holder's.
@@ -42,7 +42,7 @@ fn session_of(watch: &Watch) -> Vec<String> {
     watch.registry.iter().flat_map(|registry| image::columns(registry, "s")).collect()
 }
 
-pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
+pub fn seen(watch: &Watch, row: &Row, now: Moment) -> Seen {
     let judged = watch.reader.read(row, &watch.board, now);
     let first = watch.reader.width();
     let rows = Rows {
@@ -51,7 +51,7 @@ pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
         spot: watch.reader.spot(row),
         session: session_in(watch, &judged, row, first + watch.table.written().count()),
     };
-    Seen::new(place, judged, rows, &watch.board.rules, now)
+    Seen::new(place(watch), judged, rows, &watch.board.rules, now)
 }
 
 /// The holder's row, if there is one, in the columns that begin at `first`.
@@ -71,7 +71,6 @@ pub fn lock_and_look(
     all: &[&Seen],
     now: Moment,
 ) -> Result<HashMap<String, Seen>, PgError> {
-    let Some(first) = all.first() else { return Ok(HashMap::new()) };
     let (condition, mut params) = with_keys(watch, all);
     params.extend(watch.clock(now));
     let select = watch.reader.select_versions(&session_of(watch));
@@ -87,12 +86,17 @@ pub fn lock_and_look(
             spot: watch.reader.spot(row),
             session: session_in(watch, &judged, row, watch.reader.width()),
         };
-        Some((address, Seen::new(first.place, judged, rows, &watch.board.rules, now)))
+        Some((address, Seen::new(place(watch), judged, rows, &watch.board.rules, now)))
     });
     Ok(again.collect())
 }
 
-/// The board at a place, if the tables are still as they were.
-pub fn at(watched: &[Watched], place: Place) -> Option<&Watch> {
-    watched.get(place.profile)?.boards.get(place.board)
+/// Where the claims of a board are: the key of each says which row it is.
+fn place(watch: &Watch) -> Place {
+    Place { board: watch.board.board_id.clone(), rowid: 0 }
+}
+
+/// The board of a claim, if its tables are still there.
+pub fn at<'a>(watched: &'a [Watched], place: &Place) -> Option<&'a Watch> {
+    Some(watched::find(watched, &place.board)?.1)
 }

@@ -13,7 +13,7 @@ use super::rows::rank;
 use super::watch::{Watch, query};
 use crate::domain::recovery::Moved;
 use crate::domain::time::Moment;
-use crate::store::seen::{Place, Seen};
+use crate::store::seen::Seen;
 use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
@@ -23,14 +23,11 @@ const PAGE: usize = 2_000;
 impl Actor {
     /// The claims in the sets of a filter, worst first.
     pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        let places = self.reader.places(filter.board.as_deref());
         let selection = self.reader.reading("looking for claims", |link, watched, now| {
             let mut selection = Selection::default();
-            for &(profile, board) in &places {
-                let watch = &watched[profile].boards[board];
-                if watch.board.has_rowid {
-                    let place = Place { profile, board, rowid: 0 };
-                    select(link, watch, place, filter, now, &mut selection)?;
+            for watch in watched.iter().flat_map(|watched| &watched.boards) {
+                if watch.board.has_rowid && filter.takes_board(&watch.board.name) {
+                    select(link, watch, filter, now, &mut selection)?;
                 }
             }
             Ok(selection)
@@ -46,8 +43,7 @@ impl Actor {
         self.reader.reading("looking at the claims again", |link, watched, now| {
             let mut again = Vec::with_capacity(all.len());
             for noted in all.chunk_by(|one, other| one.place == other.place) {
-                let place = noted[0].place;
-                let Some(watch) = super::look::at(watched, place) else {
+                let Some(watch) = super::look::at(watched, &noted[0].place) else {
                     again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };
@@ -56,7 +52,7 @@ impl Actor {
                 params.add("spots", "tid[]", Some(array(spots)));
                 let select = watch.reader.select_with(&rows_of(watch));
                 let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
-                let found = rows.iter().map(|row| seen(watch, place, row, now));
+                let found = rows.iter().map(|row| seen(watch, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
                 again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
             }
@@ -69,7 +65,6 @@ impl Actor {
 fn select(
     link: &mut Link,
     watch: &Watch,
-    place: Place,
     filter: &Filter,
     now: Moment,
     selection: &mut Selection,
@@ -90,7 +85,7 @@ fn select(
         for row in &rows {
             let urgency = number(row, row.len().saturating_sub(1)).int().unwrap_or(0);
             let urgency = u32::try_from(urgency).unwrap_or(0);
-            let seen = Seen { urgency, ..seen(watch, place, row, now) };
+            let seen = Seen { urgency, ..seen(watch, row, now) };
             let is_meant = filter.sets.iter().any(|set| seen.judged.verdict.is_in(*set));
             if is_meant && filter.takes(&seen.judged) {
                 selection.push(seen, &filter.sets);

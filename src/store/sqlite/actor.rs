@@ -5,7 +5,6 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::audit_table;
-use super::dialect::OnConnection;
 use super::file_state::{FileChange, FileState, forget_pages};
 use super::functions;
 use super::image::{number_of, read_row, row_at};
@@ -14,6 +13,7 @@ use super::open::{self, Identity};
 use super::reader::{Options, Reader};
 use super::run::now_value;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::time::Moment;
 use crate::store::audit_table::NAME;
 use crate::store::driver::NotCommitted;
@@ -73,18 +73,22 @@ impl Actor {
         self.reader.options.frozen_at.unwrap_or_else(clock)
     }
 
-    pub(super) fn watch(&self, place: Place) -> &Watch {
-        &self.reader.watched[place.profile].boards[place.board]
+    /// The board of a claim, if its tables are still there.
+    pub(super) fn watch(&self, board: &BoardId) -> Option<&Watch> {
+        self.reader.board(board)
     }
 
     /// Where a claim is now that was seen there: the number of its key may be another by now.
     pub(super) fn place_of(&self, seen: &Seen) -> Place {
-        self.renumbered(&self.watch(seen.place).board.table, &seen.row, seen.place)
+        match self.watch(&seen.place.board) {
+            Some(watch) => self.renumbered(&watch.board.table, &seen.row, &seen.place),
+            None => seen.place.clone(),
+        }
     }
 
-    pub(super) fn renumbered(&self, table: &str, row: &Image, place: Place) -> Place {
+    pub(super) fn renumbered(&self, table: &str, row: &Image, place: &Place) -> Place {
         let number = |table| number_of(table, row, place.rowid, &self.reader.keys);
-        Place { rowid: self.schema.table(table).map_or(place.rowid, number), ..place }
+        Place { rowid: self.schema.table(table).map_or(place.rowid, number), board: place.board.clone() }
     }
 
     /// Where a row is, in words that last.
@@ -163,10 +167,6 @@ impl Actor {
         run(&self.writer).map_err(|error| self.reader.sentence(&error, doing))
     }
 
-    pub(super) fn on_writer(&self) -> OnConnection<'_> {
-        OnConnection { connection: &self.writer, reader: &self.reader }
-    }
-
     /// By what it can be asked later what became of the transaction that has begun.
     pub(super) fn transaction_mark(&self) -> Option<String> {
         let is_audited = self.schema.table(NAME).is_some();
@@ -177,18 +177,18 @@ impl Actor {
     pub(super) fn look(
         &self,
         connection: &Connection,
-        place: Place,
+        place: &Place,
         now: Moment,
     ) -> Result<Option<Seen>, StoreError> {
         let _uninterrupted = uninterrupted();
-        let watch = self.watch(place);
+        let Some(watch) = self.watch(&place.board) else { return Ok(None) };
         let look = || -> rusqlite::Result<Option<Seen>> {
             let Some(judged) = watch.fetch(connection, place.rowid, now, true)? else { return Ok(None) };
             let Some(table) = self.schema.table(&watch.board.table) else { return Ok(None) };
             let Some(row) = read_row(connection, table, place.rowid)? else { return Ok(None) };
             let session = self.session_row(connection, watch, place.rowid, now)?;
             let rows = Rows { row, version: None, spot: None, session };
-            Ok(Some(Seen::new(place, judged, rows, &watch.board.rules, now)))
+            Ok(Some(Seen::new(place.clone(), judged, rows, &watch.board.rules, now)))
         };
         look().map_err(|error| self.reader.sentence(&error, "looking at the claim"))
     }

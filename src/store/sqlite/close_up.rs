@@ -9,12 +9,14 @@ use super::reader::Reader;
 use super::run::{bind_known, now_value};
 use super::stream::stream;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
 use crate::store::schema::Schema;
+use crate::store::watched;
 
 impl Reader {
     /// One page of a board.
@@ -83,8 +85,11 @@ impl Reader {
     }
 
     pub(super) fn board_named(&self, profile: &str, board: &str) -> Option<&Watch> {
-        let watched = self.watched.iter().find(|watched| watched.name == profile)?;
-        watched.boards.iter().find(|watch| watch.board.name == board)
+        self.board(&BoardId::new(profile, board))
+    }
+
+    pub(super) fn board(&self, id: &BoardId) -> Option<&Watch> {
+        Some(watched::find(&self.watched, id)?.1)
     }
 }
 

@@ -15,6 +15,7 @@ use super::dialect::SqliteDialect;
 use super::probe::{Probe, Tag};
 use super::run::now_value;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::evidence::why;
 use crate::domain::recovery::{Action, Outcome};
 use crate::domain::time::Moment;
@@ -26,15 +27,16 @@ use crate::store::audit_table;
 use crate::store::driver::BatchPart;
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Column, Names, quoted};
-use crate::store::seen::{Place, Seen, prefix};
+use crate::store::seen::{Seen, prefix};
 use crate::store::statements::{Guarded, RowEffect, guarded, own_values};
+use crate::store::watched;
 
 /// One statement for all claims of a board.
 #[derive(Debug)]
 pub(super) struct Direct<'a> {
     sql: String,
     order: Order<'a>,
-    place: Place,
+    board: BoardId,
     table: String,
     /// Every column that is compared, in order.
     columns: Vec<Compared>,
@@ -69,15 +71,13 @@ struct Slots {
 
 impl Actor {
     /// The statement that can decide alone about the claims of a board, if there is one.
-    pub(super) fn direct<'a>(&self, place: Place, order: &Order<'a>, now: Moment) -> Option<Direct<'a>> {
+    pub(super) fn direct<'a>(&self, board: &BoardId, order: &Order<'a>, now: Moment) -> Option<Direct<'a>> {
         let plain = order.action == Action::Reclaim && !order.word.force && !order.dry_run;
         if !plain || self.reader.options.prober.is_some() {
             return None;
         }
-        let watched = self.reader.watched.get(place.profile)?;
-        let watch = watched.boards.get(place.board)?;
-        let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
-        let act = act_of(written, order.action)?;
+        let (watched, watch) = watched::find(&self.reader.watched, board)?;
+        let act = act_of(watched.written(watch)?, order.action)?;
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone || self.schema.is_entangled(&watch.board.table) {
             return None;
@@ -103,7 +103,8 @@ impl Actor {
             sql.push_str(&format!(" RETURNING {}", all.join(", ")));
         }
         let (table, names) = (table.name.clone(), Arc::clone(&table.names));
-        Some(Direct { sql, order: order.clone(), place, table, columns, names, shared, change, now })
+        let board = board.clone();
+        Some(Direct { sql, order: order.clone(), board, table, columns, names, shared, change, now })
     }
 
     /// Acts on the claims that have not been tried yet, until one of them takes a second look.
@@ -114,8 +115,8 @@ impl Actor {
         tried: &mut Vec<Acted>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let (watch, mark) = (self.watch(direct.place), self.transaction_mark());
-        let profile = &self.reader.watched[direct.place.profile].name;
+        let (Some(watch), mark) = (self.watch(&direct.board), self.transaction_mark()) else { return Ok(()) };
+        let profile = direct.board.profile();
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
         let slots = self.write("acting", |_| direct.slots(&mut statement))?;
@@ -140,7 +141,7 @@ impl Actor {
                 seen,
                 profile,
                 board: &watch.board.name,
-                address: seen.address(&prefix),
+                address: seen.address_after(&prefix),
                 changes: &changes,
                 db_at: direct.now,
                 transaction: mark.as_deref(),
@@ -151,7 +152,7 @@ impl Actor {
                 let id = numbered(direct.order.action_id, number);
                 let (action, word) = (direct.order.action.as_str(), direct.order.word);
                 let note = Note { action, address: &pending.address, word, changes: &changes };
-                audit_table::insert(&mut self.on_writer(), table, &id, direct.now, &note)?;
+                audit_table::insert(&mut self.claims_of(&self.writer), table, &id, direct.now, &note)?;
             }
             tried.push(Acted { changes, ..Acted::nothing(Outcome::Applied) });
         }
@@ -192,7 +193,7 @@ impl Direct<'_> {
         (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
             && !seen.rests_on_session()
             && !has(Reason::ProcessDead)
-            && (seen.place.profile, seen.place.board) == (self.place.profile, self.place.board)
+            && seen.place.board == self.board
             && seen.row.len() == self.columns.len()
             && seen.row.iter().zip(&self.columns).all(|((name, value), column)| {
                 name == column.name

@@ -2,24 +2,27 @@
 
 use super::actor::Actor;
 use crate::domain::recovery::Moved;
+use crate::store::driver::Driver;
 use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
+
+/// Rows that are looked at together.
+const PAGE: usize = 2_000;
 
 impl Actor {
     /// The claims in the sets of a filter, worst first.
     pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
         let mut selection = Selection::default();
         let most = filter.limit.unwrap_or(usize::MAX);
-        let places = self.reader.members(filter)?;
-        self.reader.stop_the_stopwatch()?;
-        let now = self.now();
-        for place in places {
-            if selection.len() >= most {
-                break;
-            }
-            let seen = self.look(&self.reader.connection, place, now)?;
-            if let Some(seen) = seen.filter(|seen| filter.takes(&seen.judged)) {
-                selection.push(seen, &filter.sets);
+        let found = self.reader.members(filter)?;
+        for of_board in &found {
+            for rows in of_board.rows.chunks(PAGE) {
+                if selection.len() >= most {
+                    return Ok(selection);
+                }
+                let seen = self.look_at(&[(&of_board.board, rows)])?;
+                let seen = seen.into_iter().filter(|seen| filter.takes(&seen.judged));
+                seen.take(most - selection.len()).for_each(|seen| selection.push(seen, &filter.sets));
             }
         }
         Ok(selection)
@@ -30,7 +33,7 @@ impl Actor {
         self.reader.stop_the_stopwatch()?;
         let now = self.now();
         let again = |noted: &Noted| {
-            let seen = self.look(&self.reader.connection, noted.place, now)?;
+            let seen = self.look(&self.reader.connection, &noted.place, now)?;
             Ok(seen.filter(|seen| seen.stamp() == noted.stamp).ok_or(Moved::SincePreview))
         };
         all.iter().map(again).collect()

@@ -6,7 +6,7 @@ use super::super::image;
 use super::{moved, two_rows};
 use crate::domain::recovery::{Moved, Outcome};
 use crate::store::act::{Acted, Intents, Note, Order, Pending, numbered};
-use crate::store::driver::{ClaimReader, Turn};
+use crate::store::driver::Turn;
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
 use crate::store::seen::{Seen, prefix};
@@ -41,9 +41,8 @@ impl<'a> Made<'a> {
         passed: usize,
         intents: &'a mut dyn Intents,
     ) -> Made<'a> {
-        let at = actor.board(first.place);
-        let (profile, board) =
-            at.map(|at| (at.profile.name.clone(), at.board.name.clone())).unwrap_or_default();
+        let board = &first.place.board;
+        let (profile, board) = (board.profile().to_owned(), board.board().to_owned());
         let prefix = prefix(&profile, &board);
         let records = actor.has_audit_table().then(Vec::new);
         let (rows, tried) = (Vec::new(), Vec::new());
@@ -70,7 +69,7 @@ impl<'a> Made<'a> {
         let pending = Pending {
             profile: &self.profile,
             board: &self.board,
-            address: fresh.address(&self.prefix),
+            address: fresh.address_after(&self.prefix),
             changes: &changes,
             db_at: self.turn.now,
             transaction: self.turn.transaction.as_deref(),
