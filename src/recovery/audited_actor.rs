@@ -10,7 +10,7 @@ use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, Tried, WriteAccess};
+use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, WriteAccess};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -173,8 +173,7 @@ impl AuditedActor {
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
         let address = self.actor.address(seen);
-        let preview = acted.preview.clone();
-        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
+        report_of(seen, action_id.into(), address, action, acted)
     }
 }
 
@@ -184,7 +183,7 @@ pub(super) fn report_of(
     action_id: String,
     address: String,
     action: Action,
-    tried: Tried,
+    acted: Acted,
 ) -> Report {
     Report {
         action_id,
@@ -192,10 +191,10 @@ pub(super) fn report_of(
         id: seen.judged.claim.key.text(),
         address,
         holder: seen.judged.claim.holder.clone(),
-        changes: tried.changes,
-        outcome: tried.outcome,
-        preview: Vec::new(),
-        effects: tried.effects,
+        changes: acted.changes,
+        outcome: acted.outcome,
+        preview: acted.preview,
+        effects: acted.effects,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::StoreError;
-use super::bind::{Dialect, Misfit, bind};
+use super::bind::{Compiler, Misfit, bind};
 use super::bound::{BoundBoard, BoundProfile, TimeSql};
 use super::options::Profiles;
 use super::schema::Schema;
@@ -27,7 +27,7 @@ pub struct FitBoard {
 
 /// A database that profiles are laid onto.
 pub struct FitTarget<'a> {
-    pub dialect: &'a dyn Dialect,
+    pub dialect: &'a dyn Compiler,
     pub engine: Engine,
     pub schema: &'a Schema,
     pub operator: &'a Operator,

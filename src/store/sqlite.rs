@@ -1,15 +1,16 @@
 //! SQLite files.
 
-mod act;
 mod actor;
 mod ask;
 mod attempts;
 mod audit_table;
-mod batch;
 mod cell;
 mod census;
+mod change;
 mod close_up;
+mod dialect;
 mod direct;
+mod driver;
 mod file_state;
 mod fit;
 mod functions;
@@ -21,26 +22,22 @@ mod image;
 mod keys;
 mod kinds;
 mod listing;
-mod look;
 mod open;
 mod plan;
 mod probe;
 mod reader;
 mod released;
-mod resolve;
 mod rows;
 mod rowset;
 mod run;
 mod schema;
 mod scope;
 mod selection;
-mod session;
 mod sets;
 mod signs;
 mod stream;
 mod surroundings;
 mod touched;
-mod undo;
 mod watch;
 
 pub use actor::Actor;

@@ -1,6 +1,6 @@
 //! The fields of one row, looked up one by one.
 
-use super::dialect::{Dialect, Fragment, Misfit, Problem};
+use super::dialect::{Compiler, Fragment, Misfit, Problem};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Time;
 use crate::store::bound::{BoundRegistry, BoundZone, Sql, TimeSql};
@@ -8,7 +8,7 @@ use crate::store::schema::{Schema, Table, is_identifier, quoted};
 
 /// Where the fields of one row are looked up.
 pub(super) struct Scope<'a> {
-    pub(super) dialect: &'a dyn Dialect,
+    pub(super) dialect: &'a dyn Compiler,
     pub(super) table: &'a Table,
     pub(super) alias: &'a str,
     pub(super) from: String,
