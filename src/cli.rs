@@ -9,6 +9,7 @@ mod completions;
 mod dashboard;
 mod demo;
 mod doctor;
+mod draft;
 mod event_stream;
 mod init;
 mod list;
@@ -20,6 +21,7 @@ mod recovery;
 mod serve;
 mod session;
 mod setup;
+mod shell;
 mod source_events;
 mod sweep;
 mod undo;
@@ -175,6 +177,8 @@ enum ProfileVerb {
     Check { name: String, source: Option<String> },
     /// Which profiles fit a database
     Detect { source: String },
+    /// Write a profile for a database that none fits: guesses with their evidence, to check and fill in
+    Draft(draft::DraftArgs),
 }
 
 fn moment(text: &str) -> Result<Moment, String> {

@@ -7,9 +7,12 @@
 pub mod draft;
 pub mod format;
 pub mod installed;
+pub mod keys;
 pub mod library;
 pub mod parse;
+mod problems;
 pub mod rules;
+pub mod similar;
 mod sql;
 
 pub use format::Profile;

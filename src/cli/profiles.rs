@@ -1,6 +1,7 @@
 //! `claimtop profile`: what profiles there are, what they say, and what they fit.
 
 use super::ProfileVerb;
+use super::draft;
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::domain::visible::safe;
@@ -17,6 +18,7 @@ pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
         ProfileVerb::Show { name } => show(setup, &name),
         ProfileVerb::Check { name, source } => check(setup, &name, source),
         ProfileVerb::Detect { source } => detect(setup, &source),
+        ProfileVerb::Draft(arguments) => draft::run(setup, &arguments),
     }
 }
 

@@ -15,6 +15,7 @@ mod render;
 mod roles;
 mod sample;
 mod sql;
+mod watch;
 mod words;
 
 pub use changes::Changes;
@@ -22,6 +23,7 @@ pub use names::Part;
 pub use rank::{Candidate, LIKELY, rank};
 pub use render::Draft;
 pub use sample::{DatabaseSample, Reference, SampleColumn, TableSample};
+pub use watch::Watch;
 
 /// The draft for one table, or for the likeliest one; nothing, if no table looks like claims.
 pub fn draft<'a>(database: &'a DatabaseSample, table: Option<&str>, source: &str) -> Option<Draft<'a>> {
@@ -39,6 +41,7 @@ pub fn draft<'a>(database: &'a DatabaseSample, table: Option<&str>, source: &str
 
 /// Whether the values of a column are worth counting: it may hold the states of jobs.
 pub fn is_state(column: &str, declared: &str) -> bool {
-    let words = words::Words::of(column);
-    words.contains(&["status", "state", "phase"]) || declared.to_ascii_lowercase().contains("bool")
+    let (words, declared) = (words::Words::of(column), declared.to_ascii_lowercase());
+    let is_named = words.contains(&["status", "state", "phase"]) && !declared.contains("json");
+    is_named || declared.contains("bool")
 }
