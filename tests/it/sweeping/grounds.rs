@@ -5,7 +5,7 @@ use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::{Reason, judge};
-use claimtop::sweep::{SweepReason, SkipReason, Wanted, ground};
+use claimtop::sweep::{SkipReason, SweepReason, Wanted, ground};
 
 use super::*;
 
@@ -52,7 +52,11 @@ pub(super) fn session(beat: i64) -> Registry {
     })
 }
 
-fn found(rule: DeadlineRule, wanted: Wanted, change: impl FnOnce(&mut Claim)) -> Result<SweepReason, SkipReason> {
+fn found(
+    rule: DeadlineRule,
+    wanted: Wanted,
+    change: impl FnOnce(&mut Claim),
+) -> Result<SweepReason, SkipReason> {
     let (mut claim, rules, now) = (claim(), rules(rule), at(1_000));
     change(&mut claim);
     let verdict = judge(&claim, &rules, now);
