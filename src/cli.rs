@@ -16,12 +16,12 @@ mod list;
 mod man;
 mod output;
 mod pid;
+mod profile_help;
 mod profiles;
 mod recovery;
 mod serve;
 mod session;
 mod setup;
-mod shell;
 mod source_events;
 mod sweep;
 mod undo;
@@ -135,7 +135,7 @@ enum Verb {
     #[command(subcommand, hide = true)]
     DemoChild(demo::Child),
     /// Profiles: where a system keeps its claims
-    #[command(subcommand)]
+    #[command(subcommand, disable_help_subcommand = true)]
     Profile(ProfileVerb),
     /// A checklist: can it be read, judged and acted on, and does anything clean up
     Doctor {
@@ -179,6 +179,8 @@ enum ProfileVerb {
     Detect { source: String },
     /// Write a profile for a database that none fits: guesses with their evidence, to check and fill in
     Draft(draft::DraftArgs),
+    /// The keys of a profile: all of them, or those that KEY names, with type, default and example
+    Help { key: Option<String> },
 }
 
 fn moment(text: &str) -> Result<Moment, String> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use super::shell::quoted;
+use crate::domain::shell::quoted;
 use crate::domain::time::Span;
 use crate::domain::visible::visible;
 use crate::exit::Exit;

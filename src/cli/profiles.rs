@@ -2,6 +2,7 @@
 
 use super::ProfileVerb;
 use super::draft;
+use super::profile_help;
 use super::output::{complain, print};
 use super::setup::Setup;
 use crate::domain::visible::safe;
@@ -19,6 +20,7 @@ pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
         ProfileVerb::Check { name, source } => check(setup, &name, source),
         ProfileVerb::Detect { source } => detect(setup, &source),
         ProfileVerb::Draft(arguments) => draft::run(setup, &arguments),
+        ProfileVerb::Help { key } => profile_help::run(key.as_deref()),
     }
 }
 
@@ -56,7 +58,12 @@ fn show(setup: &Setup, name: &str) -> Exit {
 fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
     let profile = match setup.library.find(name) {
         Ok(profile) => profile,
-        Err(error) => return complain(&error.to_string()),
+        Err(error) => {
+            for problem in error.each() {
+                complain(&problem.to_string());
+            }
+            return Exit::Error;
+        }
     };
     let Some(source) = source else {
         print(&format!("{} is well-formed; name a SOURCE to see whether it fits\n", profile.name));

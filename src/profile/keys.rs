@@ -3,6 +3,7 @@
 //! `claimtop profile help`, the reference in `docs/profiles.md` and the check of a file's keys all come from this one
 //! table; a test compares it with the structs of the format.
 
+mod reference;
 mod table;
 
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use toml::de::{DeValue, ValueDeserializer};
 
 use super::format::{Defaulted, Engine, Role, StampedBy, Time};
 use crate::domain::time::{Span, TimeUnit, ZoneName};
+pub use reference::markdown;
 pub use table::KEYS;
 
 /// One key.

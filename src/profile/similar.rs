@@ -9,8 +9,8 @@ pub fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (best.0 >= ALIKE).then_some(best.1)
 }
 
-/// Two letters of five may differ.
-const ALIKE: f64 = 0.6;
+/// Three letters of ten may differ.
+const ALIKE: f64 = 0.7;
 
 /// `; did you mean x?`, or nothing.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {

@@ -60,7 +60,7 @@ impl Page {
 
 /// A comment ends with its line, and nothing in it may act on a terminal.
 fn one_line(text: &str) -> String {
-    let escaped = escape(text.trim());
+    let escaped = escape(text.trim_end());
     let cut: String = escaped.chars().take(LONGEST).collect();
     if cut.len() < escaped.len() { format!("{cut}…") } else { cut }
 }

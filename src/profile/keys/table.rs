@@ -56,7 +56,7 @@ pub const KEYS: &[Key] = &[
     may(Claim, "orphaned_when", Kind::Text, "orphaned_when = \"c.worker_id IS NULL\"", "A condition of the system's own: nobody can be working on this claim."),
     may(Claim, "orphan_after", Kind::Duration, "orphan_after = \"60s\"", "A holder without a heartbeat for this long counts as gone.").or("\"10m\", or the config's"),
     may(Claim, "silent_after", Kind::Duration, "silent_after = \"2m\"", "A claim without a heartbeat of its own for this long is stale although its lease still runs.").or("\"5m\", or the config's"),
-    may(Claim, "warn_before", Kind::Duration, "warn_before = \"1m\"", "How long before its deadline a claim is expiring.").or("\"5m\"; \"15s\" for locks; at most a fifth of a time to live"),
+    may(Claim, "warn_before", Kind::Duration, "warn_before = \"1m\"", "How long before its deadline a claim is expiring.").or("a fifth of the lease or time to live, at most \"5m\"; \"15s\" for locks"),
     may(Claim, "session", Kind::Table(Session), "session = { table = \"workers\", id = \"id\", beat_at = \"seen_at\" }", "The registry of its holders.").or("the profile's"),
     may(Claim, "backlog", Kind::Table(Backlog), "backlog = { queued = \"c.status = 'queued'\" }", "The jobs that nobody holds.").or("the profile's, for the first claim"),
     may(Claim, "reclaim", Kind::Table(Act), "reclaim = { set = { status = \"'queued'\", locked_by = \"NULL\" } }", "Takes the claim from a holder that is gone, as the system's own recovery would.").or("cannot be reclaimed"),
