@@ -102,5 +102,6 @@ fn finish_progress(length: Duration, changes: usize) {
     let mut stderr = std::io::stderr();
     let start = if stderr.is_terminal() { "\r" } else { "" };
     let idle = if changes == 0 { "; are the workers running?" } else { "" };
-    let _ = writeln!(stderr, "{start}watched for {} s: {changes} changed rows{idle}          ", length.as_secs());
+    let _ =
+        writeln!(stderr, "{start}watched for {} s: {changes} changed rows{idle}          ", length.as_secs());
 }

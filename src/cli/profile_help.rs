@@ -10,14 +10,17 @@ pub fn run(wanted: Option<&str>) -> Exit {
     let Some(wanted) = wanted else {
         let groups: Vec<String> = Group::ALL.into_iter().map(overview).collect();
         print(&groups.join("\n"));
-        print("\n`claimtop profile help KEY` shows an example; `claimtop profile draft SOURCE` writes a first profile.\n");
+        print(
+            "\n`claimtop profile help KEY` shows type, default and an example; `claimtop profile draft SOURCE` writes a first profile.\n",
+        );
         return Exit::Fine;
     };
     let found: Vec<&Key> = KEYS.iter().filter(|key| is_meant(key, wanted)).collect();
     let group = Group::ALL.into_iter().find(|group| group.name() == wanted);
     if found.is_empty() && group.is_none() {
         let names = KEYS.iter().map(|key| key.name).chain(Group::ALL.map(Group::name));
-        return complain(&format!("{wanted:?} is not a key of a profile{}", did_you_mean(wanted, names)));
+        let last = wanted.rsplit('.').next().unwrap_or(wanted);
+        return complain(&format!("{wanted:?} is not a key of a profile{}", did_you_mean(last, names)));
     }
     let mut parts: Vec<String> = found.into_iter().map(detail).collect();
     parts.extend(group.map(overview));
@@ -32,8 +35,8 @@ fn is_meant(key: &Key, wanted: &str) -> bool {
 
 fn overview(group: Group) -> String {
     let row = |key: &Key| {
-        let default = key.default.map_or_else(|| "required".into(), |default| format!("default: {default}"));
-        vec![Cell::text(format!("  {}", key.name)), Cell::text(key.kind.describe()), Cell::text(default)]
+        let must = if key.default.is_none() { "required" } else { "" };
+        vec![Cell::text(format!("  {}", key.name)), Cell::text(must), Cell::text(key.about)]
     };
     let rows: Vec<Vec<Cell>> = group.keys().map(row).collect();
     format!("{}\n{}\n{}", group.heading(), group.about(), render(&rows))

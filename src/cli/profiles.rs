@@ -2,8 +2,8 @@
 
 use super::ProfileVerb;
 use super::draft;
-use super::profile_help;
 use super::output::{complain, print};
+use super::profile_help;
 use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;

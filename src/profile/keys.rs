@@ -51,7 +51,10 @@ pub enum Kind {
     Engines(Group),
     Text,
     Texts,
-    TextOrTexts,
+    /// A column, or SQL over the row.
+    Value,
+    Values,
+    Condition,
     TextMap,
     Flag,
     Duration,
@@ -104,17 +107,29 @@ impl Group {
     pub fn about(self) -> &'static str {
         match self {
             Group::Profile => "One system. The name of the profile is the name of the file.",
-            Group::Claim => "One table of claims: a board. A value is a column, or an SQL expression over the claim's \
-                             row `c` and, where holders are registered, the holder's row `s`.",
-            Group::Deadline => "When a claim is over. Exactly one of `column`, `claimed_at_plus`, `ttl` or \
-                                `otherwise`, `holder`, `never`.",
-            Group::Session => "The table in which holders are registered. At the top of the file it is for every claim \
-                               without one of its own.",
-            Group::Backlog => "The jobs that nobody holds, as counts. At the top of the file it is for the first claim.",
-            Group::Act => "What an act changes: either `delete = true` or a `set`. claimtop itself adds the guard that \
+            Group::Claim => {
+                "One table of claims: a board. A value is a column, or an SQL expression over the claim's \
+                             row `c` and, where holders are registered, the holder's row `s`."
+            }
+            Group::Deadline => {
+                "When a claim is over. Exactly one of `column`, `claimed_at_plus`, `ttl` or \
+                                `otherwise`, `holder`, `never`."
+            }
+            Group::Session => {
+                "The table in which holders are registered. At the top of the file it is for every claim \
+                               without one of its own."
+            }
+            Group::Backlog => {
+                "The jobs that nobody holds, as counts. At the top of the file it is for the first claim."
+            }
+            Group::Act => {
+                "What an act changes: either `delete = true` or a `set`. claimtop itself adds the guard that \
                            nothing has changed since you looked. In SQL, `:id`, `:holder`, `:now`, `:until`, `:why` and \
-                           other parameters stand for values of the claim.",
-            Group::History => "Traces of earlier recoveries that the system itself keeps, for `claimtop list --history`.",
+                           other parameters stand for values of the claim."
+            }
+            Group::History => {
+                "Traces of earlier recoveries that the system itself keeps, for `claimtop list --history`."
+            }
         }
     }
 
@@ -147,14 +162,18 @@ impl Kind {
             Kind::Engines(_) => "tables by engine: sqlite, postgres",
             Kind::Text => "text",
             Kind::Texts => "list of texts",
-            Kind::TextOrTexts => "text, or list of texts",
+            Kind::Value => "column, or SQL expression",
+            Kind::Values => "column, or list of columns",
+            Kind::Condition => "SQL condition",
             Kind::TextMap => "table of texts",
             Kind::Flag => "true or false",
             Kind::Duration => "duration: \"90s\", \"30m\", \"1h 30m\"",
             Kind::DurationMap => "table of durations",
             Kind::Time => "column, or { expr = SQL, unit = UNIT }",
             Kind::Unit => "unix_s, unix_ms, unix_us, unix_ns, text_utc, timestamptz or timestamp",
-            Kind::Zone => "utc, server, host, an offset such as +02:00, or on PostgreSQL a name such as Europe/Berlin",
+            Kind::Zone => {
+                "utc, server, host, an offset such as +02:00, or on PostgreSQL a name such as Europe/Berlin"
+            }
             Kind::Role => "task, job or lock",
             Kind::StampedBy => "holder or database",
             Kind::ColumnOrNumber => "column, or { column = COLUMN, otherwise = NUMBER }",
@@ -170,11 +189,13 @@ impl Kind {
         }
         match self {
             Kind::Table(_) => expect(value.get_ref().is_table(), "a table"),
-            Kind::Tables(_) => expect(value.get_ref().is_array(), "[[ ]] around the name: there may be several"),
+            Kind::Tables(_) => {
+                expect(value.get_ref().is_array(), "[[ ]] around the name: there may be several")
+            }
             Kind::Engines(_) => is::<BTreeMap<Engine, toml::Table>>(value),
-            Kind::Text => is::<String>(value),
+            Kind::Text | Kind::Value | Kind::Condition => is::<String>(value),
             Kind::Texts => is::<Vec<String>>(value),
-            Kind::TextOrTexts => is::<String>(value).or_else(|_| is::<Vec<String>>(value)),
+            Kind::Values => is::<String>(value).or_else(|_| is::<Vec<String>>(value)),
             Kind::TextMap => is::<BTreeMap<String, String>>(value),
             Kind::Flag => is::<bool>(value),
             Kind::Duration => is::<Span>(value),

@@ -106,7 +106,10 @@ impl Library {
                 let near = did_you_mean(name, names.iter().copied());
                 Err(ProfileError::Invalid {
                     name: name.into(),
-                    problem: format!("no such profile{near}; there are {} (or name a file)", names.join(", ")),
+                    problem: format!(
+                        "no such profile{near}; there are {} (or name a file)",
+                        names.join(", ")
+                    ),
                 })
             }
         }

@@ -33,7 +33,8 @@ fn of_toml(error: &toml::de::Error, text: &str) -> Found {
 
 impl Found {
     fn in_file(self, name: &str, text: &str) -> ProfileError {
-        let line = text.as_bytes()[..self.at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line =
+            text.as_bytes()[..self.at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
         ProfileError::Syntax { name: name.into(), line, what: self.what }
     }
 }
@@ -51,12 +52,18 @@ impl Search<'_> {
         }
         let is_missing = |name: &str| !table.iter().any(|(key, _)| key.get_ref() == name);
         for key in group.keys().filter(|key| key.default.is_none() && !self.partial && is_missing(key.name)) {
-            let what = format!("`{}` is missing ({}), for example {}", key.name, group.heading(), key.example);
+            let what =
+                format!("`{}` is missing ({}), for example {}", key.name, group.heading(), key.example);
             self.found.push(Found { at, what });
         }
     }
 
-    fn entry(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>, value: &Spanned<DeValue<'_>>, group: Group) {
+    fn entry(
+        &mut self,
+        name: &Spanned<std::borrow::Cow<'_, str>>,
+        value: &Spanned<DeValue<'_>>,
+        group: Group,
+    ) {
         let at = name.span().start;
         let Some(key) = group.key(name.get_ref()) else {
             let near = did_you_mean(name.get_ref(), group.keys().map(|key| key.name));

@@ -153,7 +153,9 @@ impl Sampling {
         for direction in directions {
             let order: Vec<String> = key.iter().map(|column| format!("{column} {direction}")).collect();
             let order = if key.is_empty() { String::new() } else { format!("ORDER BY {}", order.join(", ")) };
-            rows.extend(self.source.rows(&format!("{from} {order} LIMIT {ROWS}"), &columns)?.unwrap_or_default());
+            rows.extend(
+                self.source.rows(&format!("{from} {order} LIMIT {ROWS}"), &columns)?.unwrap_or_default(),
+            );
         }
         Ok(rows)
     }
@@ -316,7 +318,8 @@ mod tests {
         assert_eq!(values_in_check(sqlite, "status"), ["queued", "it's"]);
         let postgres = "CHECK ((state = ANY (ARRAY['ready'::text, 'running'::text])))";
         assert_eq!(values_in_check(postgres, "state"), ["ready", "running"]);
-        let cast = "CHECK (((state)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[])))";
+        let cast =
+            "CHECK (((state)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[])))";
         assert_eq!(values_in_check(cast, "state"), ["a", "b"]);
         assert!(values_in_check(sqlite, "n").is_empty());
     }

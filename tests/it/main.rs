@@ -13,6 +13,7 @@ mod dashboard;
 mod demo;
 mod doctor;
 mod documents;
+mod draft;
 mod events;
 mod failures;
 mod fleet;

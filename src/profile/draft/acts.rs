@@ -28,7 +28,9 @@ pub fn suggest(draft: &Draft<'_>, page: &mut Page) {
             page.off(&toml_key(attempts.name), &value, &comment);
         }
         page.comment("");
-        page.comment("[claim.release.set]  # hands a claim back for a holder that is alive: no attempt is counted");
+        page.comment(
+            "[claim.release.set]  # hands a claim back for a holder that is alive: no attempt is counted",
+        );
         for (key, value, comment) in &set {
             page.off(key, value, comment);
         }

@@ -101,8 +101,11 @@ fn class(column: &SampleColumn, words: &Words, values: &[&Value], engine: Engine
             "interval" => return Class::Interval,
             "bytea" => return Class::Other,
             other if other.starts_with("timestamp") => {
-                let unit =
-                    if other.contains("with time zone") { TimeUnit::Timestamptz } else { TimeUnit::Timestamp };
+                let unit = if other.contains("with time zone") {
+                    TimeUnit::Timestamptz
+                } else {
+                    TimeUnit::Timestamp
+                };
                 return Class::Time(unit);
             }
             _ => {}
@@ -124,16 +127,14 @@ fn class(column: &SampleColumn, words: &Words, values: &[&Value], engine: Engine
 
 /// The unit in which all of the values are times near now.
 fn unit_of(seen: &[&Value], now: Moment) -> Option<TimeUnit> {
-    let units =
-        [TimeUnit::TextUtc, TimeUnit::UnixS, TimeUnit::UnixMs, TimeUnit::UnixUs, TimeUnit::UnixNs];
+    let units = [TimeUnit::TextUtc, TimeUnit::UnixS, TimeUnit::UnixMs, TimeUnit::UnixUs, TimeUnit::UnixNs];
     let is_near = |unit: TimeUnit, value: &Value| {
         unit.read(value).at().is_some_and(|moment| moment.since(now).abs() < FAR)
     };
     let is_text_time = |value: &Value| matches!(value, Value::Text(text) if text.len() >= 10);
     units.into_iter().filter(|_| !seen.is_empty()).find(|unit| {
-        let fits = |value: &&&Value| {
-            is_near(*unit, value) && (*unit != TimeUnit::TextUtc || is_text_time(value))
-        };
+        let fits =
+            |value: &&&Value| is_near(*unit, value) && (*unit != TimeUnit::TextUtc || is_text_time(value));
         // A few values may be marks such as "never", which some systems write as the year 9999.
         seen.iter().filter(fits).count() * 10 >= seen.len() * 8
     })
@@ -161,8 +162,7 @@ fn declared_unit(declared: &str, words: &Words, seen: &[&Value]) -> Option<TimeU
 
 /// Whether every value is the text of a JSON array.
 fn is_json_list(seen: &[&Value]) -> bool {
-    let is_list = |value: &&&Value| {
-        matches!(value, Value::Text(text) if text.starts_with('[') && text.ends_with(']'))
-    };
+    let is_list =
+        |value: &&&Value| matches!(value, Value::Text(text) if text.starts_with('[') && text.ends_with(']'));
     !seen.is_empty() && seen.iter().all(|value| is_list(&value))
 }

@@ -13,16 +13,31 @@ use crate::domain::value::Value;
 #[derive(Debug, Clone)]
 pub enum Held {
     /// A column has one of these values.
-    Values { column: usize, values: Vec<Value>, why: String },
-    Flag { column: usize, when: bool },
+    Values {
+        column: usize,
+        values: Vec<Value>,
+        why: String,
+    },
+    Flag {
+        column: usize,
+        when: bool,
+    },
     /// A column has a value, and none of the others has one: those of a job that has ended.
-    Set { column: usize, unless: Vec<usize> },
+    Set {
+        column: usize,
+        unless: Vec<usize>,
+    },
     /// A time is ahead of now.
-    Ahead { column: usize, unit: TimeUnit },
+    Ahead {
+        column: usize,
+        unit: TimeUnit,
+    },
     /// The row is there.
     Every,
     /// There is a column for it, and nothing tells which of its values counts.
-    Unknown { column: usize },
+    Unknown {
+        column: usize,
+    },
 }
 
 impl Held {
@@ -63,7 +78,9 @@ impl Held {
     /// The column that tells.
     pub fn column(&self) -> Option<usize> {
         match self {
-            Held::Values { column, .. } | Held::Flag { column, .. } | Held::Unknown { column } => Some(*column),
+            Held::Values { column, .. } | Held::Flag { column, .. } | Held::Unknown { column } => {
+                Some(*column)
+            }
             Held::Set { column, .. } | Held::Ahead { column, .. } => Some(*column),
             Held::Every => None,
         }
@@ -87,7 +104,8 @@ impl Held {
 
     /// The predicate of the profile; none where every row is a claim.
     pub fn sql(&self, columns: &[Column<'_>]) -> Option<String> {
-        let name = |at: &usize| columns.get(*at).map_or_else(String::new, |column| column_sql("c", column.name));
+        let name =
+            |at: &usize| columns.get(*at).map_or_else(String::new, |column| column_sql("c", column.name));
         Some(match self {
             Held::Values { column, values, .. } => match &values[..] {
                 [one] => format!("{} = {}", name(column), literal(one)),
@@ -111,7 +129,8 @@ impl Held {
 
 /// Whether every row of a table of this name is likely to be a claim.
 pub fn is_named_for_claims(table: &str) -> bool {
-    Words::of(table).has(&["claim", "claims", "claimed", "lock", "locks", "lease", "leases", "fired", "leader"])
+    Words::of(table)
+        .has(&["claim", "claims", "claimed", "lock", "locks", "lease", "leases", "fired", "leader"])
 }
 
 /// The values of a column of states, as far as they were seen.
@@ -145,8 +164,7 @@ fn by_sign(
     table: &TableSample,
 ) -> Option<(Vec<Value>, String)> {
     let sign = sign?;
-    let is_open =
-        |value: &Value| !matches!(meaning_of(value), Some(Meaning::Done | Meaning::Dead));
+    let is_open = |value: &Value| !matches!(meaning_of(value), Some(Meaning::Done | Meaning::Dead));
     let share = |value: &Value| {
         let rows: Vec<_> = table.rows.iter().filter(|row| row.get(status.at) == Some(value)).collect();
         let set = rows.iter().filter(|row| sign.is_set(row)).count();

@@ -118,7 +118,11 @@ fn holder(words: &Words) -> i32 {
 /// Flags that say "somebody has it", or, the last one, that nobody has.
 const FLAG: &[Rule] = &[
     (7, Is, &["locked", "picked", "claimed", "taken", "running", "reserved", "inprogress", "processing"]),
-    (7, Is, &["active", "acquired", "leased", "ispicked", "islocked", "isrunning", "isprocessing", "visible"]),
+    (
+        7,
+        Is,
+        &["active", "acquired", "leased", "ispicked", "islocked", "isrunning", "isprocessing", "visible"],
+    ),
     (NO, Contains, &[""]),
 ];
 
@@ -136,7 +140,7 @@ impl Part {
             Part::ClaimedAt => &[
                 (NO, Contains, &["until", "expire", "after", "next", "schedul", "deadline", "expiry"]),
                 (11, Is, &["lockedat", "claimedat", "startedat", "started", "acquiredat", "lockedsince"]),
-                (0, Is, &["lock", "processedat", "processed"]),
+                (0, Is, &["lock", "processedat", "processed", "executiontime"]),
                 (10, Starts, &TAKING),
                 (10, Starts, &["start", "began", "begin", "deliver", "fire", "elect", "taken", "dispatch"]),
                 (6, Is, &["performedat", "joblastrun", "lastrun", "lastrunat", "lastattemptat"]),
@@ -185,9 +189,11 @@ impl Part {
                 (9, Is, &["executiontime", "scheduledfor", "startafter", "notbefore", "nextruntime"]),
                 (6, Is, &["enqueuedat", "queuedat", "createdat", "created", "createdon", "intime"]),
             ],
-            Part::EndedAt => {
-                &[(9, Starts, &["finish", "complet", "failed", "ended", "done", "finaliz", "processedat"])]
-            }
+            Part::EndedAt => &[(
+                9,
+                Starts,
+                &["finish", "complet", "failed", "ended", "done", "finaliz", "stopped", "processedat"],
+            )],
         }
     }
 }

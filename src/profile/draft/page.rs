@@ -1,7 +1,7 @@
 //! The text of a draft, line by line: valid TOML, with a comment beside every value.
 
 use crate::domain::value::Value;
-use crate::domain::visible::escape;
+use crate::domain::visible::{is_deceptive, safe};
 
 /// A TOML file that grows.
 #[derive(Debug, Default)]
@@ -60,14 +60,25 @@ impl Page {
 
 /// A comment ends with its line, and nothing in it may act on a terminal.
 fn one_line(text: &str) -> String {
-    let escaped = escape(text.trim_end());
+    let escaped = safe(text.trim_end());
     let cut: String = escaped.chars().take(LONGEST).collect();
     if cut.len() < escaped.len() { format!("{cut}…") } else { cut }
 }
 
-/// A string as TOML.
+/// A string as TOML, on one line so that it can be commented out.
 pub fn toml_string(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if is_deceptive(c) => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 /// A key of a TOML table.

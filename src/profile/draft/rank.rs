@@ -26,7 +26,9 @@ pub const LIKELY: i32 = 8;
 pub fn rank(database: &DatabaseSample) -> Vec<Candidate<'_>> {
     let of = |table| Candidate::new(table, database);
     let mut ranked: Vec<Candidate<'_>> = database.tables.iter().map(of).collect();
-    ranked.sort_by(|one, other| other.score.cmp(&one.score).then_with(|| one.table.name.cmp(&other.table.name)));
+    ranked.sort_by(|one, other| {
+        other.score.cmp(&one.score).then_with(|| one.table.name.cmp(&other.table.name))
+    });
     ranked
 }
 
@@ -63,7 +65,9 @@ impl<'a> Candidate<'a> {
 
     fn weigh(&self, now: Moment) -> i32 {
         let has = |part: Part| i32::from(self.roles.get(part).is_some());
+        let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);
         let state = match &self.held {
+            Held::Unknown { .. } if is_queue => 5,
             Held::Values { .. } => 5,
             Held::Flag { .. } => 4,
             Held::Set { .. } => 3,
@@ -90,8 +94,14 @@ impl<'a> Candidate<'a> {
         if is_named_for_claims(&self.table.name) {
             score += 4;
         }
-        if words.has(&["job", "jobs", "task", "tasks", "queue", "work", "executions", "messages", "runs"]) {
+        if words.contains(&["job", "task", "queue"]) || words.has(&["work", "executions", "messages", "runs"])
+        {
             score += 2;
+        }
+        let has_ended = |row: &Vec<_>| self.column(Part::EndedAt).is_some_and(|column| column.is_set(row));
+        if !self.table.rows.is_empty() && self.table.rows.iter().all(has_ended) {
+            // A table of what is over.
+            score -= 8;
         }
         if words.has(&["log", "logs", "event", "events", "history", "audit", "archive", "migrations", "old"])
             || words.ends(&["log", "meta", "stats", "archive"])
@@ -111,5 +121,6 @@ impl<'a> Candidate<'a> {
 /// Whether a column is the holder of its table, by its name.
 fn is_holder(table: &TableSample, column: &str) -> bool {
     table.columns.iter().any(|known| known.name == column)
-        && Words::of(column).has(&["worker", "session", "process", "owner", "holder", "by", "agent", "server"])
+        && Words::of(column)
+            .has(&["worker", "session", "process", "owner", "holder", "by", "agent", "server"])
 }

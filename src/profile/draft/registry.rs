@@ -31,16 +31,19 @@ pub fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) -> Opti
     if let Some((table, id)) = candidate.table.reference_of(holder.name) {
         let table = database.table(table)?;
         let evidence = format!("{} is a foreign key to {}.{id}", holder.name, table.name);
-        return describe(table, id, holder, database, evidence).map(|found| RegistryGuess { required: true, ..found });
+        return describe(table, id, holder, database, evidence)
+            .map(|found| RegistryGuess { required: true, ..found });
     }
     let held: Vec<&Value> = holder.examples(50);
     database.tables.iter().filter(|table| table.name != candidate.table.name).find_map(|table| {
         let at = table.columns.iter().position(|column| {
             let is_key = table.key.contains(&column.name);
-            let values = table.position(&column.name).map(|at| table.rows.iter().filter_map(move |row| row.get(at)));
+            let values =
+                table.position(&column.name).map(|at| table.rows.iter().filter_map(move |row| row.get(at)));
             let shared = values.into_iter().flatten().filter(|value| held.contains(value)).count();
             // Small numbers meet by chance.
-            shared > 0 && (is_key || held.iter().all(|value| matches!(value, Value::Text(text) if text.len() > 5)))
+            shared > 0
+                && (is_key || held.iter().all(|value| matches!(value, Value::Text(text) if text.len() > 5)))
         })?;
         let id = &table.columns[at].name;
         let evidence = format!("values of {} are in {}.{id}", holder.name, table.name);
@@ -58,7 +61,8 @@ fn describe<'a>(
     let columns = Column::all(table, database.engine, database.now);
     let roles = Roles::by_name(&columns);
     let beat = roles.column(Part::Heartbeat, &columns).or_else(|| {
-        let weak = |column: &&Column<'_>| column.is_time() && column.words.is(&["updatedat", "notified", "updated"]);
+        let weak =
+            |column: &&Column<'_>| column.is_time() && column.words.is(&["updatedat", "notified", "updated"]);
         columns.iter().find(weak)
     })?;
     let own = columns.iter().find(|column| column.name == id)?;
@@ -81,7 +85,8 @@ fn describe<'a>(
 
 /// The registry's id so that it can be compared with the holder.
 fn id_sql(id: &Column<'_>, holder: &Column<'_>, engine: Engine) -> String {
-    let is_text = |column: &Column<'_>| column.declared.starts_with("text") || column.declared.contains("char");
+    let is_text =
+        |column: &Column<'_>| column.declared.starts_with("text") || column.declared.contains("char");
     let compares = id.declared == holder.declared || (is_text(id) && is_text(holder));
     match engine {
         // A list hands out its elements as text.

@@ -39,7 +39,8 @@ impl Draft<'_> {
 
     /// What the file with the draft is best called.
     pub fn file(&self) -> String {
-        let name: String = self.bare_name().chars().filter(|c| c.is_ascii_alphanumeric() || "_-".contains(*c)).collect();
+        let name: String =
+            self.bare_name().chars().filter(|c| c.is_ascii_alphanumeric() || "_-".contains(*c)).collect();
         if name.is_empty() { "draft.toml".into() } else { format!("{name}.toml") }
     }
 
@@ -51,13 +52,17 @@ impl Draft<'_> {
     fn head(&self, page: &mut Page) {
         let (file, source) = (self.file(), &self.source);
         page.comment(&format!("A draft by claimtop of the claims in {}.", self.claim.table.name));
-        page.comment(&format!("Check every line, answer those marked {FILL_IN}, save it as {file}, and try:"));
+        page.comment(&format!(
+            "Check every line, answer those marked {FILL_IN}, save it as {file}, and try:"
+        ));
         page.comment(&format!("  claimtop profile check {file} {source}"));
         page.comment(&format!("  claimtop check {source} --profile {file}"));
         page.comment("`claimtop profile help` explains every key.");
         if !self.others.is_empty() {
             let others = self.others.join(", ");
-            page.comment(&format!("Other tables that may hold claims: {others}; name one after SOURCE for its draft."));
+            page.comment(&format!(
+                "Other tables that may hold claims: {others}; name one after SOURCE for its draft."
+            ));
         }
         if self.claim.table.changes.is_empty() {
             page.comment("With --watch 30s, while the workers run, the guesses are better.");
@@ -82,7 +87,11 @@ impl Draft<'_> {
             match (claim.column(part), part) {
                 (Some(column), _) => page.line(key, &self.time(column), &self.why(part, column)),
                 (None, Part::ClaimedAt) => {
-                    page.off(key, "\"...\"", &format!("{FILL_IN}: no column looks like the time of the claim"));
+                    page.off(
+                        key,
+                        "\"...\"",
+                        &format!("{FILL_IN}: no column looks like the time of the claim"),
+                    );
                 }
                 (None, _) => {}
             }
@@ -107,7 +116,8 @@ impl Draft<'_> {
                 }
             }
         }
-        let fenced = format!("{FILL_IN}: true if a worker finishes a job only while the row still names it as holder");
+        let fenced =
+            format!("{FILL_IN}: true if a worker finishes a job only while the row still names it as holder");
         page.off("fenced", "false", &fenced);
     }
 
@@ -133,7 +143,9 @@ impl Draft<'_> {
         };
         match claim.held.sql(&claim.columns) {
             Some(sql) => page.line("held", &toml_string(&sql), &comment),
-            None => page.off("held", "\"...\"", &format!("{FILL_IN}: unless every row of the table is a claim")),
+            None => {
+                page.off("held", "\"...\"", &format!("{FILL_IN}: unless every row of the table is a claim"))
+            }
         }
     }
 
@@ -144,7 +156,10 @@ impl Draft<'_> {
             ([], true) => (toml_string("rowid"), format!("{FILL_IN}: the table has no key")),
             ([], false) => {
                 let first = table.columns.first().map_or("id", |column| &column.name);
-                (toml_string(first), format!("{FILL_IN}: the table has no key; name columns that tell rows apart"))
+                (
+                    toml_string(first),
+                    format!("{FILL_IN}: the table has no key; name columns that tell rows apart"),
+                )
             }
             (several, _) => {
                 let all: Vec<String> = several.iter().map(|name| toml_string(name)).collect();
@@ -187,7 +202,9 @@ impl Draft<'_> {
         if let (Some(timeout), Some(claimed_at)) = (claim.column(Part::Timeout), claimed_at) {
             let name = column_sql("c", timeout.name);
             let value = match timeout.class {
-                Class::Interval => with(&toml_string(&format!("{} + {name}", column_sql("c", claimed_at.name)))),
+                Class::Interval => {
+                    with(&toml_string(&format!("{} + {name}", column_sql("c", claimed_at.name))))
+                }
                 _ if timeout.words.ends(&["ms", "millis"]) => {
                     format!("{{ claimed_at_plus = {} }}", toml_string(&format!("{name} / 1000.0")))
                 }
@@ -254,8 +271,7 @@ impl Draft<'_> {
         page.line("table", &toml_string(&registry.table.name), "");
         page.line("id", &toml_string(&registry.id), "");
         page.line("beat_at", &toml_string(registry.beat_at), "its name");
-        let fields =
-            [("started_at", registry.started_at), ("pid", registry.pid), ("host", registry.host)];
+        let fields = [("started_at", registry.started_at), ("pid", registry.pid), ("host", registry.host)];
         for (key, name) in fields {
             if let Some(name) = name {
                 page.line(key, &toml_string(name), "its name");
@@ -268,11 +284,14 @@ impl Draft<'_> {
 
     fn backlog(&self, page: &mut Page) {
         let claim = &self.claim;
-        let Some(status) = claim.column(Part::Status).filter(|status| status.class != Class::Flag) else { return };
+        let Some(status) = claim.column(Part::Status).filter(|status| status.class != Class::Flag) else {
+            return;
+        };
         let states = states(claim.table, status);
         let of = |wanted: Meaning| {
             let is = |value: &&crate::domain::value::Value| {
-                meaning_of(value) == Some(wanted) && !matches!(&claim.held, Held::Values { values, .. } if values.contains(value))
+                meaning_of(value) == Some(wanted)
+                    && !matches!(&claim.held, Held::Values { values, .. } if values.contains(value))
             };
             let values: Vec<String> = states.iter().map(|(value, _)| value).filter(is).map(literal).collect();
             let sql = format!("{} IN ({})", column_sql("c", status.name), values.join(", "));

@@ -3,8 +3,8 @@
 //! Names come first, then what the rows say: a holder is set in the rows that are held and NULL in the others, a
 //! deadline lies ahead of now, a heartbeat moves while the claim stays.
 
-use super::column::Column;
-use super::held::Held;
+use super::column::{Class, Column};
+use super::held::{Held, meaning_of};
 use super::names::{self, PARTS, Part};
 use super::sample::TableSample;
 use crate::domain::time::Moment;
@@ -57,7 +57,11 @@ impl Roles {
                 if by_name < 0 {
                     continue;
                 }
-                let (more, mut evidence) = weigh(part, column);
+                let (mut more, mut evidence) = weigh(part, column);
+                if part == Part::Status && column.class == Class::Text && holds_states(column) {
+                    more += 5;
+                    evidence.push("its values are states of jobs".into());
+                }
                 if by_name > 0 {
                     evidence.insert(0, "its name".into());
                 }
@@ -73,8 +77,20 @@ impl Roles {
                 roles.push((part, guess));
             }
         }
+        // A claim without another holder is at least held on a host.
+        let host = roles.iter().find(|(part, _)| *part == Part::Host).map(|(_, guess)| guess.clone());
+        if let (Some(host), true) = (host, roles.iter().all(|(part, _)| *part != Part::Holder)) {
+            roles.push((Part::Holder, Guess { score: ENOUGH, ..host }));
+        }
         Roles(roles)
     }
+}
+
+/// Whether most values of a column are words for states, and not all the same.
+fn holds_states(column: &Column<'_>) -> bool {
+    let values = column.examples(20);
+    let known = values.iter().filter(|value| meaning_of(value).is_some()).count();
+    known >= 2 && known * 2 >= values.len()
 }
 
 /// What the rows of one table say.
@@ -91,8 +107,20 @@ impl Evidence<'_> {
             Part::Holder => self.of_claims(column, "it got a value when the claim began", 8),
             Part::ClaimedAt => {
                 let (ahead, _) = self.ahead(column);
-                let (score, why) = self.of_claims(column, "it got a value when the claim began", 6);
-                if ahead > 0 { (-20, Vec::new()) } else { (score, why) }
+                let (mut score, mut why) = self.of_claims(column, "it got a value when the claim began", 6);
+                if matches!(self.held, Held::Every)
+                    && column.words.is(&["createdat", "created", "insertedat"])
+                {
+                    score += 6;
+                    why.push("a claim begins when its row is made".into());
+                }
+                // The time of a claim stays as long as the claim.
+                let moved = self.table.changes.moved_alone(column.at, self.status);
+                match (ahead, moved) {
+                    (0, 0) => (score, why),
+                    (0, _) => (score - 8, why),
+                    _ => (-20, Vec::new()),
+                }
             }
             Part::Heartbeat => self.beats(column),
             Part::Deadline => self.ends(column),
@@ -155,6 +183,11 @@ impl Evidence<'_> {
         let (ahead, held) = self.ahead(column);
         let moved = self.table.changes.moved_alone(column.at, self.status);
         let (mut score, mut why) = (0, Vec::new());
+        let is_empty = |row: &Vec<_>| !self.held.holds(row, self.now) || !column.is_set(row);
+        if held > 0 && self.table.rows.iter().all(is_empty) {
+            // A deadline that no claim has is none.
+            return (-6, why);
+        }
         if ahead > 0 {
             score += 3;
             why.push(format!("ahead of now in {ahead} of {held} held rows"));
@@ -169,7 +202,8 @@ impl Evidence<'_> {
     /// In how many of the held rows a time lies ahead of now, and how many there are.
     fn ahead(&self, column: &Column<'_>) -> (usize, usize) {
         let held: Vec<_> = self.table.rows.iter().filter(|row| self.held.holds(row, self.now)).collect();
-        let is_ahead = |row: &&&Vec<_>| column.instant(row).is_some_and(|at| at.since(self.now).is_positive());
+        let is_ahead =
+            |row: &&&Vec<_>| column.instant(row).is_some_and(|at| at.since(self.now).is_positive());
         (held.iter().filter(is_ahead).count(), held.len())
     }
 }

@@ -62,10 +62,11 @@ impl TableSample {
 
     /// The table that a column alone refers to, and the column there.
     pub fn reference_of(&self, column: &str) -> Option<(&str, &str)> {
-        self.references.iter().find_map(|reference| match (&reference.columns[..], &reference.referenced[..])
-        {
-            ([own], [other]) if own == column => Some((reference.table.as_str(), other.as_str())),
-            _ => None,
+        self.references.iter().find_map(|reference| {
+            match (&reference.columns[..], &reference.referenced[..]) {
+                ([own], [other]) if own == column => Some((reference.table.as_str(), other.as_str())),
+                _ => None,
+            }
         })
     }
 }

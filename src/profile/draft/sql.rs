@@ -4,7 +4,11 @@ use crate::domain::value::Value;
 
 /// A column as SQL, quoted where it has to be.
 pub fn column_sql(alias: &str, name: &str) -> String {
-    if is_plain(name) { format!("{alias}.{name}") } else { format!("{alias}.\"{}\"", name.replace('"', "\"\"")) }
+    if is_plain(name) {
+        format!("{alias}.{name}")
+    } else {
+        format!("{alias}.\"{}\"", name.replace('"', "\"\""))
+    }
 }
 
 /// Names that mean the same with and without quotes on every engine.
@@ -17,8 +21,28 @@ fn is_plain(name: &str) -> bool {
 
 /// Words that a column is called now and then and that SQL needs for itself.
 const RESERVED: [&str; 22] = [
-    "order", "group", "user", "desc", "asc", "from", "to", "when", "end", "limit", "offset", "table", "column",
-    "check", "default", "primary", "references", "case", "in", "is", "not", "null",
+    "order",
+    "group",
+    "user",
+    "desc",
+    "asc",
+    "from",
+    "to",
+    "when",
+    "end",
+    "limit",
+    "offset",
+    "table",
+    "column",
+    "check",
+    "default",
+    "primary",
+    "references",
+    "case",
+    "in",
+    "is",
+    "not",
+    "null",
 ];
 
 /// A value as SQL.

@@ -82,7 +82,9 @@ fn the_table_has_every_key_of_the_format_and_no_other() {
 fn required(group: Group, skip: &str) -> String {
     let needed = |key: &&super::Key| key.default.is_none() && key.name != skip;
     let line = |key: &super::Key| match key.kind {
-        Kind::Tables(_) => "claim = [{ name = \"a\", table = \"t\", id = \"id\", deadline = { never = true } }]\n".into(),
+        Kind::Tables(_) => {
+            "claim = [{ name = \"a\", table = \"t\", id = \"id\", deadline = { never = true } }]\n".into()
+        }
         _ => format!("{}\n", key.example),
     };
     group.keys().filter(needed).map(line).collect()

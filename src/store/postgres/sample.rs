@@ -125,7 +125,8 @@ impl SampleSource for PostgresSample {
     }
 
     fn rows(&mut self, sql: &str, columns: &[&Column]) -> Result<Option<Vec<Vec<Value>>>, StoreError> {
-        let read = |row: &Row| columns.iter().enumerate().map(|(at, column)| value(row, at, column)).collect();
+        let read =
+            |row: &Row| columns.iter().enumerate().map(|(at, column)| value(row, at, column)).collect();
         match self.ask(sql) {
             Ok(rows) => Ok(Some(rows.iter().map(read).collect())),
             // It took too long, or somebody holds a lock on the whole table.
@@ -140,7 +141,9 @@ fn value(row: &Row, at: usize, column: &Column) -> Value {
     let Some(text) = row.get(at) else { return Value::Null };
     let declared = column.declared.as_str();
     match declared {
-        "smallint" | "integer" | "bigint" => text.parse().map_or_else(|_| Value::Text(text.into()), Value::Int),
+        "smallint" | "integer" | "bigint" => {
+            text.parse().map_or_else(|_| Value::Text(text.into()), Value::Int)
+        }
         "real" | "double precision" => text.parse().map_or_else(|_| Value::Text(text.into()), Value::Real),
         _ if declared.starts_with("numeric") => {
             text.parse().map_or_else(|_| Value::Text(text.into()), Value::Real)

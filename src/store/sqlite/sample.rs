@@ -30,7 +30,8 @@ pub struct SqliteSample {
 impl SqliteSample {
     pub fn open(options: &Options) -> Result<SqliteSample, StoreError> {
         let opened = open::read_only(&options.path, options.busy_timeout, &Keys::default())?;
-        let schema = schema::read(&opened.connection).map_err(|error| sentence(options, &error, "reading the schema"))?;
+        let schema = schema::read(&opened.connection)
+            .map_err(|error| sentence(options, &error, "reading the schema"))?;
         Ok(SqliteSample { options: options.clone(), opened, schema, out_of_time: Arc::default() })
     }
 
@@ -84,7 +85,11 @@ impl SampleSource for SqliteSample {
                 None => found.push((
                     table.clone(),
                     id.clone(),
-                    Reference { columns: vec![own.clone()], table: other.name.clone(), referenced: vec![referenced] },
+                    Reference {
+                        columns: vec![own.clone()],
+                        table: other.name.clone(),
+                        referenced: vec![referenced],
+                    },
                 )),
             }
         }
@@ -111,7 +116,9 @@ impl SampleSource for SqliteSample {
 
     fn cell(&self, column: &Column) -> String {
         let name = format!("t.{}", quoted(&column.name));
-        format!("CASE WHEN typeof({name}) IN ('text', 'blob') THEN substr({name}, 1, {LONGEST}) ELSE {name} END")
+        format!(
+            "CASE WHEN typeof({name}) IN ('text', 'blob') THEN substr({name}, 1, {LONGEST}) ELSE {name} END"
+        )
     }
 
     fn rows(&mut self, sql: &str, columns: &[&Column]) -> Result<Option<Vec<Vec<Value>>>, StoreError> {
