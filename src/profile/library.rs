@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::format::{Profile, ProfileError};
 
 /// Every profile in `assets/profiles/`, by name: the five reference systems first.
-const BUILT_IN: [(&str, &str); 41] = [
+const BUILT_IN: [(&str, &str); 43] = [
     ("coordination", include_str!("../../assets/profiles/coordination.toml")),
     ("executor-jobs", include_str!("../../assets/profiles/executor-jobs.toml")),
     ("merge-queue", include_str!("../../assets/profiles/merge-queue.toml")),
@@ -29,11 +29,13 @@ const BUILT_IN: [(&str, &str); 41] = [
     ("graphile-worker", include_str!("../../assets/profiles/graphile-worker.toml")),
     ("hangfire", include_str!("../../assets/profiles/hangfire.toml")),
     ("huey", include_str!("../../assets/profiles/huey.toml")),
+    ("knex", include_str!("../../assets/profiles/knex.toml")),
     ("laravel", include_str!("../../assets/profiles/laravel.toml")),
     ("liquibase", include_str!("../../assets/profiles/liquibase.toml")),
     ("litequeue", include_str!("../../assets/profiles/litequeue.toml")),
     ("minion", include_str!("../../assets/profiles/minion.toml")),
     ("oban", include_str!("../../assets/profiles/oban.toml")),
+    ("oban-py", include_str!("../../assets/profiles/oban-py.toml")),
     ("persist-queue", include_str!("../../assets/profiles/persist-queue.toml")),
     ("pg-boss", include_str!("../../assets/profiles/pg-boss.toml")),
     ("pg-boss-10", include_str!("../../assets/profiles/pg-boss-10.toml")),

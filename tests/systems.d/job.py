@@ -4,6 +4,9 @@ import asyncio
 import os
 import time
 
+# How long a claim lasts, in seconds, where the library lets its user choose: unset, its default.
+LEASE = int(os.environ["LEASE"]) if "LEASE" in os.environ else None
+
 
 def _write(word: str) -> None:
     with open(os.environ["LOG"], "a") as log:

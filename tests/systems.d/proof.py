@@ -66,7 +66,10 @@ class Worker:
             os.killpg(self.process.pid, how)
         except ProcessLookupError:
             pass
-        self.process.wait()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def kill(self) -> None:
         self.end(signal.SIGKILL)
@@ -104,11 +107,13 @@ class Proof:
             self._verdict()
             self._step("undo", self._undo)
             self._reclaim()
+            self._finish()
+            self._call("enqueue")
             self._begin()
-            self._step("healthy", self._healthy)
-            self._step("refused", self._refused)
-            self.hold.unlink()
-            self._wait_for_log("done", 2)
+            try:
+                self._step("healthy", self._healthy)
+            finally:
+                self._step("refused", self._refused)
         except (Failed, RuntimeError, subprocess.TimeoutExpired) as failed:
             self.why = self.why or str(failed)
         finally:
@@ -121,7 +126,7 @@ class Proof:
         try:
             act()
         except Failed as failed:
-            self.why = f"{name}: {failed}"
+            self.why += f"{name}: {failed} "
             raise
         self.done[name] = True
 
@@ -150,9 +155,11 @@ class Proof:
         return worker
 
     def _crash(self) -> None:
-        self.hold.touch()
+        """A worker that is killed with a job in its hands; where a lease can be chosen, it is a short one."""
+        self.environment["LEASE"] = "3"
         self._call("enqueue")
         self._begin().kill()
+        del self.environment["LEASE"]
 
     # claimtop's side.
 
@@ -211,7 +218,7 @@ class Proof:
 
     def _reclaim(self) -> str:
         claim = self._claim()
-        done = self._claimtop("reclaim", claim["address"], "--yes", "--json", *self.system.options)
+        done = self._claimtop("reclaim", claim["address"], "--yes", "--json", "--reason", "the worker was killed", *self.system.options)
         if done.returncode:
             raise Failed(f"exit {done.returncode}: {done.stdout.strip()} {done.stderr.strip()}")
         return json.loads(done.stdout.splitlines()[-1])["action_id"]

@@ -17,9 +17,10 @@ server = {
     "HOST": os.environ.get("PGHOST"), "PORT": os.environ.get("PGPORT"),
 }
 backend = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+APPS = {"django_tasks": ["django_tasks_db"]}
 settings.configure(
     DATABASES={"default": files if engine == "sqlite" else server},
-    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django_tasks_db"][: 3 if app == "django_tasks" else 2] + [app],
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", *APPS.get(app, []), app],
     USE_TZ=True,
     SECRET_KEY="proof",
     DEFAULT_AUTO_FIELD="django.db.models.AutoField",
@@ -28,15 +29,21 @@ settings.configure(
     Q_CLUSTER={"name": "proof", "orm": "default", "workers": 1, "retry": 600, "timeout": 590, "poll": 0.2, "sync": False},
 )
 django.setup()
+if app == "django_tasks":
+    from django_tasks import task
+
+    import job
+
+    # Both sides look the task up by its path.
+    job.job = task(job.job)
 
 
 def enqueue() -> None:
     match app:
         case "django_tasks":
-            from django_tasks import task
-
             import job
-            task(job.job).enqueue()
+
+            job.job.enqueue()
         case "django_q":
             from django_q.tasks import async_task
 
@@ -57,10 +64,6 @@ def work() -> None:
 
     match app:
         case "django_tasks":
-            from django_tasks import task
-
-            # The worker looks the task up by its path.
-            job.job = task(job.job)
             call_command("db_worker", interval=0.1, startup_delay=False)
         case "django_q":
             call_command("qcluster")

@@ -15,5 +15,5 @@ match sys.argv[1]:
         while True:
             if message := queue.pop():
                 job()
-                queue.done(message.message_id)
+                queue.done(message.message_id, claim_id=message.claim_id)
             time.sleep(0.1)
