@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::format::{Profile, ProfileError};
 
 /// Every profile in `assets/profiles/`, by name: the five reference systems first.
-const BUILT_IN: [(&str, &str); 43] = [
+const BUILT_IN: [(&str, &str); 46] = [
     ("coordination", include_str!("../../assets/profiles/coordination.toml")),
     ("executor-jobs", include_str!("../../assets/profiles/executor-jobs.toml")),
     ("merge-queue", include_str!("../../assets/profiles/merge-queue.toml")),
@@ -25,6 +25,8 @@ const BUILT_IN: [(&str, &str); 43] = [
     ("django-q2", include_str!("../../assets/profiles/django-q2.toml")),
     ("django-tasks", include_str!("../../assets/profiles/django-tasks.toml")),
     ("dramatiq-pg", include_str!("../../assets/profiles/dramatiq-pg.toml")),
+    ("flyway", include_str!("../../assets/profiles/flyway.toml")),
+    ("golang-migrate", include_str!("../../assets/profiles/golang-migrate.toml")),
     ("good-job", include_str!("../../assets/profiles/good-job.toml")),
     ("graphile-worker", include_str!("../../assets/profiles/graphile-worker.toml")),
     ("hangfire", include_str!("../../assets/profiles/hangfire.toml")),
@@ -39,6 +41,7 @@ const BUILT_IN: [(&str, &str); 43] = [
     ("persist-queue", include_str!("../../assets/profiles/persist-queue.toml")),
     ("pg-boss", include_str!("../../assets/profiles/pg-boss.toml")),
     ("pg-boss-10", include_str!("../../assets/profiles/pg-boss-10.toml")),
+    ("pg-boss-11", include_str!("../../assets/profiles/pg-boss-11.toml")),
     ("pgagent", include_str!("../../assets/profiles/pgagent.toml")),
     ("pgqueuer", include_str!("../../assets/profiles/pgqueuer.toml")),
     ("procrastinate", include_str!("../../assets/profiles/procrastinate.toml")),

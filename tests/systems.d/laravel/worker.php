@@ -45,7 +45,7 @@ $queue->addConnection(['driver' => 'database', 'table' => 'jobs', 'queue' => 'de
 
 switch ($argv[1]) {
     case 'setup':
-        $database->schema()->create('jobs', function ($table) {
+        $database->getConnection()->getSchemaBuilder()->create('jobs', function ($table) {
             $table->bigIncrements('id');
             $table->string('queue')->index();
             $table->longText('payload');
