@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import tomllib
@@ -41,11 +42,11 @@ class System:
         self.ci: list[str] = described.get("ci", [])
         self.verdict: list[str] = described["verdict"]
         self.limits: dict[str, str] = described.get("limits", {})
-        self.options: list[str] = described.get("options", [])
+        host = socket.gethostname()
+        self.options: list[str] = [option.replace("{host}", host) for option in described.get("options", [])]
         self.acts: bool = described.get("acts", True)
-        self.finishes: bool = described.get("finishes", True)
+        self.dies: bool = described.get("dies", True)
         self.left_by_undo: list[str] = described.get("left_by_undo", [])
-        self.note: str = described.get("note", "")
 
     @property
     def is_real(self) -> bool:
@@ -158,7 +159,9 @@ class Proof:
         """A worker that is killed with a job in its hands; where a lease can be chosen, it is a short one."""
         self.environment["LEASE"] = "3"
         self._call("enqueue")
-        self._begin().kill()
+        worker = self._begin()
+        if self.system.dies:
+            worker.kill()
         del self.environment["LEASE"]
 
     # claimtop's side.
@@ -175,6 +178,10 @@ class Proof:
         if listed.returncode:
             raise Failed(listed.stderr.strip())
         return [json.loads(line) for line in listed.stdout.splitlines()]
+
+    def _confirmed(self) -> list[str]:
+        """Table names that could be anybody's have to be confirmed by naming the profile."""
+        return ["--yes", "--json", "--profile", self.system.profile]
 
     def _pid_option(self) -> list[str]:
         return [option for option in self.system.options if option == "--check-pid"]
@@ -217,15 +224,13 @@ class Proof:
             raise Failed(f"{failed}: {seen}") from None
 
     def _reclaim(self) -> str:
-        claim = self._claim()
-        done = self._claimtop("reclaim", claim["address"], "--yes", "--json", "--reason", "the worker was killed", *self.system.options)
+        reason = ["--reason", "the worker was killed", *self.system.options]
+        done = self._claimtop("reclaim", self._claim()["address"], *self._confirmed(), *reason)
         if done.returncode:
             raise Failed(f"exit {done.returncode}: {done.stdout.strip()} {done.stderr.strip()}")
         return json.loads(done.stdout.splitlines()[-1])["action_id"]
 
     def _finish(self) -> None:
-        if not self.system.finishes:
-            return
         before = self._count("done")
         self.hold.unlink()
         worker = Worker(self)
@@ -260,6 +265,6 @@ class Proof:
 
     def _refused(self) -> None:
         address = self._claim()["address"]
-        done = self._claimtop("reclaim", address, "--yes", "--json", source=self.database.source)
+        done = self._claimtop("reclaim", address, *self._confirmed(), source=self.database.source)
         if done.returncode != 5:
             raise Failed(f"exit {done.returncode}: {done.stdout.strip()} {done.stderr.strip()}")

@@ -1,8 +1,8 @@
 """The worker of a system whose library cannot be installed here: its own statements on its own tables.
 
-A folder has `schema.sql` and, in `system.toml`, a table `sql` with the statements `enqueue`, `register`,
-`claim`, `beat` and `finish`. `claim` returns the values that `finish` uses as :1, :2 and so on; :worker, :pid
-and :host name the process.
+The tables are the system's fixture. In `system.toml` a table `sql` has the statements `setup`, `enqueue`,
+`register`, `claim`, `beat` and `finish`. `claim` returns the values that `finish` uses as :1, :2 and so on;
+:worker, :pid and :host name the process, :utc is the time. Where nothing is enqueued, a worker works once.
 """
 
 import os
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -50,6 +51,7 @@ def filled(sql: str, claim: list[str]) -> str:
     """The statement with its words as literals."""
     words = {
         "worker": f"{socket.gethostname()}:{os.getpid()}", "pid": str(os.getpid()), "host": socket.gethostname(),
+        "utc": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f"),
         **{str(place): value for place, value in enumerate(claim, 1)},
     }
     quoted = {word: "'" + value.replace("'", "''") + "'" for word, value in words.items()}
@@ -77,6 +79,8 @@ def work(session, statements: dict[str, str]) -> None:
             time.sleep(0.1)
         run("finish", claims[0])
         write("done")
+        if "enqueue" not in statements:
+            return
 
 
 def main() -> None:
@@ -93,7 +97,8 @@ def main() -> None:
         if "setup" in statements:
             session.run(statements["setup"])
     elif verb == "enqueue":
-        session.run(filled(statements["enqueue"], []))
+        if verb in statements:
+            session.run(filled(statements[verb], []))
     else:
         work(session, statements)
 
