@@ -16,10 +16,10 @@ mod measure;
 mod server;
 
 use claimtop::config::Config;
-use claimtop::domain::recovery::{Action, Word};
+use claimtop::domain::recovery::{Action, Authorization};
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::domain::verdict::Set;
-use claimtop::recovery::Desk;
+use claimtop::recovery::AuditedActor;
 use claimtop::recovery::trail::Trail;
 use claimtop::store::{Effort, Filter, Reader, Seen};
 use measure::{median, ms, timed};
@@ -229,7 +229,7 @@ fn reclaim(jobs: i64) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let sweeper = |number: usize| {
             let trail = folder.path().join(number.to_string());
-            let desk = Desk::open(database.options(acting()), "jobs", &trail).expect("a desk");
+            let desk = AuditedActor::open(database.writable(acting()), "jobs", &trail).expect("a desk");
             Sweeper { desk, trail }
         };
         // They stay, as the connection of the raw statement does.
@@ -320,7 +320,7 @@ struct Swept {
 }
 
 struct Sweeper {
-    desk: Desk,
+    desk: AuditedActor,
     trail: PathBuf,
 }
 
@@ -331,7 +331,7 @@ impl Sweeper {
         let all: Vec<Seen> = self.desk.actor().select(&filter).expect("the stale jobs");
         start.wait();
         let began = Instant::now();
-        let (action, word) = (Action::Reclaim, Word::default());
+        let (action, word) = (Action::Reclaim, Authorization::default());
         self.desk.perform_all(all.iter().collect(), action, &word, &mut |_| true).expect("the bulk");
         (began, Instant::now(), all)
     }

@@ -10,10 +10,10 @@
 
 pub mod actions;
 pub mod dialog;
-pub mod happening;
 pub mod item;
 pub mod keymap;
 pub mod lists;
+pub mod logged_event;
 pub mod message;
 pub mod model;
 pub mod overlay;

@@ -20,9 +20,9 @@ mod recovery;
 mod serve;
 mod session;
 mod setup;
+mod source_events;
 mod sweep;
 mod undo;
-mod witness;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! A live fleet on an embedded database, or on a server: real processes that claim, beat, finish, hang and die.
 //!
 //! ```text
-//! the program ──► fleet (a thread) ──► workers   a trade each, done with a temperament
+//! the program ──► fleet (a thread) ──► workers   a worker each, done with a temperament
 //!      │               └─────────────► feeder    brings work, and runs the systems' own slow recovery
 //!      └─────────────────────────────► janitor   outlives us: ends what is left, removes the folder
 //! ```
@@ -12,7 +12,6 @@
 //!
 //! Knows the workers' library and its tables. Nothing is back-dated: what is stale here has become so.
 
-mod crew;
 mod dice;
 mod error;
 mod feeder;
@@ -20,24 +19,25 @@ mod fleet;
 mod folder;
 mod ground;
 mod janitor;
-mod leash;
 mod life;
 mod look;
+mod parent_guard;
 mod schema;
+mod system_worker;
 mod tally;
 mod temperament;
 mod thresholds;
-mod trade;
+mod worker_slot;
 
-pub use crew::Post;
 pub use error::DemoError;
-pub use fleet::{Fleet, Toll};
+pub use fleet::{Fleet, FleetStats};
 pub use folder::{Folder, Place, Server};
 pub use ground::Ground;
-pub use leash::Leash;
 pub use life::Character;
+pub use parent_guard::ParentGuard;
 pub use tally::Tally;
 pub use temperament::Temperament;
+pub use worker_slot::WorkerSlot;
 
 use std::path::Path;
 
@@ -49,13 +49,13 @@ pub const CHILD: &str = "demo-child";
 
 /// Works in a worker's place until its parent is gone.
 pub fn work(folder: &Path, parent: u32, character: Character) -> Result<(), DemoError> {
-    let leash = Leash::hold(parent)?;
-    trade::practise(&Ground::of(folder)?, leash, character)
+    let leash = ParentGuard::hold(parent)?;
+    system_worker::practise(&Ground::of(folder)?, leash, character)
 }
 
 /// Brings work until its parent is gone.
 pub fn feed(folder: &Path, parent: u32, seed: u64) -> Result<(), DemoError> {
-    let leash = Leash::hold(parent)?;
+    let leash = ParentGuard::hold(parent)?;
     feeder::run(&Ground::of(folder)?, &leash, seed)
 }
 

@@ -79,7 +79,7 @@ impl Check {
 
 /// A source, and what the operator says of it.
 #[derive(Debug)]
-pub struct Patient {
+pub struct DoctorTarget {
     pub options: Options,
     /// The profiles to lay onto it.
     pub profiles: Vec<Profile>,
@@ -111,7 +111,7 @@ impl Diagnosis {
 }
 
 /// Goes through the whole list.
-pub fn examine(patient: &Patient) -> Diagnosis {
+pub fn examine(patient: &DoctorTarget) -> Diagnosis {
     let mut checks = Vec::new();
     let looked = match &patient.options {
         Options::Sqlite(options) => file::look(options, &mut checks).map(|()| {
@@ -133,7 +133,7 @@ pub fn examine(patient: &Patient) -> Diagnosis {
 }
 
 /// What only the tables can tell.
-fn look_inside(patient: &Patient, checks: &mut Vec<Check>) {
+fn look_inside(patient: &DoctorTarget, checks: &mut Vec<Check>) {
     checks.extend(fitness::look(patient));
     let reader = match Reader::open(patient.options.clone()) {
         Ok(reader) => reader,

@@ -7,7 +7,7 @@
 //! look       what one poll showed of each board
 //! reveal     two looks in, events out; what left is to be read again
 //! sessions   what the claims reveal of those who hold them
-//! onlooker   the last look of a source, compared with the next
+//! detector   the last look of a source, compared with the next
 //! event      an event, named and shaped as in document 000
 //! words      the same for people
 //! what       the kinds of events, in the order in which they are told
@@ -15,17 +15,17 @@
 //! ```
 
 mod batch;
+mod change_detector;
 mod event;
 mod look;
-mod onlooker;
 mod reveal;
 mod sessions;
 mod what;
 mod words;
 
 pub use batch::{BOUND, batched};
+pub use change_detector::ChangeDetector;
 pub use event::{About, By, Event, OfSource, millis};
 pub use look::{Extent, Look};
-pub use onlooker::Onlooker;
-pub use reveal::{Again, Sight};
+pub use reveal::{Again, ObservedClaim};
 pub use what::What;

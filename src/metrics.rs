@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! catalog     every metric: name, labels, help
-//! sheet       the samples of one scrape, and their text
-//! station     one source: its polls, its figures while they are fresh
+//! samples       the samples of one scrape, and their text
+//! source     one source: its polls, its figures while they are fresh
 //! look        a poll, reduced to figures          kind_names  which kinds get a label
 //! acts        from the trail                      sweeps      of the own sweeper
 //! attempts    document 003's counters
@@ -18,8 +18,8 @@ mod attempts;
 pub mod catalog;
 mod kind_names;
 mod look;
-mod sheet;
-mod station;
+mod samples;
+mod source_metrics;
 mod sweeps;
 
 use std::fmt;
@@ -29,16 +29,16 @@ use std::time::Instant;
 use crate::sweep::Summary;
 pub use acts::Acts;
 use catalog::{BUILD, TRAIL};
-pub use sheet::Format;
-use sheet::Sheet;
-use station::Station;
-pub use station::{Found, Poll};
+pub use samples::Format;
+use samples::MetricSamples;
+use source_metrics::SourceMetrics;
+pub use source_metrics::{Found, Poll};
 pub use sweeps::Sweeps;
 
 /// Everything that is known, shared by those who find out and those who ask.
 #[derive(Debug)]
 pub struct Metrics {
-    stations: Vec<Mutex<Station>>,
+    sources: Vec<Mutex<SourceMetrics>>,
     trail: Mutex<Ledger>,
 }
 
@@ -55,32 +55,32 @@ impl Metrics {
     /// For sources with these names, none of them twice.
     pub fn new(labels: impl IntoIterator<Item = String>) -> Metrics {
         let now = Instant::now();
-        let stations = labels.into_iter().map(|label| Mutex::new(Station::new(label, now))).collect();
-        Metrics { stations, trail: Mutex::default() }
+        let sources = labels.into_iter().map(|label| Mutex::new(SourceMetrics::new(label, now))).collect();
+        Metrics { sources, trail: Mutex::default() }
     }
 
     /// One poll of the source with this number is over.
     pub fn polled(&self, source: usize, poll: Poll) {
-        if let Some(station) = self.stations.get(source) {
-            lock(station).polled(poll);
+        if let Some(source) = self.sources.get(source) {
+            lock(source).polled(poll);
         }
     }
 
     /// The source with this name will be swept by this process.
     pub fn will_sweep(&self, source: &str) {
-        self.at(source, |station| {
-            station.sweeps.get_or_insert_default();
+        self.at(source, |source| {
+            source.sweeps.get_or_insert_default();
         });
     }
 
     /// One pass of the own sweeper is over.
     pub fn swept(&self, summary: &Summary) {
-        self.at(&summary.source, |station| station.sweeps.get_or_insert_default().add(summary));
+        self.at(&summary.source, |source| source.sweeps.get_or_insert_default().add(summary));
     }
 
-    fn at(&self, source: &str, tell: impl FnOnce(&mut Station)) {
-        if let Some(mut station) = self.stations.iter().map(lock).find(|station| station.label == source) {
-            tell(&mut station);
+    fn at(&self, label: &str, tell: impl FnOnce(&mut SourceMetrics)) {
+        if let Some(mut source) = self.sources.iter().map(lock).find(|source| source.label == label) {
+            tell(&mut source);
         }
     }
 
@@ -94,29 +94,29 @@ impl Metrics {
 
     /// Of every source whether it was read well lately, each with a sentence.
     pub fn readiness(&self, now: Instant) -> Vec<Result<String, String>> {
-        self.stations.iter().map(|station| lock(station).readiness(now)).collect()
+        self.sources.iter().map(|source| lock(source).readiness(now)).collect()
     }
 
     /// As text for a scraper.
     pub fn text(&self, now: Instant, format: Format) -> Result<String, fmt::Error> {
-        let mut sheet = Sheet::default();
-        sheet.set(&BUILD, &[env!("CARGO_PKG_VERSION")], 1.0);
+        let mut samples = MetricSamples::default();
+        samples.set(&BUILD, &[env!("CARGO_PKG_VERSION")], 1.0);
         let trail = lock(&self.trail);
         if let Some(readable) = trail.readable {
-            sheet.set(&TRAIL, &[], f64::from(u8::from(readable)));
+            samples.set(&TRAIL, &[], f64::from(u8::from(readable)));
         }
-        for station in &self.stations {
-            let mut station = lock(station);
-            station.fill(&mut sheet, now);
+        for source in &self.sources {
+            let mut source = lock(source);
+            source.fill(&mut samples, now);
             if let Some(acts) = &trail.acts {
-                station.fill_zeros(&mut sheet);
-                for fingerprint in station.fingerprints() {
-                    acts.fill(&mut sheet, &station.label, fingerprint);
+                source.fill_zeros(&mut samples);
+                for fingerprint in source.fingerprints() {
+                    acts.fill(&mut samples, &source.label, fingerprint);
                 }
             }
         }
         drop(trail);
-        sheet.text(format)
+        samples.text(format)
     }
 }
 

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use crate::app::message::{Grave, Msg, Target};
+use crate::app::message::{DeadJobsQuery, Msg, Target};
 use crate::app::row::Row;
 use crate::app::source::{Poll, Trouble};
 use crate::domain::close_up::{PageRequest, Whole};
 use crate::domain::time::Span;
-use crate::events::{Event, Onlooker};
+use crate::events::{ChangeDetector, Event};
 use crate::store::StoreError;
 use crate::store::postgres::Backoff;
 use crate::store::{Options, Pace, Prober, Reader, clock};
@@ -48,7 +48,7 @@ pub enum Question {
         paused: bool,
     },
     Page(PageRequest),
-    Dead(Grave),
+    Dead(DeadJobsQuery),
     Holders,
     Kinds,
     Examine(Box<Target>),
@@ -104,7 +104,7 @@ impl Poller {
             horizon: None,
             whole: None,
             small: Vec::new(),
-            onlooker: Onlooker::new(label),
+            detector: ChangeDetector::new(label),
             out_of_reach: None,
             backoff: Backoff::new(),
             pace: Pace::default(),
@@ -133,7 +133,7 @@ struct Work {
     whole: Option<i64>,
     /// What was read of them.
     small: Vec<Whole>,
-    onlooker: Onlooker,
+    detector: ChangeDetector,
     /// The server and why it cannot be reached, if the last poll found that out.
     out_of_reach: Option<(String, String)>,
     backoff: Backoff,
@@ -194,7 +194,7 @@ impl Work {
                 self.whole = None;
                 self.small.clear();
                 let trouble = self.trouble(&error);
-                let events = self.onlooker.fail(trouble.why(), clock()).into_iter().collect();
+                let events = self.detector.fail(trouble.why(), clock()).into_iter().collect();
                 (Err(trouble), events)
             }
         };
@@ -241,7 +241,7 @@ impl Work {
 
     /// Why there is no answer.
     fn trouble(&self, error: &StoreError) -> Trouble {
-        let why = error.sentence_after(&self.onlooker.profiles());
+        let why = error.sentence_after(&self.detector.profiles());
         match error {
             StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
             _ => Trouble::Unreadable(why),

@@ -4,14 +4,14 @@
 //!   keys ─────────────┐
 //!   pollers (watch) ──┼──► Msg ──► Model::update ──► draw
 //!   answers (mpsc) ───┤                 │
-//!   signals, ticks ───┘                 └──► Effect ──► poller, clerk, terminal
+//!   signals, ticks ───┘                 └──► Effect ──► poller, act_thread, terminal
 //! ```
 //!
-//! Only this file awaits. Nothing here waits for a database: pollers and clerks are threads.
+//! Only this file awaits. Nothing here waits for a database: pollers and act_threads are threads.
 
-mod clerk;
+mod act_thread;
 mod input;
-mod past;
+mod trail_thread;
 
 use std::io::{self, Write, stdout};
 use std::sync::Arc;
@@ -29,13 +29,13 @@ use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::domain::time::Span;
 use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, SILENCE, duration};
-use crate::store::clock;
 use crate::store::suspend::{self, Idle};
+use crate::store::{WriteAccess, clock};
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
-use clerk::{Clerk, Job};
+use act_thread::{ActThread, Job};
 use input::Input;
-use past::Past;
+use trail_thread::TrailThread;
 
 /// A source as the runtime needs it.
 pub struct Feed {
@@ -44,6 +44,24 @@ pub struct Feed {
     /// The same source, seen from its dead jobs.
     pub dead: Opener,
     pub probers: ProberMaker,
+    /// How to act on it; a read-only source has no way.
+    pub writing: Option<WriteOpeners>,
+}
+
+/// Opens a source to act on it, with permission asked for anew; or says why that is refused.
+pub type WriteOpener = Arc<dyn Fn() -> Result<WriteAccess, String> + Send + Sync>;
+
+/// How to act on the claims of a source, and on its dead jobs.
+#[derive(Clone)]
+pub struct WriteOpeners {
+    pub claims: WriteOpener,
+    pub dead: WriteOpener,
+}
+
+impl std::fmt::Debug for WriteOpeners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WriteOpeners")
+    }
 }
 
 impl std::fmt::Debug for Feed {
@@ -79,8 +97,9 @@ struct Dashboard {
     mouse: Mouse,
     screen: Screen,
     pollers: Vec<Poller>,
-    clerks: Vec<Clerk>,
-    past: Past,
+    /// One for each source that may be written.
+    act_threads: Vec<Option<ActThread>>,
+    past: TrailThread,
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
     ended: bool,
@@ -101,7 +120,7 @@ impl Dashboard {
     ) -> io::Result<Dashboard> {
         let (sender, messages) = mpsc::channel(WAITING);
         let inputs = input::start()?;
-        let (mut pollers, mut clerks) = (Vec::new(), Vec::new());
+        let (mut pollers, mut act_threads) = (Vec::new(), Vec::new());
         let interval = duration(model.settings.interval);
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
         for (source, feed) in feeds.into_iter().enumerate() {
@@ -116,9 +135,10 @@ impl Dashboard {
             forward(source, &poller, sender.clone());
             notice_silence(source, &poller, sender.clone());
             pollers.push(poller);
-            clerks.push(Clerk::start(source, feed.label, doors, feed.probers, sender.clone())?);
+            let act = |writing| ActThread::start(source, feed.label, writing, feed.probers, sender.clone());
+            act_threads.push(feed.writing.map(act).transpose()?);
         }
-        let past = Past::start(labels, sender)?;
+        let past = TrailThread::start(labels, sender)?;
         let (idle, idles) = mpsc::channel(1);
         Ok(Dashboard {
             model,
@@ -127,7 +147,7 @@ impl Dashboard {
             mouse,
             screen,
             pollers,
-            clerks,
+            act_threads,
             past,
             messages,
             inputs,
@@ -234,18 +254,18 @@ impl Dashboard {
     fn run_effect(&mut self, effect: Effect) -> io::Result<()> {
         match effect {
             Effect::Act { target, action, word } => {
-                self.tell_clerk(target.id.source, Job::Act { target: Box::new(target), action, word });
+                self.tell_act_thread(target.id.source, Job::Act { target: Box::new(target), action, word });
             }
             Effect::PrepareBulk { question, source, action, what } => {
-                self.tell_clerk(source, Job::Prepare { question, action, what });
+                self.tell_act_thread(source, Job::Prepare { question, action, what });
             }
             Effect::RunBulk { question, source, word } => {
-                self.tell_clerk(source, Job::Run { question, word });
+                self.tell_act_thread(source, Job::Run { question, word });
             }
             Effect::PrepareUndo { source, action_id } => {
-                self.tell_clerk(source, Job::PrepareUndo { action_id });
+                self.tell_act_thread(source, Job::PrepareUndo { action_id });
             }
-            Effect::Undo { source, action_id } => self.tell_clerk(source, Job::Undo { action_id }),
+            Effect::Undo { source, action_id } => self.tell_act_thread(source, Job::Undo { action_id }),
             Effect::LoadTrail => self.past.read(),
             Effect::Probe(rows) => {
                 for source in 0..self.pollers.len() {
@@ -281,13 +301,15 @@ impl Dashboard {
         }
     }
 
-    fn tell_clerk(&mut self, source: usize, job: Job) {
-        let Some(clerk) = self.clerks.get(source) else { return };
-        if !clerk.give(job) {
-            let said =
-                "nothing was done: what acts on this source has ended unexpectedly; start claimtop again";
-            self.model.update(clock(), Msg::Said(said.into()));
-        }
+    fn tell_act_thread(&mut self, source: usize, job: Job) {
+        let said = match self.act_threads.get(source) {
+            Some(Some(act_thread)) if act_thread.give(job) => return,
+            Some(Some(_)) => {
+                "nothing was done: the thread that acts on this source has ended unexpectedly; start claimtop again"
+            }
+            Some(None) | None => "nothing was done: this source is open read-only",
+        };
+        self.model.update(clock(), Msg::Said(said.into()));
     }
 
     /// Keeps the screen as a file in the folder the program was started in.

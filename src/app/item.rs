@@ -19,7 +19,7 @@ pub enum Item {
         board: String,
         kind: Option<String>,
     },
-    Happening(u64),
+    LoggedEvent(u64),
     Entry {
         seq: u64,
     },

@@ -43,7 +43,7 @@ impl Model {
             }
             ListId::Pane(Pane::Jobs) => self.kind_lines().iter().map(kind_item).collect(),
             ListId::Pane(Pane::Events) => {
-                self.happening_lines().map(|happening| Item::Happening(happening.number)).collect()
+                self.happening_lines().map(|happening| Item::LoggedEvent(happening.number)).collect()
             }
             ListId::Pane(Pane::Audit) => {
                 self.trail_lines().iter().map(|line| Item::Entry { seq: line.seq }).collect()
@@ -161,7 +161,7 @@ impl Model {
         lines
     }
 
-    pub fn happening_lines(&self) -> impl Iterator<Item = &super::happening::Happening> {
+    pub fn happening_lines(&self) -> impl Iterator<Item = &super::logged_event::LoggedEvent> {
         let wanted = self.query.text.to_lowercase();
         self.happenings.iter().filter(move |happening| {
             let shown = self.only.is_none_or(|only| only == happening.source);
@@ -194,7 +194,7 @@ impl Model {
                 Pane::Claims => self.browsed.rows.iter().find(|row| row.id == id),
                 _ => self.row(&id),
             },
-            Item::Holder { .. } | Item::Kind { .. } | Item::Happening(_) | Item::Entry { .. } => None,
+            Item::Holder { .. } | Item::Kind { .. } | Item::LoggedEvent(_) | Item::Entry { .. } => None,
         }
     }
 

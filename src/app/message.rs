@@ -8,7 +8,7 @@ use super::row::{Row, RowId};
 use super::source::{Poll, Trouble};
 use crate::domain::claim::{Claim, Process};
 use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
-use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::snapshot::Mark;
 use crate::domain::tally::BulkTally;
 use crate::domain::time::{Moment, Span};
@@ -58,7 +58,7 @@ pub enum Msg {
     },
     /// The dead jobs that an open list asked for.
     Dead {
-        grave: Grave,
+        grave: DeadJobsQuery,
         found: Result<Vec<Row>, Trouble>,
     },
     Holders {
@@ -83,7 +83,7 @@ pub enum Effect {
     Act {
         target: Target,
         action: Action,
-        word: Word,
+        word: Authorization,
     },
     PrepareBulk {
         question: u64,
@@ -95,7 +95,7 @@ pub enum Effect {
     RunBulk {
         question: u64,
         source: usize,
-        word: Word,
+        word: Authorization,
     },
     /// Finds out what an undo would write.
     PrepareUndo {
@@ -111,7 +111,7 @@ pub enum Effect {
         source: usize,
         request: PageRequest,
     },
-    LoadDead(Grave),
+    LoadDead(DeadJobsQuery),
     LoadHolders {
         source: usize,
     },
@@ -135,7 +135,7 @@ pub enum Effect {
 
 /// Where dead jobs lie: those of one kind on one board.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grave {
+pub struct DeadJobsQuery {
     pub source: usize,
     pub profile: String,
     pub board: String,
@@ -164,7 +164,7 @@ pub enum Many {
 }
 
 /// What an act in bulk would do, before anybody has said yes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
     /// What will come of it if nothing moves: `applied` will be done, the rest is skipped.
     pub tally: BulkTally,
@@ -179,7 +179,7 @@ pub struct Ready {
 }
 
 /// What came of an act in bulk, or of its undo.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     pub source: usize,
     pub of: BulkOf,
@@ -199,7 +199,7 @@ pub enum BulkOf {
 }
 
 /// What came of an act.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     pub source: usize,
     /// The claim, as the screen knows it.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::happening::Happening;
 use super::item::{Item, Selection};
 use super::keymap::Keymap;
+use super::logged_event::LoggedEvent;
 use super::message::{Probed, TrailLine};
 use super::overlay::Overlay;
 use super::query::Query;
@@ -173,7 +173,7 @@ pub struct Model {
     pub holders: BTreeMap<usize, Result<Vec<Holder>, String>>,
     pub kinds: BTreeMap<usize, Result<Vec<Kinds>, String>>,
     pub trail: Option<Result<Vec<TrailLine>, String>>,
-    pub happenings: VecDeque<Happening>,
+    pub happenings: VecDeque<LoggedEvent>,
     /// The rows of the last frame, and the state in which each was drawn.
     pub on_screen: BTreeMap<RowId, Option<String>>,
     /// How many lines of the selected list fit on the screen.

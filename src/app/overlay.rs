@@ -4,7 +4,7 @@ use tui_input::Input;
 
 use super::dialog::{Confirm, InBulk, UndoPreview};
 use super::item::{Item, Selection};
-use super::message::{Grave, TrailLine};
+use super::message::{DeadJobsQuery, TrailLine};
 use super::row::Row;
 use crate::domain::close_up::Examined;
 
@@ -39,7 +39,7 @@ pub struct Palette {
 /// The dead jobs of one kind.
 #[derive(Debug, Clone)]
 pub struct Dead {
-    pub grave: Grave,
+    pub grave: DeadJobsQuery,
     /// Nothing, while they are being looked for.
     pub rows: Option<Result<Vec<Row>, String>>,
     pub selection: Selection,

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 use super::output::print;
-use super::recovery::{Purpose, Refusal, desk};
+use super::recovery::{Purpose, Refusal, audited_actor};
 use super::setup::Setup;
-use crate::app::dialog::quoted;
-use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::shell::quoted;
 use crate::domain::tally::BulkTally;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
-use crate::recovery::{BulkResult, Desk, ListedClaim, Report};
+use crate::recovery::{AuditedActor, BulkResult, ListedClaim, Report};
 use crate::report::act::{beyond_undo, json, text};
 use crate::report::bulk;
 use crate::store::Filter;
@@ -82,13 +82,13 @@ pub struct How {
 }
 
 impl How {
-    pub fn word(&self) -> Word {
-        Word {
+    pub fn word(&self) -> Authorization {
+        Authorization {
             force: self.force,
             reason: self.reason.clone(),
             holder: self.holder.clone(),
             by: self.by,
-            ..Word::default()
+            ..Authorization::default()
         }
     }
 
@@ -107,26 +107,32 @@ pub fn release(setup: &Setup, arguments: &ReleaseArgs) -> Exit {
     let Some(session) = session else {
         return claims(setup, Action::Release, source, id.as_deref(), how);
     };
-    let done = desk(setup, source, how.purpose())
-        .and_then(|mut desk| super::session::release(setup, &mut desk, source, session, how));
+    let done = audited_actor(setup, source, how.purpose())
+        .and_then(|mut actor| super::session::release(setup, &mut actor, source, session, how));
     done.unwrap_or_else(|refusal| refusal.say(setup.json, Action::Release.as_str(), Some(session)))
 }
 
 fn claims(setup: &Setup, action: Action, source: &str, id: Option<&str>, how: &How) -> Exit {
-    let done = desk(setup, source, how.purpose()).and_then(|mut desk| match id {
-        Some(id) => one(setup, &mut desk, action, id, how),
-        None => many(setup, &mut desk, action, how, source),
+    let done = audited_actor(setup, source, how.purpose()).and_then(|mut actor| match id {
+        Some(id) => one(setup, &mut actor, action, id, how),
+        None => many(setup, &mut actor, action, how, source),
     });
     done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), id))
 }
 
-fn one(setup: &Setup, desk: &mut Desk, action: Action, id: &str, arguments: &How) -> Result<Exit, Refusal> {
-    let mut found = desk.actor().find(id, arguments.board.as_deref())?;
+fn one(
+    setup: &Setup,
+    actor: &mut AuditedActor,
+    action: Action,
+    id: &str,
+    arguments: &How,
+) -> Result<Exit, Refusal> {
+    let mut found = actor.actor().find(id, arguments.board.as_deref())?;
     let seen = match found.len() {
         0 => return Err(Refusal::Moved(format!("there is no claim {} (any more)", visible(id)))),
         1 => found.remove(0),
         _ => {
-            let addresses: Vec<String> = found.iter().map(|seen| desk.actor().address(seen)).collect();
+            let addresses: Vec<String> = found.iter().map(|seen| actor.actor().address(seen)).collect();
             let sentence = format!("{} means several claims: {}", visible(id), addresses.join(", "));
             return Err(Refusal::Error(sentence));
         }
@@ -140,11 +146,11 @@ fn one(setup: &Setup, desk: &mut Desk, action: Action, id: &str, arguments: &How
             ));
         }
     }
-    confirm_profile(setup, desk, &seen)?;
+    confirm_profile(setup, actor, &seen)?;
     let report = if arguments.dry_run {
-        desk.rehearse(&seen, action, &arguments.word())?
+        actor.rehearse(&seen, action, &arguments.word())?
     } else {
-        desk.perform(&seen, action, &arguments.word())?
+        actor.perform(&seen, action, &arguments.word())?
     };
     let shown = if setup.json { json(&report) } else { text(&report, arguments.dry_run) };
     print(&shown);
@@ -152,9 +158,9 @@ fn one(setup: &Setup, desk: &mut Desk, action: Action, id: &str, arguments: &How
 }
 
 /// A profile whose tables could be anybody's is acted on only by its name.
-pub fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<(), Refusal> {
-    let named = setup.named_profiles(desk.source());
-    let (profile, generic) = desk.actor().profile_of(seen);
+pub fn confirm_profile(setup: &Setup, actor: &mut AuditedActor, seen: &Seen) -> Result<(), Refusal> {
+    let named = setup.named_profiles(actor.source());
+    let (profile, generic) = actor.actor().profile_of(seen);
     if generic && !named.iter().any(|name| name == profile) {
         return Err(Refusal::Refused(format!(
             "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
@@ -163,7 +169,13 @@ pub fn confirm_profile(setup: &Setup, desk: &mut Desk, seen: &Seen) -> Result<()
     Ok(())
 }
 
-fn many(setup: &Setup, desk: &mut Desk, action: Action, how: &How, source: &str) -> Result<Exit, Refusal> {
+fn many(
+    setup: &Setup,
+    actor: &mut AuditedActor,
+    action: Action,
+    how: &How,
+    source: &str,
+) -> Result<Exit, Refusal> {
     let filter = Filter {
         sets: how.set.clone(),
         board: how.board.clone(),
@@ -171,13 +183,13 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, how: &How, source: &str)
         limit: how.limit,
         ..Filter::default()
     };
-    desk.actor().expect_board(how.board.as_deref())?;
-    let claims = desk.actor().selection(&filter)?;
+    actor.actor().expect_board(how.board.as_deref())?;
+    let claims = actor.actor().selection(&filter)?;
     for seen in claims.samples() {
-        confirm_profile(setup, desk, seen)?;
+        confirm_profile(setup, actor, seen)?;
     }
     let word = how.word();
-    let plan = desk.plan(claims, action, &word, &mut |report| {
+    let plan = actor.plan(claims, action, &word, &mut |report| {
         if setup.json {
             print(&json(&report));
         }
@@ -194,8 +206,8 @@ fn many(setup: &Setup, desk: &mut Desk, action: Action, how: &How, source: &str)
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
     let (wanted, skipped) = (plan.preview.wanted, plan.preview.wanted - plan.preview.applied);
-    let mut each = Spoken::new(setup, wanted, skipped);
-    let result = desk.run_plan(plan, &word, &mut |told| each.hear(&told.report()))?;
+    let mut each = OutcomePrinter::new(setup, wanted, skipped);
+    let result = actor.run_plan(plan, &word, &mut |told| each.hear(&told.report()))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (claims, done), false);
     if !setup.json {
@@ -228,7 +240,7 @@ pub fn conclude(
 }
 
 /// Prints results as they come: all of them for programs, for people the first that were not as they should.
-pub struct Spoken<'a> {
+pub struct OutcomePrinter<'a> {
     setup: &'a Setup,
     wanted: usize,
     heard: usize,
@@ -238,10 +250,10 @@ pub struct Spoken<'a> {
     untold: BTreeSet<String>,
 }
 
-impl<'a> Spoken<'a> {
-    pub fn new(setup: &'a Setup, wanted: usize, heard: usize) -> Spoken<'a> {
+impl<'a> OutcomePrinter<'a> {
+    pub fn new(setup: &'a Setup, wanted: usize, heard: usize) -> OutcomePrinter<'a> {
         let progress = std::io::stderr().is_terminal();
-        Spoken { setup, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
+        OutcomePrinter { setup, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
     }
 
     /// Whether there is still somebody to read it.

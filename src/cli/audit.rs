@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::output::{complain, print};
-use super::recovery::{Purpose, Refusal, desk};
+use super::recovery::{Purpose, Refusal, audited_actor};
 use super::setup::Setup;
 use crate::exit::Exit;
 use crate::recovery::trail::{Anchor, Entry, Trail, TrailError};
@@ -51,10 +51,10 @@ pub enum AuditVerb {
 
 pub fn run(setup: &Setup, verb: AuditVerb) -> Exit {
     if let AuditVerb::Init { source } = &verb {
-        let made = desk(setup, source, Purpose::Act).and_then(|mut desk| {
+        let made = audited_actor(setup, source, Purpose::Act).and_then(|mut actor| {
             // Acts from before the table have no row in it: what can be found out about them is found out first.
-            desk.settle_open_actions()?;
-            Ok(desk.actor().create_audit_table()?)
+            actor.settle_open_actions()?;
+            Ok(actor.actor().create_audit_table()?)
         });
         return match made {
             Ok(()) => {

@@ -11,8 +11,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::event_stream::EventStream;
 use super::output::{complain, print};
 use super::setup::Setup;
-use super::witness::Witness;
-use crate::domain::roll::Roll;
+use super::source_events::SourceEvents;
+use crate::domain::seen_boards::SeenBoards;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
 use crate::events::batched;
@@ -74,11 +74,11 @@ struct Round {
 }
 
 /// Nothing was seen of any source yet.
-fn rolls(arguments: &CheckArgs) -> Vec<Roll> {
-    vec![Roll::default(); arguments.sources.len()]
+fn rolls(arguments: &CheckArgs) -> Vec<SeenBoards> {
+    vec![SeenBoards::default(); arguments.sources.len()]
 }
 
-fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, rolls: &mut [Roll]) -> Round {
+fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, rolls: &mut [SeenBoards]) -> Round {
     let looked = look_at_all(setup, &arguments.sources, arguments.exact, rolls);
     let at = setup.now.unwrap_or_else(clock);
     let shown = if setup.json {
@@ -121,7 +121,7 @@ fn watch(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, interval
         Err(sentence) => return complain(&sentence),
     };
     let listened = arguments.sources.iter().filter(|_| stream.is_open());
-    let mut witnesses: Vec<Witness> = listened.map(|word| Witness::new(setup, word)).collect();
+    let mut witnesses: Vec<SourceEvents> = listened.map(|word| SourceEvents::new(setup, word)).collect();
     let mut rolls = rolls(arguments);
     let mut rounds = 0;
     loop {
@@ -130,8 +130,8 @@ fn watch(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, interval
         let gap = if rounds == 0 { "" } else { "\n" };
         let heard = !plain || print(&format!("{gap}{}\n", setup.now.unwrap_or_else(clock).rfc3339()));
         let mut last = round(setup, arguments, thresholds, &mut rolls);
-        for witness in &mut witnesses {
-            last.heard &= stream.write(&batched(witness.look(setup)));
+        for events in &mut witnesses {
+            last.heard &= stream.write(&batched(events.look(setup)));
         }
         rounds += 1;
         let done = arguments.count.is_some_and(|count| rounds >= count) || !heard || !last.heard;
@@ -173,8 +173,8 @@ impl Pause {
 }
 
 /// Every source in a thread of its own but the last, which this one takes.
-fn look_at_all(setup: &Setup, sources: &[String], exact: bool, rolls: &mut [Roll]) -> Vec<Looked> {
-    let look = |word: &String, roll: &mut Roll| Looked {
+fn look_at_all(setup: &Setup, sources: &[String], exact: bool, rolls: &mut [SeenBoards]) -> Vec<Looked> {
+    let look = |word: &String, roll: &mut SeenBoards| Looked {
         source: setup.label(word),
         engine: setup.source(word).engine(),
         result: look(setup, word, exact, roll),
@@ -198,7 +198,7 @@ fn look_at_all(setup: &Setup, sources: &[String], exact: bool, rolls: &mut [Roll
     })
 }
 
-fn look(setup: &Setup, word: &str, exact: bool, roll: &mut Roll) -> Result<Vec<Snapshot>, String> {
+fn look(setup: &Setup, word: &str, exact: bool, roll: &mut SeenBoards) -> Result<Vec<Snapshot>, String> {
     let mut effort = setup.effort();
     if exact {
         effort.slice = usize::MAX;

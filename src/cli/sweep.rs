@@ -1,28 +1,28 @@
 //! `claimtop sweep`: automatic cleanup, once or for good.
 
 mod arguments;
-mod voice;
+mod printer;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use super::Common;
 use super::output::complain;
-use super::recovery::{Purpose, Refusal, desk};
+use super::recovery::{Purpose, Refusal, audited_actor};
 use super::setup::Setup;
-use super::witness::Witness;
+use super::source_events::SourceEvents;
 use crate::config::SweepLimits;
-use crate::domain::roll::Roll;
+use crate::domain::seen_boards::SeenBoards;
 use crate::domain::time::Span;
 use crate::exit::Exit;
-use crate::recovery::Desk;
+use crate::recovery::AuditedActor;
 use crate::recovery::trail::Trail;
 use crate::sweep::{
-    Brakes, Call, Calls, Clocks, DatabaseClock, Kept, Manner, Memory, Orders, Pass, Passage, Shelf,
-    Sightings, Summary, SweepError, Wanted,
+    Brakes, Call, Calls, ClockContinuity, Clocks, DatabaseClock, Manner, Memory, Orders, Pass,
+    SavedSightings, Sightings, SightingsFile, Summary, SweepError, Wanted,
 };
 pub use arguments::{SweepArgs, SweepTerms};
-use voice::Voice;
+use printer::SweepPrinter;
 
 pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
     let calls = match Calls::listen() {
@@ -53,13 +53,13 @@ pub struct Sweeper<'a> {
     terms: &'a SweepTerms,
     manner: Manner,
     calls: Calls,
-    voice: Voice,
+    printer: SweepPrinter,
     /// Somebody who hears what every run came to.
     witness: Option<&'a (dyn Fn(&Summary) + Sync)>,
 }
 
 /// A source that is swept again and again, and what was seen of it.
-struct Post {
+struct SweptSource {
     word: String,
     due: Instant,
     every: Span,
@@ -67,8 +67,8 @@ struct Post {
     sightings: Sightings,
     database_clock: DatabaseClock,
     clocks: Option<Clocks>,
-    witness: Witness,
-    roll: Roll,
+    witness: SourceEvents,
+    roll: SeenBoards,
 }
 
 /// Where the sightings of a run come from.
@@ -78,7 +78,7 @@ enum Watching<'a> {
     /// From the last run, by way of the state folder.
     Shelved,
     /// From the last look of this process.
-    Kept(&'a mut Post),
+    SavedSightings(&'a mut SweptSource),
 }
 
 /// How often a source is swept in a continuous run when nobody says.
@@ -93,8 +93,18 @@ impl<'a> Sweeper<'a> {
         terms: &'a SweepTerms,
         calls: Calls,
     ) -> Result<Sweeper<'a>, String> {
-        let voice = Voice::open(setup.json, terms.events.as_deref())?;
-        Ok(Sweeper { common, setup, sources, every, terms, manner: Manner::Act, calls, voice, witness: None })
+        let printer = SweepPrinter::open(setup.json, terms.events.as_deref())?;
+        Ok(Sweeper {
+            common,
+            setup,
+            sources,
+            every,
+            terms,
+            manner: Manner::Act,
+            calls,
+            printer,
+            witness: None,
+        })
     }
 
     /// The same with somebody who hears what every run came to.
@@ -103,8 +113,8 @@ impl<'a> Sweeper<'a> {
     }
 
     /// The sources to keep sweeping.
-    fn posts(&self) -> Vec<Post> {
-        let post = |word: &String| Post {
+    fn swept(&self) -> Vec<SweptSource> {
+        let source = |word: &String| SweptSource {
             word: word.clone(),
             due: Instant::now(),
             every: self.limits(word).every.unwrap_or(USUAL),
@@ -112,15 +122,15 @@ impl<'a> Sweeper<'a> {
             sightings: Sightings::default(),
             database_clock: DatabaseClock::default(),
             clocks: None,
-            witness: Witness::new(&self.setup, word),
-            roll: Roll::default(),
+            witness: SourceEvents::new(&self.setup, word),
+            roll: SeenBoards::default(),
         };
-        self.sources.iter().map(post).collect()
+        self.sources.iter().map(source).collect()
     }
 
     fn once(&mut self, sighted: bool) -> Exit {
         if !sighted {
-            self.voice.remark(
+            self.printer.remark(
                 "one look trusts the workers' clocks; --sighted takes only what stood still since the last run",
             );
         }
@@ -137,37 +147,37 @@ impl<'a> Sweeper<'a> {
 
     /// Sweeps whatever is due until somebody says stop.
     pub fn keep_on(&mut self) -> Exit {
-        let mut posts = self.posts();
+        let mut swept = self.swept();
         loop {
-            for post in &mut posts {
-                if post.due <= Instant::now() && !self.calls.is_stop() {
-                    post.due = Instant::now() + post.every.duration();
-                    self.visit(post);
+            for source in &mut swept {
+                if source.due <= Instant::now() && !self.calls.is_stop() {
+                    source.due = Instant::now() + source.every.duration();
+                    self.visit(source);
                 }
             }
-            let next = posts.iter().map(|post| post.due).min().unwrap_or_else(Instant::now);
+            let next = swept.iter().map(|source| source.due).min().unwrap_or_else(Instant::now);
             match self.calls.wait(next.saturating_duration_since(Instant::now())) {
                 Call::None => {}
                 Call::Stop => return Exit::Fine,
-                Call::Reload => self.reload(&mut posts),
+                Call::Reload => self.reload(&mut swept),
             }
         }
     }
 
     /// Tells what happened since the last visit, and sweeps.
-    fn visit(&mut self, post: &mut Post) {
-        if self.voice.has_listeners() {
-            let events = post.witness.look(&self.setup);
-            self.voice.tell(events);
+    fn visit(&mut self, source: &mut SweptSource) {
+        if self.printer.has_listeners() {
+            let events = source.witness.look(&self.setup);
+            self.printer.tell(events);
         }
-        let word = post.word.clone();
+        let word = source.word.clone();
         // A source that fails is reported, and the others go on; it is tried again when due.
-        let (_, taken) = self.sweep(&word, Watching::Kept(post));
-        post.witness.took(&taken);
+        let (_, taken) = self.sweep(&word, Watching::SavedSightings(source));
+        source.witness.took(&taken);
     }
 
     /// Reads the config again; one that is wrong leaves everything as it was.
-    fn reload(&mut self, posts: &mut [Post]) {
+    fn reload(&mut self, swept: &mut [SweptSource]) {
         match self.setup.reload(self.common) {
             Ok(setup) => self.setup = setup,
             Err(sentence) => {
@@ -175,14 +185,14 @@ impl<'a> Sweeper<'a> {
                 return;
             }
         }
-        for post in posts {
-            post.witness.reopen();
+        for source in swept {
+            source.witness.reopen();
             // Under other thresholds other claims are late.
-            post.database_clock.forget_last();
-            post.every = self.limits(&post.word).every.unwrap_or(USUAL);
-            post.due = post.due.min(Instant::now() + post.every.duration());
+            source.database_clock.forget_last();
+            source.every = self.limits(&source.word).every.unwrap_or(USUAL);
+            source.due = source.due.min(Instant::now() + source.every.duration());
         }
-        self.voice.remark("the config was read again");
+        self.printer.remark("the config was read again");
     }
 
     /// From strong to weak: the command line, the source's config, the config, what is usual.
@@ -232,7 +242,7 @@ impl<'a> Sweeper<'a> {
                 (Summary { source, error: Some(sentence), dry_run, ..Summary::default() }, exit)
             }
         };
-        let taken = self.voice.conclude(&summary);
+        let taken = self.printer.conclude(&summary);
         if let Some(witness) = self.witness {
             witness(&summary);
         }
@@ -244,33 +254,38 @@ impl<'a> Sweeper<'a> {
             Manner::Act => Purpose::Act,
             Manner::Rehearse => Purpose::Rehearse,
         };
-        let mut desk = desk(&self.setup, word, purpose)?.as_sweeper();
+        let mut actor = audited_actor(&self.setup, word, purpose)?.as_sweeper();
         let orders = self.orders(word, Trail::default_folder().unwrap_or_default());
         match watching {
-            Watching::Trusting => self.pass(&mut desk, &orders, None, &mut Roll::default()),
-            Watching::Shelved => self.shelved(&mut desk, &orders, word),
-            Watching::Kept(post) => self.kept(&mut desk, &orders, post),
+            Watching::Trusting => self.pass(&mut actor, &orders, None, &mut SeenBoards::default()),
+            Watching::Shelved => self.shelved(&mut actor, &orders, word),
+            Watching::SavedSightings(source) => self.kept(&mut actor, &orders, source),
         }
         .map_err(refusal)
     }
 
     fn pass(
         &mut self,
-        desk: &mut Desk,
+        actor: &mut AuditedActor,
         orders: &Orders,
         memory: Option<Memory<'_>>,
-        roll: &mut Roll,
+        roll: &mut SeenBoards,
     ) -> Result<Summary, SweepError> {
-        let Sweeper { calls, voice, .. } = self;
+        let Sweeper { calls, printer, .. } = self;
         let go_on = || !calls.is_stop();
-        Pass::new(desk, orders).run(memory, roll, &mut |event| voice.say(event), &go_on)
+        Pass::new(actor, orders).run(memory, roll, &mut |event| printer.say(event), &go_on)
     }
 
     /// By what the last run saw, kept for the next.
-    fn shelved(&mut self, desk: &mut Desk, orders: &Orders, word: &str) -> Result<Summary, SweepError> {
+    fn shelved(
+        &mut self,
+        actor: &mut AuditedActor,
+        orders: &Orders,
+        word: &str,
+    ) -> Result<Summary, SweepError> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
-        let shelf = Shelf::beside(&orders.trail, &desk.actor().fingerprint());
-        let failed = |error: std::io::Error| SweepError::Shelf {
+        let shelf = SightingsFile::beside(&orders.trail, &actor.actor().fingerprint());
+        let failed = |error: std::io::Error| SweepError::SightingsFile {
             path: shelf.path().to_owned(),
             why: error.to_string(),
         };
@@ -278,7 +293,7 @@ impl<'a> Sweeper<'a> {
             Some(mut kept) => {
                 let every = self.limits(word).every.unwrap_or_else(|| kept.usual());
                 let (passage, apart) = (now.since(&kept.clocks, every), kept.apart_with(&now));
-                if passage == Passage::Restarted {
+                if passage == ClockContinuity::Restarted {
                     kept.database_clock.forget_last();
                 }
                 (self.believed(kept.sightings, passage), kept.database_clock, apart)
@@ -286,46 +301,54 @@ impl<'a> Sweeper<'a> {
             None => (Sightings::default(), DatabaseClock::default(), Vec::new()),
         };
         let memory = Memory { sightings: &mut sightings, clock: &mut clock, at: now.since_boot() };
-        let summary = self.pass(desk, orders, Some(memory), &mut Roll::default())?;
+        let summary = self.pass(actor, orders, Some(memory), &mut SeenBoards::default())?;
         if orders.manner == Manner::Act {
-            let source = desk.source().to_owned();
-            let kept = Kept { source, clocks: now, sightings, database_clock: clock, apart_us };
+            let source = actor.source().to_owned();
+            let kept = SavedSightings { source, clocks: now, sightings, database_clock: clock, apart_us };
             shelf.keep(&kept).map_err(failed)?;
         }
         Ok(summary)
     }
 
     /// By what this process saw before.
-    fn kept(&mut self, desk: &mut Desk, orders: &Orders, post: &mut Post) -> Result<Summary, SweepError> {
+    fn kept(
+        &mut self,
+        actor: &mut AuditedActor,
+        orders: &Orders,
+        source: &mut SweptSource,
+    ) -> Result<Summary, SweepError> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
-        let fingerprint = desk.actor().fingerprint();
-        let mut sightings = std::mem::take(&mut post.sightings);
-        let mut passage = Passage::Steady;
-        if fingerprint != post.fingerprint {
+        let fingerprint = actor.actor().fingerprint();
+        let mut sightings = std::mem::take(&mut source.sightings);
+        let mut passage = ClockContinuity::Steady;
+        if fingerprint != source.fingerprint {
             sightings.restart();
-            post.database_clock = DatabaseClock::default();
-            post.roll = Roll::default();
-            post.fingerprint = fingerprint;
-        } else if let Some(before) = &post.clocks {
-            passage = now.since(before, post.every);
+            source.database_clock = DatabaseClock::default();
+            source.roll = SeenBoards::default();
+            source.fingerprint = fingerprint;
+        } else if let Some(before) = &source.clocks {
+            passage = now.since(before, source.every);
             sightings = self.believed(sightings, passage);
-            if matches!(passage, Passage::Gap(_) | Passage::Restarted) {
+            if matches!(passage, ClockContinuity::Gap(_) | ClockContinuity::Restarted) {
                 // The workers may have slept as long as we did.
-                post.database_clock.doubt();
+                source.database_clock.doubt();
             }
         }
         let at = now.since_boot();
-        post.clocks = Some(now);
-        let memory = Memory { sightings: &mut sightings, clock: &mut post.database_clock, at };
-        let summary = self.pass(desk, orders, Some(memory), &mut post.roll);
-        post.sightings = sightings;
-        summary.map(|summary| Summary { paused: summary.paused || passage != Passage::Steady, ..summary })
+        source.clocks = Some(now);
+        let memory = Memory { sightings: &mut sightings, clock: &mut source.database_clock, at };
+        let summary = self.pass(actor, orders, Some(memory), &mut source.roll);
+        source.sightings = sightings;
+        summary.map(|summary| Summary {
+            paused: summary.paused || passage != ClockContinuity::Steady,
+            ..summary
+        })
     }
 
     /// Sightings, unless the clocks say that they cannot be.
-    fn believed(&mut self, mut sightings: Sightings, passage: Passage) -> Sightings {
+    fn believed(&mut self, mut sightings: Sightings, passage: ClockContinuity) -> Sightings {
         if let Some(sentence) = passage.sentence() {
-            self.voice.remark(&sentence);
+            self.printer.remark(&sentence);
             sightings.restart();
         }
         sightings
@@ -335,7 +358,7 @@ impl<'a> Sweeper<'a> {
 fn refusal(error: SweepError) -> Refusal {
     match error {
         SweepError::Recovery(error) => error.into(),
-        SweepError::Shelf { .. } | SweepError::NoClock => Refusal::Error(error.to_string()),
+        SweepError::SightingsFile { .. } | SweepError::NoClock => Refusal::Error(error.to_string()),
     }
 }
 

@@ -5,12 +5,12 @@ use std::io::{IsTerminal, Write};
 
 use super::act::{asked, conclude, exit_of_all};
 use super::output::print;
-use super::recovery::{Purpose, Refusal, desk};
+use super::recovery::{Purpose, Refusal, audited_actor};
 use super::setup::Setup;
 use crate::domain::recovery::Outcome;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
-use crate::recovery::{Desk, Report};
+use crate::recovery::{AuditedActor, Report};
 use crate::report::act::{json, text};
 use crate::report::changes;
 use crate::store::Side;
@@ -40,9 +40,9 @@ pub fn run(setup: &Setup, arguments: &UndoArgs) -> Exit {
 }
 
 fn rehearse(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
-    let mut desk = desk(setup, &arguments.source, Purpose::Rehearse)?;
+    let mut actor = audited_actor(setup, &arguments.source, Purpose::Rehearse)?;
     let mut exit = Exit::Fine;
-    desk.rehearse_undo(&arguments.action, &mut |report| {
+    actor.rehearse_undo(&arguments.action, &mut |report| {
         exit = super::act::worse(exit, super::act::exit_of(&report.outcome));
         print(&if setup.json { json(&report) } else { preview(&report) })
     })?;
@@ -51,15 +51,15 @@ fn rehearse(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
 
 fn undo(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
     let UndoArgs { source, action, reason, yes, .. } = arguments;
-    let mut desk = desk(setup, source, Purpose::Act)?;
+    let mut actor = audited_actor(setup, source, Purpose::Act)?;
     // Whoever reads standard output gets results only.
-    let (rows, acts) = shown(&mut desk, action)?;
+    let (rows, acts) = shown(&mut actor, action)?;
     let _ = std::io::stderr().write_all(rows.as_bytes());
     if std::io::stdin().is_terminal() && !yes && !asked() {
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
     let mut printed = 0;
-    let result = desk.undo_all(action, reason.as_deref(), &mut |report| {
+    let result = actor.undo_all(action, reason.as_deref(), &mut |report| {
         // Of a bulk people are told what was not undone; the summary says the rest.
         let is_told = setup.json || acts == 1 || report.outcome != Outcome::Applied && printed < SHOWN;
         printed += usize::from(is_told);
@@ -72,9 +72,9 @@ fn undo(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
 }
 
 /// What is about to be written, and by how many acts.
-fn shown(desk: &mut Desk, action: &str) -> Result<(String, usize), Refusal> {
+fn shown(actor: &mut AuditedActor, action: &str) -> Result<(String, usize), Refusal> {
     let (mut text, mut count) = (String::new(), 0);
-    let of = desk.rehearse_undo(action, &mut |report| {
+    let of = actor.rehearse_undo(action, &mut |report| {
         text.push_str(&preview(&report));
         count += 1;
         count < SHOWN

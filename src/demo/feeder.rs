@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::dice::Dice;
 use super::error::DemoError;
 use super::ground::Ground;
-use super::leash::{Leash, Rest};
 use super::look::Look;
+use super::parent_guard::{ParentGuard, Rest};
 use super::thresholds::{JOB_KINDS, MERGE};
 use crate::domain::time::{Moment, Span};
 use crate::worker::coordination::{Coordination, Settings};
@@ -43,7 +43,7 @@ struct OnFiles {
 }
 
 /// Feeds until the parent is gone.
-pub fn run(ground: &Ground, leash: &Leash, seed: u64) -> Result<(), DemoError> {
+pub fn run(ground: &Ground, leash: &ParentGuard, seed: u64) -> Result<(), DemoError> {
     let mut feeder = Feeder::open(ground, seed)?;
     let mut recovered_at = Instant::now();
     while leash.rest(PACE) == Rest::Over {

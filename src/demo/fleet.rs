@@ -10,25 +10,25 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::CHILD;
-use super::crew::{Post, lifetime, posts};
 use super::dice::Dice;
 use super::error::DemoError;
 use super::feeder::Feeder;
 use super::folder::{Folder, Place};
 use super::life::Character;
-use super::temperament::Fate;
+use super::temperament::WorkerFate;
+use super::worker_slot::{WorkerSlot, lifetime, posts};
 
 /// What happened to the processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Toll {
+pub struct FleetStats {
     pub started: u32,
     pub crashed: u32,
     pub hung: u32,
 }
 
-impl fmt::Display for Toll {
+impl fmt::Display for FleetStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Toll { started, crashed, hung } = self;
+        let FleetStats { started, crashed, hung } = self;
         write!(f, "{started} workers started, {crashed} crashed, {hung} hung and were killed")
     }
 }
@@ -39,7 +39,7 @@ pub struct Fleet {
     folder: Folder,
     stop: Option<Sender<()>>,
     /// Lives as long as the fleet: the kernel ends its children when it ends.
-    keeper: Option<JoinHandle<Toll>>,
+    keeper: Option<JoinHandle<FleetStats>>,
     janitor: Option<Child>,
     /// Open while we live.
     leash: Option<PipeWriter>,
@@ -57,7 +57,7 @@ impl Fleet {
         Feeder::open(&ground, seed)?.stock()?;
         let log = fleet.folder.log();
         let log = OpenOptions::new().create(true).append(true).open(&log).map_err(DemoError::file(&log))?;
-        let hatchery = Hatchery { folder: fleet.folder.clone(), leash: reader, log };
+        let hatchery = ProcessSpawner { folder: fleet.folder.clone(), leash: reader, log };
         let (stop, stopped) = channel();
         let keeper = Keeper::new(hatchery, posts(workers, &ground.systems()), seed);
         let thread = std::thread::Builder::new().name("fleet".into()).spawn(move || keeper.run(&stopped));
@@ -71,7 +71,7 @@ impl Fleet {
     }
 
     /// Ends every worker; the folder stays until the fleet is dropped.
-    pub fn halt(&mut self) -> Toll {
+    pub fn halt(&mut self) -> FleetStats {
         drop(self.stop.take());
         self.keeper.take().and_then(|keeper| keeper.join().ok()).unwrap_or_default()
     }
@@ -119,13 +119,13 @@ fn program() -> Command {
 
 /// Where processes come from.
 #[derive(Debug)]
-struct Hatchery {
+struct ProcessSpawner {
     folder: Folder,
     leash: PipeReader,
     log: File,
 }
 
-impl Hatchery {
+impl ProcessSpawner {
     fn worker(&self, character: &Character) -> io::Result<Child> {
         let Character { post, number, fleet, seed, lifetime } = character;
         let mut command = self.child("worker")?;
@@ -153,34 +153,34 @@ impl Hatchery {
 
 /// Who sits at a post.
 #[derive(Debug)]
-enum Seat {
+enum SlotState {
     Empty { until: Instant },
     Taken { child: Child, dies_by: Option<Instant> },
 }
 
 /// What becomes of a seat.
-enum Outlook {
+enum SlotOutcome {
     Stays,
     Starts,
     Crashed,
     Hung,
 }
 
-impl Seat {
+impl SlotState {
     /// Whoever has hung for long enough is ended here.
-    fn outlook(&mut self) -> Outlook {
+    fn outlook(&mut self) -> SlotOutcome {
         match self {
-            Seat::Empty { until } if Instant::now() >= *until => Outlook::Starts,
-            Seat::Empty { .. } => Outlook::Stays,
-            Seat::Taken { child, dies_by } => {
+            SlotState::Empty { until } if Instant::now() >= *until => SlotOutcome::Starts,
+            SlotState::Empty { .. } => SlotOutcome::Stays,
+            SlotState::Taken { child, dies_by } => {
                 if has_ended(child) {
-                    return Outlook::Crashed;
+                    return SlotOutcome::Crashed;
                 }
                 if dies_by.is_some_and(|end| Instant::now() >= end) {
                     let _ = child.kill().and_then(|()| child.wait());
-                    return Outlook::Hung;
+                    return SlotOutcome::Hung;
                 }
-                Outlook::Stays
+                SlotOutcome::Stays
             }
         }
     }
@@ -192,21 +192,21 @@ const LOOKS: Duration = Duration::from_millis(200);
 
 /// Keeps every post filled.
 struct Keeper {
-    hatchery: Hatchery,
-    posts: Vec<(Post, u32, Seat)>,
+    hatchery: ProcessSpawner,
+    posts: Vec<(WorkerSlot, u32, SlotState)>,
     feeder: Option<Child>,
     dice: Dice,
-    toll: Toll,
+    toll: FleetStats,
 }
 
 impl Keeper {
-    fn new(hatchery: Hatchery, posts: Vec<Post>, seed: u64) -> Keeper {
+    fn new(hatchery: ProcessSpawner, posts: Vec<WorkerSlot>, seed: u64) -> Keeper {
         let now = Instant::now();
-        let posts = posts.into_iter().map(|post| (post, 0, Seat::Empty { until: now })).collect();
-        Keeper { hatchery, posts, feeder: None, dice: Dice::new(seed), toll: Toll::default() }
+        let posts = posts.into_iter().map(|post| (post, 0, SlotState::Empty { until: now })).collect();
+        Keeper { hatchery, posts, feeder: None, dice: Dice::new(seed), toll: FleetStats::default() }
     }
 
-    fn run(mut self, stopped: &Receiver<()>) -> Toll {
+    fn run(mut self, stopped: &Receiver<()>) -> FleetStats {
         loop {
             self.look();
             match stopped.recv_timeout(LOOKS) {
@@ -215,8 +215,8 @@ impl Keeper {
             }
         }
         let seated = self.posts.into_iter().filter_map(|(_, _, seat)| match seat {
-            Seat::Taken { child, .. } => Some(child),
-            Seat::Empty { .. } => None,
+            SlotState::Taken { child, .. } => Some(child),
+            SlotState::Empty { .. } => None,
         });
         let mut all: Vec<Child> = seated.chain(self.feeder).collect();
         all.iter_mut().for_each(|child| drop(child.kill()));
@@ -232,34 +232,34 @@ impl Keeper {
         for number in 0..fleet {
             let (post, generation, seat) = &mut self.posts[number];
             match seat.outlook() {
-                Outlook::Stays => continue,
-                Outlook::Starts => {
+                SlotOutcome::Stays => continue,
+                SlotOutcome::Starts => {
                     let lifetime = lifetime(*generation, &mut self.dice);
                     let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
                     let seed = self.dice.next();
                     let character = Character { post: *post, number, fleet, seed, lifetime };
                     *generation += 1;
                     *seat = sit(&self.hatchery, &character);
-                    self.toll.started += u32::from(matches!(seat, Seat::Taken { .. }));
+                    self.toll.started += u32::from(matches!(seat, SlotState::Taken { .. }));
                     continue;
                 }
-                Outlook::Crashed => self.toll.crashed += 1,
-                Outlook::Hung => self.toll.hung += 1,
+                SlotOutcome::Crashed => self.toll.crashed += 1,
+                SlotOutcome::Hung => self.toll.hung += 1,
             }
-            *seat = Seat::Empty { until: Instant::now() + self.dice.millis(1_500, 3_000) };
+            *seat = SlotState::Empty { until: Instant::now() + self.dice.millis(1_500, 3_000) };
         }
     }
 }
 
 /// Where no process can be started now, perhaps one can be a little later.
-fn sit(hatchery: &Hatchery, character: &Character) -> Seat {
+fn sit(hatchery: &ProcessSpawner, character: &Character) -> SlotState {
     let dies_by = match character.post.temperament.fate() {
-        Fate::Hangs => Some(Instant::now() + character.lifetime + HUNG_FOR),
-        Fate::WorksOn | Fate::Crashes => None,
+        WorkerFate::Hangs => Some(Instant::now() + character.lifetime + HUNG_FOR),
+        WorkerFate::WorksOn | WorkerFate::Crashes => None,
     };
     match hatchery.worker(character) {
-        Ok(child) => Seat::Taken { child, dies_by },
-        Err(_) => Seat::Empty { until: Instant::now() + Duration::from_secs(1) },
+        Ok(child) => SlotState::Taken { child, dies_by },
+        Err(_) => SlotState::Empty { until: Instant::now() + Duration::from_secs(1) },
     }
 }
 

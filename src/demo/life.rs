@@ -3,18 +3,18 @@
 use rustix::process::{Signal, getpid, kill_process};
 use std::time::{Duration, Instant};
 
-use super::crew::Post;
 use super::dice::Dice;
 use super::error::DemoError;
-use super::leash::{Leash, Rest};
-use super::temperament::{Fate, Temperament};
-use super::trade::{Ending, Renewed, Trade};
+use super::parent_guard::{ParentGuard, Rest};
+use super::system_worker::{Ending, Renewed, SystemWorker};
+use super::temperament::{Temperament, WorkerFate};
+use super::worker_slot::WorkerSlot;
 use crate::worker::WorkerError;
 
 /// Who somebody is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Character {
-    pub post: Post,
+    pub post: WorkerSlot,
     /// Its place in the fleet, for its name.
     pub number: u32,
     /// How large the fleet is.
@@ -26,7 +26,7 @@ pub struct Character {
 
 #[derive(Debug)]
 pub struct Life {
-    leash: Leash,
+    leash: ParentGuard,
     temperament: Temperament,
     dice: Dice,
     ends_at: Instant,
@@ -42,7 +42,7 @@ struct InHand<T> {
 const TICK: Duration = Duration::from_millis(150);
 
 impl Life {
-    pub fn new(leash: Leash, character: &Character) -> Life {
+    pub fn new(leash: ParentGuard, character: &Character) -> Life {
         Life {
             leash,
             temperament: character.post.temperament,
@@ -52,15 +52,15 @@ impl Life {
     }
 
     /// Lives until the parent is gone or the fate comes.
-    pub fn live<T: Trade>(mut self, mut trade: T) -> Result<(), DemoError> {
+    pub fn live<T: SystemWorker>(mut self, mut worker: T) -> Result<(), DemoError> {
         let mut hands: Vec<InHand<T::Task>> = Vec::new();
         let mut reported_at = None;
         let mut next_take = Instant::now();
         loop {
             let done = self
-                .report(&mut trade, &mut reported_at)
-                .and_then(|()| self.work(&mut trade, &mut hands))
-                .and_then(|()| self.take(&mut trade, &mut hands, &mut next_take));
+                .report(&mut worker, &mut reported_at)
+                .and_then(|()| self.work(&mut worker, &mut hands))
+                .and_then(|()| self.take(&mut worker, &mut hands, &mut next_take));
             match done {
                 // Others have their turn; ours comes again.
                 Ok(()) | Err(WorkerError::Busy { .. }) => {}
@@ -75,30 +75,38 @@ impl Life {
         }
     }
 
-    fn report<T: Trade>(&self, trade: &mut T, reported_at: &mut Option<Instant>) -> Result<(), WorkerError> {
+    fn report<T: SystemWorker>(
+        &self,
+        worker: &mut T,
+        reported_at: &mut Option<Instant>,
+    ) -> Result<(), WorkerError> {
         let due = match (*reported_at, self.temperament.reports_every()) {
             (None, _) => true,
             (Some(at), Some(every)) => at.elapsed() >= every,
             (Some(_), None) => false,
         };
         if due {
-            trade.report()?;
+            worker.report()?;
             *reported_at = Some(Instant::now());
         }
         Ok(())
     }
 
-    fn work<T: Trade>(&mut self, trade: &mut T, hands: &mut Vec<InHand<T::Task>>) -> Result<(), WorkerError> {
+    fn work<T: SystemWorker>(
+        &mut self,
+        worker: &mut T,
+        hands: &mut Vec<InHand<T::Task>>,
+    ) -> Result<(), WorkerError> {
         let mut still = Vec::new();
         for mut held in hands.drain(..) {
             if Instant::now() >= held.done_at {
-                trade.finish(held.task, self.ending())?;
+                worker.finish(held.task, self.ending())?;
                 continue;
             }
-            let every = self.temperament.renews_every(trade.lease(&held.task));
+            let every = self.temperament.renews_every(worker.lease(&held.task));
             if every.is_some_and(|every| held.renewed_at.elapsed() >= every) {
                 held.renewed_at = Instant::now();
-                if trade.renew(&mut held.task)? == Renewed::Lost {
+                if worker.renew(&mut held.task)? == Renewed::Lost {
                     continue;
                 }
             }
@@ -108,9 +116,9 @@ impl Life {
         Ok(())
     }
 
-    fn take<T: Trade>(
+    fn take<T: SystemWorker>(
         &mut self,
-        trade: &mut T,
+        worker: &mut T,
         hands: &mut Vec<InHand<T::Task>>,
         next_take: &mut Instant,
     ) -> Result<(), WorkerError> {
@@ -119,9 +127,9 @@ impl Life {
         }
         *next_take = Instant::now() + self.dice.millis(300, 1_200);
         if self.temperament.reports_every().is_none() {
-            trade.report()?;
+            worker.report()?;
         }
-        if let Some(task) = trade.take(&mut self.dice)? {
+        if let Some(task) = worker.take(&mut self.dice)? {
             let now = Instant::now();
             let done_at = now + self.temperament.effort(&mut self.dice);
             hands.push(InHand { task, done_at, renewed_at: now });
@@ -139,9 +147,9 @@ impl Life {
 
     fn meet_fate(&self) {
         let signal = match self.temperament.fate() {
-            Fate::WorksOn => return,
-            Fate::Hangs => Signal::STOP,
-            Fate::Crashes => Signal::KILL,
+            WorkerFate::WorksOn => return,
+            WorkerFate::Hangs => Signal::STOP,
+            WorkerFate::Crashes => Signal::KILL,
         };
         // Who cannot signal itself lives on: nobody is harmed.
         let _ = kill_process(getpid(), signal);

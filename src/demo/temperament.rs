@@ -19,7 +19,7 @@ pub enum Temperament {
 
 /// What becomes of a worker when its time is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum WorkerFate {
     WorksOn,
     Hangs,
     Crashes,
@@ -87,11 +87,11 @@ impl Temperament {
         }
     }
 
-    pub fn fate(self) -> Fate {
+    pub fn fate(self) -> WorkerFate {
         match self {
-            Temperament::Steady | Temperament::Slow | Temperament::Forgetful => Fate::WorksOn,
-            Temperament::Hanging => Fate::Hangs,
-            Temperament::Crashing => Fate::Crashes,
+            Temperament::Steady | Temperament::Slow | Temperament::Forgetful => WorkerFate::WorksOn,
+            Temperament::Hanging => WorkerFate::Hangs,
+            Temperament::Crashing => WorkerFate::Crashes,
         }
     }
 }

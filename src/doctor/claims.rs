@@ -1,6 +1,6 @@
 //! What a poll reveals: slow questions, odd times, and claims that nobody cleans up.
 
-use super::{Check, Patient, count};
+use super::{Check, DoctorTarget, count};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
@@ -13,7 +13,7 @@ const LONG: Span = Span::minutes(60);
 /// Claims that are looked at one by one.
 const MOST: usize = 10_000;
 
-pub fn look(mut reader: Reader, patient: &Patient) -> Vec<Check> {
+pub fn look(mut reader: Reader, patient: &DoctorTarget) -> Vec<Check> {
     let snapshots = match reader.poll() {
         Ok(snapshots) => snapshots,
         Err(error) => return vec![Check::error("queries", &error)],
@@ -122,7 +122,7 @@ fn deadlines(snapshots: &[Snapshot]) -> Vec<Check> {
 }
 
 /// When the system itself ends a silent session, where that differs from when it counts as lost here.
-fn sessions(snapshots: &[Snapshot], patient: &Patient) -> Vec<Check> {
+fn sessions(snapshots: &[Snapshot], patient: &DoctorTarget) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     for (snapshot, board) in boards(snapshots).filter(|(_, board)| board.sessions.is_some()) {
         let profile = patient.profiles.iter().find(|profile| profile.name == snapshot.profile);

@@ -1,10 +1,10 @@
 //! Which profiles fit, and what keeps those from fitting that nearly do.
 
-use super::{Check, Patient, State};
+use super::{Check, DoctorTarget, State};
 use crate::profile::format::Profile;
 use crate::store::{Fit, Profiles, fits};
 
-pub fn look(patient: &Patient) -> Vec<Check> {
+pub fn look(patient: &DoctorTarget) -> Vec<Check> {
     let found = match fits(&patient.options, patient.profiles.clone()) {
         Ok(found) => found,
         Err(error) => return vec![Check::error("profile", &error)],
@@ -40,7 +40,7 @@ fn fitting(fit: &Fit) -> String {
 }
 
 /// A profile that fits nowhere matters only if it was named, or if a table of its is there.
-fn misfit(fit: &Fit, patient: &Patient) -> Option<Check> {
+fn misfit(fit: &Fit, patient: &DoctorTarget) -> Option<Check> {
     let named = matches!(patient.options.profiles(), Profiles::Named(_));
     let near = fit.missing.iter().any(|what| what.starts_with("board ") || what.starts_with("the SQL of"));
     (named || near).then(|| {
@@ -56,7 +56,7 @@ fn misfit(fit: &Fit, patient: &Patient) -> Option<Check> {
 }
 
 /// Beside a profile that fits, one that was only tried may be of another system.
-fn bearable(check: Check, patient: &Patient) -> Check {
+fn bearable(check: Check, patient: &DoctorTarget) -> Check {
     match patient.options.profiles() {
         Profiles::Named(_) => check,
         Profiles::Detect(_) | Profiles::Dead(_) => Check { state: State::Warning, ..check },
@@ -93,7 +93,7 @@ fn absent(fit: &Fit, profile: &Profile) -> Vec<Check> {
         .collect()
 }
 
-fn generic(profile: &Profile, patient: &Patient) -> Option<Check> {
+fn generic(profile: &Profile, patient: &DoctorTarget) -> Option<Check> {
     let unsure = profile.generic && !patient.vouched.contains(&profile.name);
     unsure.then(|| {
         Check::warning(

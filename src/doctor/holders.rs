@@ -3,7 +3,7 @@
 use rustix::system::uname;
 use std::collections::BTreeMap;
 
-use super::{Check, Patient, count};
+use super::{Check, DoctorTarget, count};
 use crate::domain::claim::{HoldersOn, Process};
 use crate::domain::close_up::Holder;
 use crate::domain::value::Value;
@@ -11,7 +11,7 @@ use crate::store::Reader;
 
 const NAME: &str = "holders";
 
-pub fn look(patient: &Patient) -> Option<Check> {
+pub fn look(patient: &DoctorTarget) -> Option<Check> {
     let holders = Reader::open(patient.options.clone()).and_then(|mut reader| reader.holders(None));
     match holders {
         Ok(holders) if holders.is_empty() => None,

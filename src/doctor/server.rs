@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Check, Patient, rights};
+use super::{Check, DoctorTarget, rights};
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::rules;
@@ -98,7 +98,7 @@ impl Server {
     }
 
     /// What can be said of the tables that fit.
-    pub fn tables(&mut self, patient: &Patient) -> Vec<Check> {
+    pub fn tables(&mut self, patient: &DoctorTarget) -> Vec<Check> {
         let Ok(found) = fits(&patient.options, patient.profiles.clone()) else { return Vec::new() };
         let tables = tables(&found, &patient.profiles);
         let mut checks = Vec::new();
@@ -217,7 +217,7 @@ fn vacuum(server: &mut Server, tables: &[Table]) -> Result<Vec<Check>, PgError> 
 }
 
 /// A transaction that stays open keeps dead rows in every table.
-fn transactions(server: &mut Server, patient: &Patient) -> Result<Check, PgError> {
+fn transactions(server: &mut Server, patient: &DoctorTarget) -> Result<Check, PgError> {
     let now = match &patient.options {
         AnyOptions::Postgres(options) => options.frozen_at.map(Moment::rfc3339),
         AnyOptions::Sqlite(_) => None,
@@ -241,7 +241,7 @@ fn transactions(server: &mut Server, patient: &Patient) -> Result<Check, PgError
 }
 
 /// The system's own recovery, where it is a function in the database: line by line against these rules.
-fn installed(server: &mut Server, patient: &Patient) -> Result<Vec<Check>, PgError> {
+fn installed(server: &mut Server, patient: &DoctorTarget) -> Result<Vec<Check>, PgError> {
     let AnyOptions::Postgres(options) = &patient.options else { return Ok(Vec::new()) };
     let (mut checks, mut compared) = (Vec::new(), 0);
     for profile in &patient.profiles {

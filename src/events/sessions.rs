@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::event::{Event, OfSource, millis};
 use super::look::Extent;
-use super::reveal::{Teller, silent_for};
+use super::reveal::{BoardComparison, silent_for};
 use crate::domain::claim::Claim;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
@@ -33,7 +33,7 @@ struct Lost {
 
 impl Sessions {
     /// Takes in one board, and what was told of its claims.
-    pub(super) fn take(&mut self, board: &Teller<'_>, told: &[Event]) {
+    pub(super) fn take(&mut self, board: &BoardComparison<'_>, told: &[Event]) {
         if (board.was.extent, board.is.extent) != (Extent::Whole, Extent::Whole) {
             self.partly_seen.insert(board.profile.into());
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::catalog::ACTS;
 use super::kind_names::KindNames;
-use super::sheet::Sheet;
+use super::samples::MetricSamples;
 use crate::recovery::trail::{Record, Stage};
 
 /// What acts are told apart by. No id, holder or reason is among it.
@@ -38,10 +38,10 @@ impl Acts {
     }
 
     /// Writes down the acts on a database under the name that it has here.
-    pub(super) fn fill(&self, sheet: &mut Sheet, source: &str, fingerprint: &str) {
+    pub(super) fn fill(&self, samples: &mut MetricSamples, source: &str, fingerprint: &str) {
         for (act, count) in self.counts.get(fingerprint).into_iter().flatten() {
             let Act { profile, board, kind, action, by, outcome } = act;
-            sheet.count(&ACTS, &[source, profile, board, kind, action, by, outcome], *count);
+            samples.count(&ACTS, &[source, profile, board, kind, action, by, outcome], *count);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Document 003's counters, from the table of attempts.
 
 use super::catalog::{ATTEMPTS, CONTENTION, CONTENTION_BY, SUCCESS};
-use super::sheet::Sheet;
+use super::samples::MetricSamples;
 use crate::store::Attempt;
 use crate::worker::finalization::Reason;
 
@@ -21,14 +21,14 @@ impl Attempted {
         }
     }
 
-    pub(super) fn fill(&self, sheet: &mut Sheet, source: &str) {
+    pub(super) fn fill(&self, samples: &mut MetricSamples, source: &str) {
         let contention: u64 = self.contention.iter().sum();
-        sheet.count(&ATTEMPTS, &[source], self.success + contention);
-        sheet.count(&SUCCESS, &[source], self.success);
-        sheet.count(&CONTENTION, &[source], contention);
+        samples.count(&ATTEMPTS, &[source], self.success + contention);
+        samples.count(&SUCCESS, &[source], self.success);
+        samples.count(&CONTENTION, &[source], contention);
         for reason in Reason::ALL {
             let count = self.contention[reason as usize];
-            sheet.count(&CONTENTION_BY, &[source, reason.as_str()], count);
+            samples.count(&CONTENTION_BY, &[source, reason.as_str()], count);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::catalog::*;
 use super::kind_names::KindNames;
-use super::sheet::Sheet;
+use super::samples::MetricSamples;
 use crate::domain::close_up::{KindTally, Kinds};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
@@ -29,23 +29,23 @@ impl Look {
         Look { snapshots, oldest }
     }
 
-    pub(super) fn fill(&self, sheet: &mut Sheet, source: &str) {
+    pub(super) fn fill(&self, samples: &mut MetricSamples, source: &str) {
         let mut oldest = self.oldest.iter();
         for snapshot in &self.snapshots {
-            sheet.set(&LAST_POLL, &[source], snapshot.poll_cost.as_seconds_f64());
-            sheet.set(&CLOCK, &[source], snapshot.clock_offset.as_seconds_f64());
+            samples.set(&LAST_POLL, &[source], snapshot.poll_cost.as_seconds_f64());
+            samples.set(&CLOCK, &[source], snapshot.clock_offset.as_seconds_f64());
             for board in &snapshot.boards {
                 let labels = [source, &snapshot.profile, &board.board];
-                fill_board(sheet, &labels, board, snapshot.now);
+                fill_board(samples, &labels, board, snapshot.now);
                 let oldest = oldest.next().copied().flatten();
-                sheet.set(&OLDEST_STALE, &labels, oldest.map_or(0.0, Span::as_seconds_f64));
+                samples.set(&OLDEST_STALE, &labels, oldest.map_or(0.0, Span::as_seconds_f64));
             }
             if let Some(sessions) = snapshot.sessions() {
                 let unknown = sessions.total.saturating_sub(sessions.alive + sessions.stale);
                 for (state, count) in
                     [("alive", sessions.alive), ("stale", sessions.stale), ("unknown", unknown)]
                 {
-                    sheet.set(&SESSIONS, &[source, &snapshot.profile, state], count as f64);
+                    samples.set(&SESSIONS, &[source, &snapshot.profile, state], count as f64);
                 }
             }
         }
@@ -69,30 +69,30 @@ fn oldest_stale(board: &BoardSnapshot, now: Moment) -> Option<Span> {
     overdue.max()
 }
 
-fn fill_board(sheet: &mut Sheet, labels: &[&str; 3], board: &BoardSnapshot, now: Moment) {
+fn fill_board(samples: &mut MetricSamples, labels: &[&str; 3], board: &BoardSnapshot, now: Moment) {
     let [source, profile, name] = *labels;
-    sheet.set(&HELD, labels, board.counts.total as f64);
-    sheet.set(&RUNAWAY, labels, board.counts.runaway as f64);
-    sheet.set(&EXACT, labels, f64::from(u8::from(board.gaps.is_exact())));
+    samples.set(&HELD, labels, board.counts.total as f64);
+    samples.set(&RUNAWAY, labels, board.counts.runaway as f64);
+    samples.set(&EXACT, labels, f64::from(u8::from(board.gaps.is_exact())));
     for set in Set::ALL {
-        sheet.set(&CLAIMS, &[source, profile, name, set.as_str()], board.counts.of(set) as f64);
+        samples.set(&CLAIMS, &[source, profile, name, set.as_str()], board.counts.of(set) as f64);
     }
     for reason in Reason::ALL {
         let count = board.reasons.get(&reason).copied().unwrap_or(0);
-        sheet.set(&REASONS, &[source, profile, name, reason.as_str()], count as f64);
+        samples.set(&REASONS, &[source, profile, name, reason.as_str()], count as f64);
     }
     for (state, count) in &board.backlog {
-        sheet.set(&BACKLOG, &[source, profile, name, state], *count as f64);
+        samples.set(&BACKLOG, &[source, profile, name, state], *count as f64);
     }
     if !board.backlog.is_empty() {
         let waited = board.oldest_queued.map_or(0.0, |oldest| now.since(oldest).as_seconds_f64());
-        sheet.set(&OLDEST_QUEUED, labels, waited.max(0.0));
+        samples.set(&OLDEST_QUEUED, labels, waited.max(0.0));
     }
 }
 
 /// Writes down what a look at the kinds found, and how long the oldest of each has waited at `now`.
 pub(super) fn fill_kinds(
-    sheet: &mut Sheet,
+    samples: &mut MetricSamples,
     source: &str,
     all: &[Kinds],
     names: &mut KindNames,
@@ -101,22 +101,22 @@ pub(super) fn fill_kinds(
     for board in all {
         let labels = [source, &board.profile, &board.board];
         let exhausted: u64 = board.kinds.iter().map(|tally| tally.exhausted).sum();
-        sheet.set(&EXHAUSTED, &labels, exhausted as f64);
-        sheet.set(&KINDS_EXACT, &labels, f64::from(u8::from(!board.at_least)));
+        samples.set(&EXHAUSTED, &labels, exhausted as f64);
+        samples.set(&KINDS_EXACT, &labels, f64::from(u8::from(!board.at_least)));
         for (kind, tally) in merged(board, names) {
             let [source, profile, name] = labels;
             let KindTally { running, stale, orphaned, exhausted, queued, dead, oldest_queued, .. } = tally;
             for (state, count) in
                 [("running", running), ("stale", stale), ("orphaned", orphaned), ("exhausted", exhausted)]
             {
-                sheet.set(&KIND_CLAIMS, &[source, profile, name, kind, state], count as f64);
+                samples.set(&KIND_CLAIMS, &[source, profile, name, kind, state], count as f64);
             }
             for (state, count) in [("queued", queued), ("dead", dead)] {
-                sheet.set(&KIND_BACKLOG, &[source, profile, name, kind, state], count as f64);
+                samples.set(&KIND_BACKLOG, &[source, profile, name, kind, state], count as f64);
             }
             if let (Some(oldest), Some(now)) = (oldest_queued, now) {
                 let waited = now.since(oldest).as_seconds_f64().max(0.0);
-                sheet.set(&KIND_QUEUED, &[source, profile, name, kind], waited);
+                samples.set(&KIND_QUEUED, &[source, profile, name, kind], waited);
             }
         }
     }

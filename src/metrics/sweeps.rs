@@ -3,7 +3,7 @@
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::catalog::{ACT, HELD_BY, HOLDS, SWEEP_CLAIMS, SWEEPS};
-use super::sheet::Sheet;
+use super::samples::MetricSamples;
 use crate::sweep::{Brake, Summary};
 
 /// Bounds in seconds: from a single quick statement to one that waits for a lock.
@@ -45,21 +45,21 @@ impl Sweeps {
         self.last = Some(summary.clone());
     }
 
-    pub(super) fn fill(&self, sheet: &mut Sheet, source: &str) {
+    pub(super) fn fill(&self, samples: &mut MetricSamples, source: &str) {
         for (result, count) in [("done", self.done), ("held", self.held), ("failed", self.failed)] {
-            sheet.count(&SWEEPS, &[source, result], count);
+            samples.count(&SWEEPS, &[source, result], count);
         }
-        sheet.times(&ACT, &[source], &self.acts);
+        samples.times(&ACT, &[source], &self.acts);
         for brake in Brake::ALL {
-            sheet.count(&HOLDS, &[source, brake.as_str()], self.holds[brake as usize]);
+            samples.count(&HOLDS, &[source, brake.as_str()], self.holds[brake as usize]);
         }
         let Some(last) = &self.last else { return };
         for brake in Brake::ALL {
             let holds = f64::from(u8::from(last.is_held_by(brake)));
-            sheet.set(&HELD_BY, &[source, brake.as_str()], holds);
+            samples.set(&HELD_BY, &[source, brake.as_str()], holds);
         }
         for (state, count) in [("left", last.left), ("watching", last.watching), ("poison", last.poison)] {
-            sheet.set(&SWEEP_CLAIMS, &[source, state], count as f64);
+            samples.set(&SWEEP_CLAIMS, &[source, state], count as f64);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Closer questions, answered between polls.
 
 use super::{Question, SMALL, Work};
-use crate::app::message::{Grave, Msg, Probed, Target};
+use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
 use crate::app::row::Row;
 use crate::domain::close_up::{Cursor, Examined, Holder, PageRequest};
 use crate::store::StoreError;
@@ -60,7 +60,7 @@ impl Work {
     }
 
     /// The dead of a kind, read through a door of their own.
-    fn dead(&mut self, grave: &Grave) -> Result<Vec<Row>, StoreError> {
+    fn dead(&mut self, grave: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
         self.reachable()?;
         let mut reader = Reader::open((self.dead)()?)?;
         let request = PageRequest {

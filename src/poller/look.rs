@@ -6,7 +6,7 @@ use super::{HORIZON, MINUTES, SILENCE, SMALL, Work};
 use crate::app::source::Poll;
 use crate::domain::close_up::{Horizon, Whole};
 use crate::domain::snapshot::Snapshot;
-use crate::events::{Again, Event, Look, Sight};
+use crate::events::{Again, Event, Look, ObservedClaim};
 use crate::store::StoreError;
 use crate::store::{Reader, clock};
 
@@ -20,18 +20,18 @@ impl Work {
         // The screen called it silent meanwhile.
         if started.elapsed() > SILENCE {
             let why = format!("no answer for {} s", started.elapsed().as_secs());
-            events.extend(self.onlooker.fail(&why, clock()));
+            events.extend(self.detector.fail(&why, clock()));
         }
         events.extend(self.reveal(&snapshots)?);
-        let warnings = self.onlooker.warnings(clock());
+        let warnings = self.detector.warnings(clock());
         Ok((Poll { snapshots, horizon, whole, warnings }, events))
     }
 
     fn reveal(&mut self, snapshots: &[Snapshot]) -> Result<Vec<Event>, StoreError> {
-        let Work { reader, onlooker, small, .. } = self;
+        let Work { reader, detector, small, .. } = self;
         let Some(reader) = reader else { return Ok(Vec::new()) };
         let look = Look::of(&reader.fingerprint(), snapshots, small);
-        onlooker.see(look, clock(), &mut |sight| read_again(reader, sight))
+        detector.see(look, clock(), &mut |sight| read_again(reader, sight))
     }
 
     fn horizon(&mut self) -> Result<Option<Horizon>, StoreError> {
@@ -71,7 +71,7 @@ fn unless_lost<T>(answer: Result<T, StoreError>) -> Result<Option<T>, StoreError
 }
 
 /// What a claim that left the rows is now, by its key.
-pub fn read_again(reader: &mut Reader, sight: &Sight<'_>) -> Result<Again, StoreError> {
+pub fn read_again(reader: &mut Reader, sight: &ObservedClaim<'_>) -> Result<Again, StoreError> {
     let Some(mark) = &sight.judged.mark else { return Ok(Again::Unknown) };
     let key = sight.judged.claim.key.address();
     let examined = unless_lost(reader.examine(sight.profile, sight.board, mark, &key))?;

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::perform::{Desk, RecoveryError, Report, report_of};
-use super::scribe::Scribe;
+use super::audit_writer::AuditWriter;
+use super::audited_actor::{AuditedActor, RecoveryError, Report, report_of};
 use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
-use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::store::suspend::uninterrupted;
 use crate::store::{Batch, Change, Intents, Order, Pending, Seen, SideEffects, Tried, numbered, prefix};
 
@@ -84,7 +84,7 @@ impl Run {
     }
 }
 
-impl Desk {
+impl AuditedActor {
     /// Does `action` to many claims, in short transactions with pauses between them so that other
     /// writers get their turn; `each` hears of every one as it is done, on a server in an order of its own, and
     /// may end it with `false`: then nothing more is begun, and it hears the rest of what was done.
@@ -94,7 +94,7 @@ impl Desk {
         &mut self,
         all: Vec<&Seen>,
         action: Action,
-        word: &Word,
+        word: &Authorization,
         each: &mut Each<'_>,
     ) -> Result<Duration, RecoveryError> {
         self.settle_open_actions()?;
@@ -108,7 +108,7 @@ impl Desk {
         &mut self,
         all: Vec<&Seen>,
         action: Action,
-        word: &Word,
+        word: &Authorization,
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
@@ -122,7 +122,7 @@ impl Desk {
         &mut self,
         mut all: Vec<&Seen>,
         action: Action,
-        word: &Word,
+        word: &Authorization,
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
@@ -146,7 +146,7 @@ impl Desk {
             for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
                 let Tried { outcome, changes, effects } = tried;
                 if stop.is_none() {
-                    stop = outcome.stops_a_bulk().map(str::to_owned);
+                    stop = outcome.stops_a_bulk();
                 }
                 let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
                 go_on &=
@@ -172,13 +172,13 @@ impl Desk {
         &mut self,
         all: &mut [&Seen],
         action: Action,
-        word: &Word,
+        word: &Authorization,
         run: &Run,
     ) -> Result<Done, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
-        let Desk { actor, trail, who, by, source, fingerprint, settled, .. } = self;
-        let scribe = Scribe { who, source, fingerprint, word };
+        let AuditedActor { actor, trail, who, by, source, fingerprint, settled, .. } = self;
+        let scribe = AuditWriter { who, source, fingerprint, word };
         let id = new_action_id();
         let order = Order { action, word, action_id: &id, dry_run: false };
         let of_bulk = |record| by.sign(Record { batch: Some(run.batch.clone()), ..record });
@@ -210,7 +210,7 @@ impl Desk {
 
 /// The intents of a batch, on their way to the trail.
 struct LinesOf<'a> {
-    scribe: &'a Scribe<'a>,
+    scribe: &'a AuditWriter<'a>,
     trail: &'a mut Trail,
     of: Record,
     lines: Lines,
@@ -246,7 +246,7 @@ impl Intents for LinesOf<'_> {
 /// Writes down what came of a batch: that all were applied, but for those that were not.
 fn write_outcomes<'a>(
     trail: &mut Trail,
-    scribe: &Scribe<'_>,
+    scribe: &AuditWriter<'_>,
     shared: Record,
     prefix: &str,
     all: impl Iterator<Item = ((usize, &'a Seen), &'a Tried)>,
@@ -258,8 +258,8 @@ fn write_outcomes<'a>(
             applied += 1;
         } else {
             let address = seen.address(prefix);
-            let why = tried.outcome.why().or(said.as_deref());
-            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
+            let why = tried.outcome.why().or(said);
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };

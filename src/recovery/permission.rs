@@ -1,13 +1,13 @@
 //! What an undo may write: what the profile's act can have changed, and nothing else that a journal may say.
 
-use super::perform::{Desk, RecoveryError};
+use super::audited_actor::{AuditedActor, RecoveryError};
 use super::trail::{Record, Stage};
 use crate::store::{Change, Scope};
 
 /// How many undos of undos are followed back to the act.
 const DEEPEST: usize = 100;
 
-impl Desk {
+impl AuditedActor {
     /// Refuses to take back changes that the act of the record cannot have made by its profile.
     pub(super) fn permit_undo(&mut self, record: &Record, changes: &[Change]) -> Result<(), RecoveryError> {
         let refused = |why: String| RecoveryError::OutOfScope { action: record.action_id.clone(), why };

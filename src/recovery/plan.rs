@@ -1,9 +1,9 @@
 //! A bulk act from its preview to its result. Both are the same tally: the preview asks the rules before anything
 //! is written, and only what they allow is tried.
 
+use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::{Ended, Run, Told};
-use super::perform::{Desk, RecoveryError, Report};
-use crate::domain::recovery::{Action, Outcome, Word};
+use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::tally::BulkTally;
 use crate::store::{Noted, Order, Part, Seen, Selection};
 
@@ -62,13 +62,13 @@ impl BulkResult {
     }
 }
 
-impl Desk {
+impl AuditedActor {
     /// Asks the rules about each of the claims; `skipped` hears of those that will not be tried.
     pub fn plan(
         &mut self,
         claims: Selection,
         action: Action,
-        word: &Word,
+        word: &Authorization,
         skipped: &mut dyn FnMut(Report),
     ) -> Result<BulkPlan, RecoveryError> {
         let samples = claims.samples().to_vec();
@@ -101,7 +101,7 @@ impl Desk {
         &mut self,
         plan: &mut BulkPlan,
         all: &[Seen],
-        word: &Word,
+        word: &Authorization,
         skipped: &mut dyn FnMut(Report),
     ) -> Result<Vec<bool>, RecoveryError> {
         let order = Order { action: plan.action, word, action_id: "", dry_run: true };
@@ -134,7 +134,7 @@ impl Desk {
                     noted.push(one);
                     seen.push(again);
                 }
-                Err(why) => tally.add(&Outcome::Moved(why.into()), || "one of them".into()),
+                Err(moved) => tally.add(&Outcome::Moved(moved), || "one of them".into()),
             }
         }
         Ok((noted, seen))
@@ -144,7 +144,7 @@ impl Desk {
     pub fn run_plan(
         &mut self,
         plan: BulkPlan,
-        word: &Word,
+        word: &Authorization,
         each: &mut dyn FnMut(Told<'_>) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;

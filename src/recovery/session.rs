@@ -1,21 +1,25 @@
 //! Releasing a session: everything it holds, and then its own end.
 
+use super::audit_writer::AuditWriter;
+use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::{Ended, Run};
-use super::perform::{Desk, RecoveryError, Report};
 use super::plan::BulkResult;
-use super::scribe::Scribe;
 use super::trail::{Record, Stage, new_action_id};
-use crate::domain::recovery::{Action, Outcome, Refused, Word};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::store::session::END;
 use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Ends, Holding, Order, Registered, Seen, SideEffects};
 
-impl Desk {
+impl AuditedActor {
     /// What a release of the session will come to if nothing moves. If the session or one of its claims takes
     /// more than was said, that is nothing at all.
-    pub fn plan_session(&mut self, holding: &Holding, word: &Word) -> Result<BulkTally, RecoveryError> {
+    pub fn plan_session(
+        &mut self,
+        holding: &Holding,
+        word: &Authorization,
+    ) -> Result<BulkTally, RecoveryError> {
         let ends: Vec<&Registered> = ends(holding).collect();
         let mut tally = BulkTally::of(holding.claims.len() + ends.len());
         if let Err(refused) = self.actor.permit_session(holding, word) {
@@ -31,7 +35,7 @@ impl Desk {
         let outcome = match tally.refused {
             0 => Outcome::Applied,
             // A session ends only if it holds nothing any more.
-            some => Outcome::Moved(format!("it holds {some} {} still", claims_word(some))),
+            some => Outcome::Moved(Moved::HoldsClaims(some as u64)),
         };
         ends.iter().for_each(|_| tally.add(&outcome, || visible(&holding.session)));
         Ok(tally)
@@ -46,7 +50,7 @@ impl Desk {
     pub fn release_session(
         &mut self,
         holding: &Holding,
-        word: &Word,
+        word: &Authorization,
         each: &mut dyn FnMut(Report) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
@@ -79,7 +83,7 @@ impl Desk {
                 }
             };
             result.tally.add(&report.outcome, || visible(&report.id));
-            let stop = report.outcome.stops_a_bulk().map(|why| Ended::Stopped(why.into()));
+            let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
             let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
             if !result.goes_on(Ok(stop.unwrap_or(ended))) {
                 break;
@@ -89,7 +93,11 @@ impl Desk {
     }
 
     /// What a release of the session would do, with nothing written anywhere.
-    pub fn rehearse_session(&mut self, holding: &Holding, word: &Word) -> Result<Vec<Report>, RecoveryError> {
+    pub fn rehearse_session(
+        &mut self,
+        holding: &Holding,
+        word: &Authorization,
+    ) -> Result<Vec<Report>, RecoveryError> {
         if let Err(why) = self.actor.permit_session(holding, word) {
             return Ok(vec![refused(holding, new_action_id(), Outcome::Refused(why))]);
         }
@@ -103,9 +111,14 @@ impl Desk {
         Ok(reports)
     }
 
-    fn refuse(&mut self, holding: &Holding, word: &Word, why: Refused) -> Result<Report, RecoveryError> {
-        let Desk { trail, who, source, fingerprint, .. } = self;
-        let scribe = Scribe { who, source, fingerprint, word };
+    fn refuse(
+        &mut self,
+        holding: &Holding,
+        word: &Authorization,
+        why: Refusal,
+    ) -> Result<Report, RecoveryError> {
+        let AuditedActor { trail, who, source, fingerprint, .. } = self;
+        let scribe = AuditWriter { who, source, fingerprint, word };
         let (id, outcome) = (new_action_id(), Outcome::Refused(why));
         trail.append(&[scribe.refusal(&holding.session, &id, &outcome)])?;
         Ok(refused(holding, id, outcome))
@@ -114,13 +127,13 @@ impl Desk {
     fn end_session(
         &mut self,
         session: &Registered,
-        word: &Word,
+        word: &Authorization,
         batch: &str,
     ) -> Result<Report, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
-        let Desk { actor, trail, who, source, fingerprint, .. } = self;
-        let scribe = Scribe { who, source, fingerprint, word };
+        let AuditedActor { actor, trail, who, source, fingerprint, .. } = self;
+        let scribe = AuditWriter { who, source, fingerprint, word };
         let id = new_action_id();
         let of_bulk = |record| Record { batch: Some(batch.into()), ..record };
         let acted = actor.end_session(session, word, &id, &mut |acted| {
@@ -153,10 +166,6 @@ impl Desk {
 /// The rows of a session that go with it.
 fn ends(holding: &Holding) -> impl Iterator<Item = &Registered> {
     holding.registered.iter().filter(|session| session.ends == Ends::Described)
-}
-
-fn claims_word(count: usize) -> &'static str {
-    if count == 1 { "claim" } else { "claims" }
 }
 
 fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::perform::{Desk, RecoveryError};
+use super::audited_actor::{AuditedActor, RecoveryError};
 use super::trail::{Entry, Position, Record, Stage};
 use crate::store::suspend::uninterrupted;
 use crate::store::{Basis, Change, Resolution, clock};
 
-impl Desk {
+impl AuditedActor {
     /// Finds out what became of acts on this source whose outcome was never written, and writes down what can be
     /// shown. What cannot stays open.
     pub fn settle_open_actions(&mut self) -> Result<Vec<Record>, RecoveryError> {

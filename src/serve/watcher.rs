@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::domain::roll::Roll;
+use crate::domain::seen_boards::SeenBoards;
 use crate::metrics::{Found, Metrics, Poll};
 use crate::store::StoreError;
 use crate::store::{Options, Pace, Reader};
@@ -56,7 +56,7 @@ struct Work {
     metrics: Arc<Metrics>,
     reader: Option<Reader>,
     /// The boards of this database.
-    roll: (String, Roll),
+    roll: (String, SeenBoards),
     polls: u64,
     pace: Pace,
     /// The database whose attempts were read, and up to where.
@@ -96,7 +96,7 @@ impl Work {
         let snapshots = reader.poll()?;
         let fingerprint = reader.fingerprint();
         if self.roll.0 != fingerprint {
-            self.roll = (fingerprint.clone(), Roll::default());
+            self.roll = (fingerprint.clone(), SeenBoards::default());
         }
         let missing = self.roll.1.call(&snapshots);
         // What is too much to count by kind is not shown by kind; the rest stands.

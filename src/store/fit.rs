@@ -26,7 +26,7 @@ pub struct FitBoard {
 }
 
 /// A database that profiles are laid onto.
-pub struct Ground<'a> {
+pub struct FitTarget<'a> {
     pub dialect: &'a dyn Dialect,
     pub engine: Engine,
     pub schema: &'a Schema,
@@ -35,7 +35,7 @@ pub struct Ground<'a> {
     pub source: &'a Path,
 }
 
-impl Ground<'_> {
+impl FitTarget<'_> {
     /// The profiles that fit, or why none does.
     pub fn fitting(&self, profiles: &Profiles) -> Result<Vec<BoundProfile>, StoreError> {
         let mut fitting = Vec::new();

@@ -1,8 +1,8 @@
 //! How many claims of each board a sweep would take: counted first, so that the brakes hold before a row is read.
 
 use super::brakes::{Brake, Brakes};
-use super::ground::Wanted;
 use super::orders::Orders;
+use super::reason::Wanted;
 use super::summary::Summary;
 use crate::domain::claim::{Role, StampedBy};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};

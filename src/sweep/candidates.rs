@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::boards::{Board, Kind, State};
-use super::ground::{Ground, ground, shows_life};
 use super::orders::SweepError;
 use super::pass::{Out, PART, Pass};
 use super::poison::Taken;
+use super::reason::{SweepReason, ground, shows_life};
 use super::summary::Summary;
 use crate::domain::claim::Role;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::verdict::{Reason, Reasons};
 use crate::events::{About, By, Event, millis};
-use crate::recovery::perform::RecoveryError;
+use crate::recovery::audited_actor::RecoveryError;
 use crate::store::{Filter, Found, Seen};
 
 /// A claim that may be taken.
@@ -22,7 +22,7 @@ pub(super) struct Candidate {
     profile: String,
     board: String,
     pub(super) address: String,
-    pub(super) ground: Ground,
+    pub(super) ground: SweepReason,
 }
 
 impl Candidate {
@@ -45,11 +45,11 @@ impl Candidate {
 impl Pass<'_> {
     pub(super) fn find_all(&mut self, reasons: Reasons, board: Option<&str>) -> Result<Found, SweepError> {
         let filter = Filter { reasons, board: board.map(str::to_owned), ..Filter::default() };
-        Ok(self.desk.actor().find_all(&filter).map_err(RecoveryError::from)?)
+        Ok(self.actor.actor().find_all(&filter).map_err(RecoveryError::from)?)
     }
 
     pub(super) fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, SweepError> {
-        Ok(self.desk.actor().look_at(found, part).map_err(RecoveryError::from)?)
+        Ok(self.actor.actor().look_at(found, part).map_err(RecoveryError::from)?)
     }
 
     /// Whatever else a session holds that is silent in the registry while one of its claims lives, its silence
@@ -85,21 +85,21 @@ impl Pass<'_> {
             let Some(rules) = rules_of(&seen, snapshots) else { continue };
             let judged = &seen.judged;
             let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted) {
-                Ok(ground @ Ground::Expired(_)) if kind == Kind::Expired => ground,
-                Ok(ground @ Ground::Orphaned(_)) if kind == Kind::Orphaned => ground,
+                Ok(ground @ SweepReason::Expired(_)) if kind == Kind::Expired => ground,
+                Ok(ground @ SweepReason::Orphaned(_)) if kind == Kind::Orphaned => ground,
                 _ => continue,
             };
-            let rests_on_silence = ground == Ground::Orphaned(Reason::SessionStale);
+            let rests_on_silence = ground == SweepReason::Orphaned(Reason::SessionStale);
             if rests_on_silence && self.living.contains(&holder(&seen)) {
                 continue;
             }
-            let (profile, board) = self.desk.actor().names(&seen);
-            let address = self.desk.actor().address(&seen);
+            let (profile, board) = self.actor.actor().names(&seen);
+            let address = self.actor.actor().address(&seen);
             found.push(Candidate { seen, profile, board, address, ground });
         }
         if let (None, Some(first)) = (&self.taken, found.first()) {
             let now = first.seen.now;
-            self.taken = Some(Taken::read(&self.orders.trail, self.desk.actor(), now)?);
+            self.taken = Some(Taken::read(&self.orders.trail, self.actor.actor(), now)?);
         }
         Ok(found)
     }

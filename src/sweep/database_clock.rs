@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::passage::{Clocks, NOISE};
+use super::clock_continuity::{Clocks, NOISE};
 use crate::domain::time::{Moment, Span};
 
 /// What earlier looks showed of the database's clock.

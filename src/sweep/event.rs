@@ -1,25 +1,25 @@
 //! What is said of a claim that was taken.
 
-use super::ground::Ground;
+use super::reason::SweepReason;
 use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading};
 use crate::events::{About, Event, millis};
 use crate::store::Seen;
 
 /// A claim that was taken.
-pub(super) fn taken(seen: &Seen, ground: Ground, about: About) -> Event {
+pub(super) fn taken(seen: &Seen, ground: SweepReason, about: About) -> Event {
     let claim = &seen.judged.claim;
     let (task_id, session_id) = (claim.key.text(), claim.holder.clone());
     let age = |at: Moment| seen.now.since(at).as_millis();
     match ground {
-        Ground::Expired(_) => Event::Expired {
+        SweepReason::Expired(_) => Event::Expired {
             task_id,
             session_id,
             expired_at: seen.judged.verdict.deadline.map(millis),
             age_ms: claim.claimed_at.at().map(age),
             about,
         },
-        Ground::Orphaned(reason) => Event::Orphaned {
+        SweepReason::Orphaned(reason) => Event::Orphaned {
             task_id,
             session_id,
             reason: reason.as_str(),

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::brakes::Brakes;
-use super::ground::Wanted;
+use super::reason::Wanted;
 use crate::domain::time::Span;
-use crate::recovery::perform::RecoveryError;
+use crate::recovery::audited_actor::RecoveryError;
 
 #[derive(Debug, Error)]
 pub enum SweepError {
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
     #[error("{}: the sightings cannot be kept: {why}", path.display())]
-    Shelf { path: PathBuf, why: String },
+    SightingsFile { path: PathBuf, why: String },
     #[error("this system does not tell the time since its start, and two sightings need it")]
     NoClock,
 }

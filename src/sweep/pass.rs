@@ -14,18 +14,18 @@ use super::orders::{Manner, Orders, SweepError};
 use super::poison::Taken;
 use super::summary::Summary;
 use super::watching::{Memory, Watching};
-use crate::domain::recovery::{Action, Outcome, Word};
-use crate::domain::roll::Roll;
+use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::seen_boards::SeenBoards;
 use crate::domain::snapshot::Snapshot;
 use crate::events::{About, Event, millis};
-use crate::recovery::Desk;
-use crate::recovery::perform::RecoveryError;
+use crate::recovery::AuditedActor;
+use crate::recovery::audited_actor::RecoveryError;
 use crate::store::OfBoard;
 
 /// One run on one source.
 #[derive(Debug)]
 pub struct Pass<'a> {
-    pub(super) desk: &'a mut Desk,
+    pub(super) actor: &'a mut AuditedActor,
     pub(super) orders: &'a Orders,
     pub(super) summary: Summary,
     /// Sessions that are silent in the registry while one of their claims lives.
@@ -44,18 +44,18 @@ const FEWEST: usize = 500;
 pub(super) const PART: usize = 10_000;
 
 impl<'a> Pass<'a> {
-    pub fn new(desk: &'a mut Desk, orders: &'a Orders) -> Pass<'a> {
+    pub fn new(actor: &'a mut AuditedActor, orders: &'a Orders) -> Pass<'a> {
         let dry_run = orders.manner == Manner::Rehearse;
-        let summary = Summary { source: desk.source().into(), dry_run, ..Summary::default() };
+        let summary = Summary { source: actor.source().into(), dry_run, ..Summary::default() };
         let room = orders.brakes.max;
-        Pass { desk, orders, summary, living: HashSet::new(), taken: None, room, beyond: 0 }
+        Pass { actor, orders, summary, living: HashSet::new(), taken: None, room, beyond: 0 }
     }
 
     /// Looks, brakes, and acts. `roll` knows the boards of earlier looks. `go_on` is asked after each batch.
     pub fn run(
         mut self,
         memory: Option<Memory<'_>>,
-        roll: &mut Roll,
+        roll: &mut SeenBoards,
         out: &mut Out<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Summary, SweepError> {
@@ -67,7 +67,7 @@ impl<'a> Pass<'a> {
         }
         self.hold_doubtful_boards(&snapshots);
         let mut watching = memory.map(|memory| self.begin(memory, &snapshots));
-        let mut boards = counted(self.desk.actor(), &snapshots, self.orders).map_err(RecoveryError::from)?;
+        let mut boards = counted(self.actor.actor(), &snapshots, self.orders).map_err(RecoveryError::from)?;
         hold_crowds(&mut boards, &self.orders.brakes, &mut self.summary);
         if boards.iter().any(|board| matches!(board.state, State::Free | State::Unvouched)) {
             self.find_living_sessions(&snapshots)?;
@@ -84,7 +84,7 @@ impl<'a> Pass<'a> {
     }
 
     fn look(&mut self) -> Result<Vec<Snapshot>, SweepError> {
-        let actor = self.desk.actor();
+        let actor = self.actor.actor();
         let board = self.orders.board.as_deref();
         let snapshots = actor.expect_board(board).and_then(|()| actor.poll());
         Ok(snapshots.map_err(RecoveryError::from)?)
@@ -259,7 +259,7 @@ impl<'a> Pass<'a> {
         // On a server they are not done in their order.
         let by_address: HashMap<&str, &Candidate> =
             all.iter().map(|one| (one.address.as_str(), one)).collect();
-        let Pass { desk, orders, summary, .. } = self;
+        let Pass { actor, orders, summary, .. } = self;
         let started = Instant::now();
         let mut paused = Duration::ZERO;
         let mut each = |outcome: &Outcome, applied: Option<&Candidate>, action_id: Option<String>| {
@@ -271,11 +271,11 @@ impl<'a> Pass<'a> {
             }
             go_on()
         };
-        let word = Word { unattended: true, ..Word::default() };
+        let word = Authorization { unattended: true, ..Authorization::default() };
         match orders.manner {
             Manner::Act => {
                 let seen = all.iter().map(|one| &one.seen).collect();
-                paused = desk.perform_all(seen, Action::Reclaim, &word, &mut |told| {
+                paused = actor.perform_all(seen, Action::Reclaim, &word, &mut |told| {
                     if told.outcome != Outcome::Applied {
                         return each(&told.outcome, None, None);
                     }
@@ -285,7 +285,7 @@ impl<'a> Pass<'a> {
             }
             Manner::Rehearse => {
                 for one in all {
-                    let report = desk.rehearse(&one.seen, Action::Reclaim, &word)?;
+                    let report = actor.rehearse(&one.seen, Action::Reclaim, &word)?;
                     let applied = (report.outcome == Outcome::Applied).then_some(one);
                     if !each(&report.outcome, applied, None) {
                         break;

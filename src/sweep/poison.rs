@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::domain::time::{Moment, Span};
-use crate::recovery::perform::RecoveryError;
+use crate::recovery::audited_actor::RecoveryError;
 use crate::recovery::trail::{Record, Stage, Trail};
 use crate::store::Actor;
 use crate::store::act::SWEEPER;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 use super::brakes::{Brake, Held};
-use super::ground::Ground;
+use super::reason::SweepReason;
 use crate::domain::recovery::Outcome;
 
 /// Counts, and the sentences of the brakes that held.
@@ -61,10 +61,10 @@ impl Summary {
     }
 
     /// Counts a claim that was taken.
-    pub(super) fn take(&mut self, ground: Ground) {
+    pub(super) fn take(&mut self, ground: SweepReason) {
         match ground {
-            Ground::Expired(_) => self.expired += 1,
-            Ground::Orphaned(_) => self.orphaned += 1,
+            SweepReason::Expired(_) => self.expired += 1,
+            SweepReason::Orphaned(_) => self.orphaned += 1,
         }
     }
 

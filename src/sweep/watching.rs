@@ -2,10 +2,10 @@
 
 use super::boards::Board;
 use super::candidates::{Candidate, rules_of};
+use super::clock_continuity::Clocks;
 use super::database_clock::DatabaseClock;
-use super::ground::{Ground, patience};
 use super::pass::Pass;
-use super::passage::Clocks;
+use super::reason::{SweepReason, patience};
 use super::sightings::{Look, Needs, Shown, Sightings};
 use crate::domain::claim::StampedBy;
 use crate::domain::snapshot::Snapshot;
@@ -35,7 +35,7 @@ impl Pass<'_> {
         let Memory { sightings, clock, at } = memory;
         if let (Some(snapshot), Some(clocks)) = (snapshots.first(), Clocks::read())
             && let Some(jump) = clock.look(snapshot.now, snapshot.clock_offset, &clocks)
-            && self.desk.actor().has_clock()
+            && self.actor.actor().has_clock()
         {
             sightings.restart();
             self.summary.paused = true;
@@ -72,8 +72,8 @@ impl Pass<'_> {
         let token = seen.judged.seen.as_deref().unwrap_or_default();
         // An expired claim is the same whether or not its session has gone silent as well.
         let mark = match ground {
-            Ground::Expired(_) => format!("expired {}", token.split("-s").next().unwrap_or_default()),
-            Ground::Orphaned(_) => format!("orphaned {token}"),
+            SweepReason::Expired(_) => format!("expired {}", token.split("-s").next().unwrap_or_default()),
+            SweepReason::Orphaned(_) => format!("orphaned {token}"),
         };
         let own = || patience(&seen.judged.claim, rules, *ground);
         let patience = self.orders.sighted_for.unwrap_or_else(own);
@@ -84,8 +84,8 @@ impl Pass<'_> {
     /// what is stored agrees with the database's clock.
     pub(super) fn needs(&mut self, one: &Candidate, board: &Board, watching: &Watching<'_>) -> Needs {
         let claim = &one.seen.judged.claim;
-        let stamped = board.stamped_by == StampedBy::Database && self.desk.actor().has_clock();
-        let by_its_own_times = matches!(one.ground, Ground::Expired(_));
+        let stamped = board.stamped_by == StampedBy::Database && self.actor.actor().has_clock();
+        let by_its_own_times = matches!(one.ground, SweepReason::Expired(_));
         let agrees = !board.is_skewed && watching.clock.believes(claim.sign_of_life());
         let is_enough = stamped && by_its_own_times && agrees && self.orders.sighted_for.is_none();
         if is_enough { Needs::OneLook } else { Needs::TwoLooks }

@@ -14,7 +14,7 @@ use crate::app::overlay::{Detail, Examination};
 use crate::app::row::Row;
 use crate::domain::claim::Registry;
 use crate::domain::evidence::Conclusion;
-use crate::domain::recovery::{Action, Word, permit};
+use crate::domain::recovery::{Action, Authorization, permit};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
 use crate::domain::verdict::Set;
@@ -177,8 +177,13 @@ fn acts(model: &Model, row: &Row, now: Moment, theme: &Theme, room: usize) -> Ve
         let said = if !row.nature.acts.contains(&action) {
             format!("{key} {action}: the profile does not say how")
         } else {
-            let allowed =
-                permit(action, row.claim(), &row.judged.verdict, row.conclusion(now), &Word::default());
+            let allowed = permit(
+                action,
+                row.claim(),
+                &row.judged.verdict,
+                row.conclusion(now),
+                &Authorization::default(),
+            );
             let takes = if allowed.is_ok() { "one key" } else { "asks for the holder's name and a reason" };
             format!("{key} {action}: {} ({takes})", what_it_does(action, row))
         };

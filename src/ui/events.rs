@@ -32,7 +32,7 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
         Line::styled(text::clip(said, usize::from(area.width)), theme.dim).render(area, buffer);
         return;
     }
-    let items: Vec<Item> = lines.iter().map(|line| Item::Happening(line.number)).collect();
+    let items: Vec<Item> = lines.iter().map(|line| Item::LoggedEvent(line.number)).collect();
     let listing = Listing::of(model, Pane::Events, COLUMNS, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
         let event = &lines[at].event;

@@ -1,6 +1,6 @@
 //! Answers that come back: polls, pages, probes, closer looks.
 
-use super::super::happening::Happening;
+use super::super::logged_event::LoggedEvent;
 use super::super::message::{Effect, Probed};
 use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
@@ -77,7 +77,7 @@ impl Model {
         });
         for event in batched(events.collect()) {
             self.happened += 1;
-            self.happenings.push_front(Happening { number: self.happened, source, event });
+            self.happenings.push_front(LoggedEvent { number: self.happened, source, event });
         }
         self.happenings.truncate(KEPT);
     }
@@ -91,7 +91,7 @@ impl Model {
     pub(super) fn recovered(&mut self, id: RowId, by: String) {
         const LATELY: Span = Span::seconds(10);
         let since = self.now_of(id.source).minus(LATELY);
-        let is_it = |line: &&mut Happening| {
+        let is_it = |line: &&mut LoggedEvent| {
             line.source == id.source
                 && line.event.address() == id.address
                 && tells_of_an_end(&line.event)

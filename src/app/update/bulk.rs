@@ -10,7 +10,7 @@ use super::super::model::{ListId, Model, Pane, Tone};
 use super::super::overlay::Overlay;
 use super::super::row::RowId;
 use super::acts::said;
-use crate::domain::recovery::{Action, Word};
+use crate::domain::recovery::{Action, Authorization};
 use crate::domain::tally::{BulkTally, NotDone};
 use crate::domain::visible::visible;
 
@@ -244,11 +244,11 @@ impl Model {
                 return Vec::new();
             }
         }
-        let word = Word {
+        let word = Authorization {
             force: ready.holder.is_some(),
             reason: said(bulk.reason.value()),
             holder: ready.holder.clone(),
-            ..Word::default()
+            ..Authorization::default()
         };
         bulk.stage = Stage::Running { done: 0, of: ready.tally.applied };
         vec![Effect::RunBulk { question: bulk.question, source: bulk.source, word }]

@@ -4,14 +4,14 @@ use super::super::actions::Command;
 use super::super::dialog::Asks;
 use super::super::item::{Item, Selection};
 use super::super::lists::{BoardRef, kind_item};
-use super::super::message::{Effect, Grave};
+use super::super::message::{DeadJobsQuery, Effect};
 use super::super::model::{Browsed, Landing, Model, Pane, Tone};
 use super::super::overlay::{Dead, Overlay};
 use super::super::query::Query;
 use super::super::row::Row;
 use super::super::source::Trouble;
 use crate::domain::close_up::Cursor;
-use crate::domain::recovery::{Action, Word};
+use crate::domain::recovery::{Action, Authorization};
 
 impl Model {
     /// Opens the list of the dead for the selected kind; if none is dead, its claims.
@@ -22,7 +22,7 @@ impl Model {
         if !dead {
             return self.show_claims(source, &profile, &board, kind.as_deref());
         }
-        let grave = Grave { source, profile, board, kind };
+        let grave = DeadJobsQuery { source, profile, board, kind };
         let dead = Dead { grave: grave.clone(), rows: None, selection: Selection::default() };
         self.overlay.push(Overlay::Dead(Box::new(dead)));
         vec![Effect::LoadDead(grave)]
@@ -40,7 +40,11 @@ impl Model {
         self.load_page(Cursor::First, Landing::Top)
     }
 
-    pub(super) fn found_dead(&mut self, grave: &Grave, found: Result<Vec<Row>, Trouble>) -> Vec<Effect> {
+    pub(super) fn found_dead(
+        &mut self,
+        grave: &DeadJobsQuery,
+        found: Result<Vec<Row>, Trouble>,
+    ) -> Vec<Effect> {
         let is_lost = found.as_ref().is_err_and(|trouble| self.is_lost(grave.source, trouble));
         if let Some(Overlay::Dead(dead)) = self.overlay.last_mut()
             && dead.grave == *grave
@@ -92,7 +96,7 @@ impl Model {
             return self.ask(row, target, Action::Requeue, asks, why, "");
         }
         self.say(Tone::Told, format!("requeue {} ...", row.shown()));
-        vec![Effect::Act { target: row.target(), action: Action::Requeue, word: Word::default() }]
+        vec![Effect::Act { target: row.target(), action: Action::Requeue, word: Authorization::default() }]
     }
 
     /// The list that is open is looked at again.

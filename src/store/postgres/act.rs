@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::cell::sent;
+use super::dependencies::CascadeEffect;
 use super::dialect::names_zone;
 use super::image;
+use super::named_params::NamedParams;
 use super::schema::{literal, quoted};
-use super::ties::Lot;
 use super::watch::Watch;
-use super::words::Words;
 use crate::domain::claim::Claim;
-use crate::domain::recovery::Action;
+use crate::domain::recovery::{Action, Refusal};
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::profile::format::{Act, Profile};
@@ -27,9 +27,9 @@ pub struct Statements {
     pub before: Vec<String>,
     pub act: String,
     /// What becomes of the row.
-    pub lot: Lot,
+    pub effect: CascadeEffect,
     pub also: Vec<String>,
-    pub words: Words,
+    pub params: NamedParams,
 }
 
 /// Compiles an act on exactly the row that was looked at, or says why there is none.
@@ -38,13 +38,13 @@ pub fn statements(
     watch: &Watch,
     fresh: &Seen,
     order: &Order<'_>,
-) -> Result<Statements, String> {
+) -> Result<Statements, Refusal> {
     let act = ordered(profile, &watch.board.name, order)?;
-    let mut words = Words::default();
-    let key = watch.has_key(&fresh.judged.claim.key.0, &mut words);
-    let same = image::guard(&watch.table, &fresh.row, "c", "seen", &mut words);
-    words.add("version", "", fresh.version.clone());
-    words.extend(self::words(watch, &fresh.judged.claim, &fresh.why, order, fresh.now));
+    let mut params = NamedParams::default();
+    let key = watch.has_key(&fresh.judged.claim.key.0, &mut params);
+    let same = image::guard(&watch.table, &fresh.row, "c", "seen", &mut params);
+    params.add("version", "", fresh.version.clone());
+    params.extend(self::params(watch, &fresh.judged.claim, &fresh.why, order, fresh.now));
     let conditions = format!("{key} AND c.xmin::text = :version AND {same}");
     Ok(Statements {
         blocked_by: act.blocked_by.as_ref().map(|predicate| {
@@ -53,15 +53,19 @@ pub fn statements(
         before: act.before.clone(),
         act: guarded(act, &watch.table, "c", "", &conditions, order.action.as_str())?
             + &image::returned(&watch.table, "c"),
-        lot: lot(act),
+        effect: effect(act),
         also: act.also.clone(),
-        words,
+        params,
     })
 }
 
 /// What an act makes of a row.
-pub fn lot(act: &Act) -> Lot {
-    if act.delete { Lot::Deleted } else { Lot::Changed(act.set.keys().cloned().collect()) }
+pub fn effect(act: &Act) -> CascadeEffect {
+    if act.delete {
+        CascadeEffect::Deleted
+    } else {
+        CascadeEffect::Changed(act.set.keys().cloned().collect())
+    }
 }
 
 /// The statement that does the act to the rows for which the conditions hold.
@@ -71,8 +75,8 @@ pub fn guarded(
     alias: &str,
     from: &str,
     conditions: &str,
-    verb: &str,
-) -> Result<String, String> {
+    verb: &'static str,
+) -> Result<String, Refusal> {
     if act.delete {
         let using = if from.is_empty() { String::new() } else { format!(" USING {from}") };
         return Ok(format!("DELETE FROM {} AS {alias}{using} WHERE {conditions}", table.sql));
@@ -86,7 +90,7 @@ pub fn guarded(
     });
     let set: Vec<String> = set.collect();
     if set.is_empty() {
-        return Err(format!("none of the columns that {verb} sets is in this database"));
+        return Err(Refusal::NoColumns { act: verb });
     }
     let from = if from.is_empty() { String::new() } else { format!(" FROM {from}") };
     Ok(format!("UPDATE {} AS {alias} SET {}{from} WHERE {conditions}", table.sql, set.join(", ")))
@@ -103,39 +107,39 @@ fn suited<'a>(value: &'a str, declared: &str) -> Cow<'a, str> {
 }
 
 /// The values that a profile's expressions may name.
-pub fn words(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Moment) -> Words {
-    let mut words = shared_words(watch, order, now);
+pub fn params(watch: &Watch, claim: &Claim, why: &str, order: &Order<'_>, now: Moment) -> NamedParams {
+    let mut params = shared_words(watch, order, now);
     let own = OwnWords::new(watch, claim, why, order);
-    words.add_span("by", watch.board.unit, own.by());
+    params.add_span("by", watch.board.unit, own.by());
     let until = watch.board.rules.claim_now(now).plus(own.by());
-    add_instant(&mut words, "until", watch.board.unit, &watch.board.zone, until);
-    words.add("ttl_minutes", "bigint", own.ttl_minutes());
-    words.add("max_attempts", "bigint", own.max_attempts());
-    words.add("why", "text", Some(own.why()));
-    words.add("id", id_type(watch), own.id());
-    words.add("holder", "text", own.holder());
-    words.add("kind", "text", claim.kind.clone());
-    words
+    add_instant(&mut params, "until", watch.board.unit, &watch.board.zone, until);
+    params.add("ttl_minutes", "bigint", own.ttl_minutes());
+    params.add("max_attempts", "bigint", own.max_attempts());
+    params.add("why", "text", Some(own.why()));
+    params.add("id", id_type(watch), own.id());
+    params.add("holder", "text", own.holder());
+    params.add("kind", "text", claim.kind.clone());
+    params
 }
 
 /// Those that are the same for all claims of a board.
-pub fn shared_words(watch: &Watch, order: &Order<'_>, now: Moment) -> Words {
-    let mut words = Words::default();
+pub fn shared_words(watch: &Watch, order: &Order<'_>, now: Moment) -> NamedParams {
+    let mut params = NamedParams::default();
     let board = &watch.board;
-    add_instant(&mut words, "now", board.unit, &board.zone, board.rules.claim_now(now));
-    words.add("reason", "text", order.word.reason.clone());
-    words
+    add_instant(&mut params, "now", board.unit, &board.zone, board.rules.claim_now(now));
+    params.add("reason", "text", order.word.reason.clone());
+    params
 }
 
 /// An instant for what is written. Where times are texts it has no type of its own: a log beside the claims
 /// may well keep times as such.
-pub fn add_instant(words: &mut Words, name: &str, unit: TimeUnit, zone: &BoundZone, moment: Moment) {
+pub fn add_instant(params: &mut NamedParams, name: &str, unit: TimeUnit, zone: &BoundZone, moment: Moment) {
     match unit {
-        TimeUnit::TextUtc => words.add_sql(name, &literal(&zone.own.unwrap_or_default().text(moment))),
-        _ => words.add_time(name, unit, zone, moment),
+        TimeUnit::TextUtc => params.add_sql(name, &literal(&zone.own.unwrap_or_default().text(moment))),
+        _ => params.add_time(name, unit, zone, moment),
     }
-    words.add_time(&format!("{name}_zoned"), TimeUnit::Timestamptz, zone, moment);
-    words.add_time(&format!("{name}_naive"), TimeUnit::Timestamp, zone, moment);
+    params.add_time(&format!("{name}_zoned"), TimeUnit::Timestamptz, zone, moment);
+    params.add_time(&format!("{name}_naive"), TimeUnit::Timestamp, zone, moment);
 }
 
 /// The type of the first part of the key.
@@ -190,6 +194,6 @@ impl Statements {
     /// Everything as it would run, and the values it names.
     pub fn preview(&self) -> Vec<String> {
         let all = self.before.iter().chain([&self.act]).chain(&self.also);
-        all.flat_map(|sql| [sql.replace('\n', ""), format!("  with {}", self.words.shown_in(sql))]).collect()
+        all.flat_map(|sql| [sql.replace('\n', ""), format!("  with {}", self.params.shown_in(sql))]).collect()
     }
 }

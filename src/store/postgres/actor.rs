@@ -10,25 +10,22 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::act::{Statements, statements};
 use super::audit_table;
+use super::batch_size::BatchSize;
+use super::dependencies::CascadeEffect;
 use super::error::PgError;
 use super::identify;
 use super::image;
 use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
+use super::named_params::NamedParams;
 use super::path;
 use super::reader::{Options, Reader};
 use super::schema;
-use super::stride::Stride;
-use super::ties::Lot;
 use super::touched;
 use super::watch::{Watch, query};
-use super::words::Words;
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::domain::time::Moment;
-use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
-    unrecorded,
-};
+use crate::store::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
@@ -41,11 +38,11 @@ pub struct Actor {
     pub(super) reader: Reader,
     pub(super) link: Option<Link>,
     /// How many claims the next transaction of many takes.
-    pub(super) stride: Stride,
-    /// Where it begins to look for a lane: two who work at the same time hardly begin at the same.
-    pub(super) first_lane: usize,
-    /// Whether the role may not ask for lanes.
-    pub(super) stays_out_of_lanes: bool,
+    pub(super) batch_size: BatchSize,
+    /// Where it begins to look for a partition: two who work at the same time hardly begin at the same.
+    pub(super) first_partition: usize,
+    /// Whether the role may not ask for partitions.
+    pub(super) may_not_lock_partitions: bool,
     /// Schemas of the search path that triggers do not see in this transaction.
     kept_out: Option<String>,
 }
@@ -73,14 +70,19 @@ impl Question {
 }
 
 /// What a locked row means: whoever holds it is alive.
-pub(super) const BEING_CHANGED: &str = "somebody is changing it right now: its row is locked";
-pub(super) const SESSION_BEING_CHANGED: &str = "its session is being written right now";
 
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
-        let (reader, stride) = (Reader::open(options)?, Stride::default());
-        let first_lane = RandomState::new().hash_one(std::process::id()) as usize;
-        Ok(Actor { reader, link: None, stride, first_lane, stays_out_of_lanes: false, kept_out: None })
+        let (reader, batch_size) = (Reader::open(options)?, BatchSize::default());
+        let first_partition = RandomState::new().hash_one(std::process::id()) as usize;
+        Ok(Actor {
+            reader,
+            link: None,
+            batch_size,
+            first_partition,
+            may_not_lock_partitions: false,
+            kept_out: None,
+        })
     }
 
     pub fn reader(&mut self) -> &mut Reader {
@@ -162,7 +164,7 @@ impl Actor {
         }
         let rows = match begun {
             Err(error) if error.code() == Some("42501") && !question.with.is_empty() => {
-                self.stays_out_of_lanes = true;
+                self.may_not_lock_partitions = true;
                 return self.begin_once(&Question::default());
             }
             begun => begun.map_err(|error| self.sentence(&error, "beginning"))?,
@@ -181,7 +183,7 @@ impl Actor {
     /// Lets triggers that need it see the search path, as far as that is safe.
     fn show_path_to_triggers(&mut self) -> Result<(), StoreError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(()) };
-        if !reader.ties.need_path() {
+        if !reader.dependencies.need_path() {
             return Ok(());
         }
         let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
@@ -279,22 +281,22 @@ impl Actor {
         order: &Order<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
-        let moved = |what: &str| Ok(Acted::nothing(Outcome::Moved(what.into())));
+        let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         if look::at(&self.reader.watched, seen.place).is_none() {
-            return moved(TABLES_CHANGED);
+            return moved(Moved::TablesChanged);
         }
         match self.lock(seen) {
             Ok(Locked::Both) => {}
-            Ok(Locked::NoClaim) => return moved(NO_LONGER_CLAIMED),
-            Err(error) if is_locked(&error) => return moved(BEING_CHANGED),
+            Ok(Locked::NoClaim) => return moved(Moved::NoLongerClaimed),
+            Err(error) if is_locked(&error) => return moved(Moved::RowLocked),
             Err(error) => return Err(self.sentence(&error, "locking the claim")),
         }
         let fresh = match self.fresh(turn, seen)? {
             Some(fresh) => fresh,
-            None => return moved(NO_LONGER_CLAIMED),
+            None => return moved(Moved::NoLongerClaimed),
         };
         if let Some(what) = seen.moved(&fresh) {
-            return moved(&what);
+            return moved(what);
         }
         let judged = &fresh.judged;
         if let Err(refusal) =
@@ -302,23 +304,25 @@ impl Actor {
         {
             return Ok(Acted::nothing(Outcome::Refused(refusal)));
         }
-        let Some(watch) = look::at(&self.reader.watched, seen.place) else { return moved(TABLES_CHANGED) };
+        let Some(watch) = look::at(&self.reader.watched, seen.place) else {
+            return moved(Moved::TablesChanged);
+        };
         let profile = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(profile, watch, &fresh, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.table.clone();
         let changes = match self.perform(&table, &fresh.row, &statements) {
             Ok(Ok(changes)) => changes,
             Ok(Err(outcome)) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
-            Err(error) if is_locked(&error) => return moved(BEING_CHANGED),
+            Err(error) if is_locked(&error) => return moved(Moved::RowLocked),
             Err(error) => return Err(self.sentence(&error, "acting")),
         };
         let transaction = Some(turn.transaction.clone());
         let mut effects = self.side_effects(&table, &fresh, &changes);
-        if order.action.frees() && self.reader.ties.has_triggers(&table.name) {
+        if order.action.frees() && self.reader.dependencies.has_triggers(&table.name) {
             let now = self.fresh(turn, &fresh)?;
             effects.still_held = now.is_some_and(|now| now.judged.claim.holder == fresh.judged.claim.holder);
         }
@@ -350,18 +354,18 @@ impl Actor {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(Locked::NoClaim) };
         let Some(watch) = look::at(&reader.watched, seen.place) else { return Ok(Locked::NoClaim) };
         if let (Some(registry), Some(holder)) = (&watch.board.registry, &seen.judged.claim.holder) {
-            let mut words = Words::default();
-            words.add("holder", &registry.id.declared, Some(holder.clone()));
+            let mut params = NamedParams::default();
+            params.add("holder", &registry.id.declared, Some(holder.clone()));
             let sql = format!(
                 "SELECT 'x' FROM {} WHERE {} {} :holder FOR SHARE NOWAIT",
                 registry.from, registry.id.text, registry.equality
             );
-            query(link, &words, &sql)?;
+            query(link, &params, &sql)?;
         }
-        let mut words = watch.clock(seen.now);
-        let key = watch.has_key(&seen.judged.claim.key.0, &mut words);
+        let mut params = watch.clock(seen.now);
+        let key = watch.has_key(&seen.judged.claim.key.0, &mut params);
         let sql = format!("SELECT 'x' FROM {} WHERE {key} FOR UPDATE OF c NOWAIT", watch.board.from);
-        let rows = query(link, &words, &sql)?;
+        let rows = query(link, &params, &sql)?;
         Ok(if rows.is_empty() { Locked::NoClaim } else { Locked::Both })
     }
 
@@ -369,9 +373,9 @@ impl Actor {
     fn fresh(&mut self, turn: &Turn, seen: &Seen) -> Result<Option<Seen>, StoreError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
         let Some(watch) = look::at(&reader.watched, seen.place) else { return Ok(None) };
-        let mut words = Words::default();
-        let condition = format!(" AND {}", watch.has_key(&seen.judged.claim.key.0, &mut words));
-        let found = look::look(link, watch, seen.place, &condition, words, turn.now);
+        let mut params = NamedParams::default();
+        let condition = format!(" AND {}", watch.has_key(&seen.judged.claim.key.0, &mut params));
+        let found = look::look(link, watch, seen.place, &condition, params, turn.now);
         let mut found = found.map_err(|error| reader.options.sentence(&error, "looking at the claim"))?;
         // Where two rows go by one id, the one that was seen is meant.
         let same = found.iter().position(|fresh| fresh.version == seen.version);
@@ -386,22 +390,22 @@ impl Actor {
         row: &Image,
         statements: &Statements,
     ) -> Result<Result<Vec<Change>, Outcome>, PgError> {
-        let words = &statements.words;
+        let params = &statements.params;
         if let Some(sql) = &statements.blocked_by
-            && !self.run(|link| query(link, words, sql))?.is_empty()
+            && !self.run(|link| query(link, params, sql))?.is_empty()
         {
-            return Ok(Err(Outcome::Refused(BLOCKED.into())));
+            return Ok(Err(Outcome::Refused(Refusal::Blocked)));
         }
-        let mut changes = self.beside(words, &statements.before, false)?;
-        let wake = self.wake_of(table, statements.lot.clone(), &[row])?;
-        let rows = self.run(|link| query(link, words, &statements.act))?;
-        let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))) };
-        let after = (statements.lot != Lot::Deleted).then(|| image::read(table, left, 0));
+        let mut changes = self.beside(params, &statements.before, false)?;
+        let cascade = self.cascade_of(table, statements.effect.clone(), &[row])?;
+        let rows = self.run(|link| query(link, params, &statements.act))?;
+        let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(Moved::AtTheLastMoment))) };
+        let after = (statements.effect != CascadeEffect::Deleted).then(|| image::read(table, left, 0));
         let mut left = BTreeMap::from([(0, after)]);
-        let followed = self.after_wake(wake, &mut left)?;
+        let followed = self.after_cascade(cascade, &mut left)?;
         let after = left.into_values().next().flatten();
         changes.push(image::change(table, Some(row.clone()), after));
-        changes.extend(self.beside(words, &statements.also, true)?);
+        changes.extend(self.beside(params, &statements.also, true)?);
         changes.extend(followed.into_values().flatten());
         Ok(Ok(changes))
     }
@@ -414,14 +418,19 @@ impl Actor {
         SideEffects::of(changes, is_own, &boards.map(|watch| &watch.board))
     }
 
-    fn beside(&mut self, words: &Words, all: &[String], optional: bool) -> Result<Vec<Change>, PgError> {
+    fn beside(
+        &mut self,
+        params: &NamedParams,
+        all: &[String],
+        optional: bool,
+    ) -> Result<Vec<Change>, PgError> {
         let mut changes = Vec::new();
         if all.is_empty() {
             return Ok(changes);
         }
         let Actor { reader, link: Some(link), .. } = self else { return Ok(changes) };
         for sql in all {
-            changes.extend(touched::run(link, &reader.schema, words, sql, optional)?);
+            changes.extend(touched::run(link, &reader.schema, params, sql, optional)?);
         }
         Ok(changes)
     }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use super::cell::{number, time};
 use super::error::PgError;
 use super::link::{Link, Row};
+use super::named_params::NamedParams;
 use super::watch::{Watch, query};
-use super::words::Words;
 use crate::domain::time::Moment;
 use crate::store::bound::BoundBacklog;
 use crate::store::options::Effort;
@@ -42,20 +42,20 @@ impl Plan {
     pub fn make(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> Result<Plan, PgError> {
         let mut plan = Plan { most: effort.whole.min(MOST), ..Plan::default() };
         let Some(backlog) = &watch.board.backlog else { return Ok(plan) };
-        let words = watch.clock(now);
+        let params = watch.clock(now);
         // The planner's own measure: reading a page costs 1, a row of it a hundredth of that.
         let cheap = 1_000.0 + plan.most as f64 / 5.0;
-        let rows = estimate(link, &words, &format!("SELECT FROM {}", backlog.from))?.rows;
+        let rows = estimate(link, &params, &format!("SELECT FROM {}", backlog.from))?.rows;
         let is_small = rows <= effort.whole as f64;
         for (state, predicate) in &backlog.states {
-            if estimate(link, &words, &bounded(backlog, predicate, plan.most))?.cost <= cheap {
+            if estimate(link, &params, &bounded(backlog, predicate, plan.most))?.cost <= cheap {
                 plan.bounded.push(state.clone());
             } else if is_small {
                 plan.scanned.push(state.clone());
             }
         }
         if let Some(sql) = oldest(backlog) {
-            plan.has_oldest = is_small || estimate(link, &words, &format!("SELECT {sql}"))?.cost <= cheap;
+            plan.has_oldest = is_small || estimate(link, &params, &format!("SELECT {sql}"))?.cost <= cheap;
         }
         Ok(plan)
     }
@@ -63,7 +63,7 @@ impl Plan {
     pub fn count(&self, link: &mut Link, watch: &Watch, now: Moment) -> Result<Backlog, PgError> {
         let mut counted = Backlog::default();
         let Some(backlog) = &watch.board.backlog else { return Ok(counted) };
-        let words = watch.clock(now);
+        let params = watch.clock(now);
         let predicate = |state: &String| backlog.states.get(state).map_or("FALSE", String::as_str);
         let mut columns: Vec<String> = self
             .bounded
@@ -72,7 +72,7 @@ impl Plan {
             .collect();
         columns.extend(oldest(backlog).filter(|_| self.has_oldest));
         if !columns.is_empty() {
-            let rows = query(link, &words, &format!("SELECT {}", columns.join(", ")))?;
+            let rows = query(link, &params, &format!("SELECT {}", columns.join(", ")))?;
             for (at, state) in self.bounded.iter().enumerate() {
                 let count = count(&rows, at);
                 if count > self.most as u64 {
@@ -92,7 +92,7 @@ impl Plan {
                 .map(|state| format!("(count(*) FILTER (WHERE ({})))::text", predicate(state)))
                 .collect();
             let sql = format!("SELECT {} FROM {}", columns.join(", "), backlog.from);
-            let rows = query(link, &words, &sql)?;
+            let rows = query(link, &params, &sql)?;
             for (at, state) in self.scanned.iter().enumerate() {
                 counted.states.insert(state.clone(), count(&rows, at));
             }
@@ -127,8 +127,8 @@ pub(super) struct Estimate {
     pub(super) rows: f64,
 }
 
-pub(super) fn estimate(link: &mut Link, words: &Words, sql: &str) -> Result<Estimate, PgError> {
-    let rows = query(link, words, &format!("EXPLAIN {sql}"))?;
+pub(super) fn estimate(link: &mut Link, params: &NamedParams, sql: &str) -> Result<Estimate, PgError> {
+    let rows = query(link, params, &format!("EXPLAIN {sql}"))?;
     let first = rows.first().and_then(|row| row.get(0)).unwrap_or_default();
     // "... (cost=0.42..8.44 rows=1 width=0)"; what cannot be read is dear.
     let figure = |after: &str| {

@@ -3,8 +3,8 @@
 
 mod apart;
 mod ending;
-mod lanes;
 mod made;
+mod partition_locks;
 mod unlocked;
 
 use std::borrow::Cow;
@@ -12,25 +12,22 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use self::ending::Ready;
-use self::lanes::Leading;
 use self::made::Made;
-use super::act::{guarded, lot};
-use super::actor::{Actor, BEING_CHANGED, Question, SESSION_BEING_CHANGED, Turn};
+use self::partition_locks::Leading;
+use super::act::{effect, guarded};
+use super::actor::{Actor, Question, Turn};
 use super::cell::cell;
+use super::dependencies::{CascadeEffect, Dependencies};
 use super::error::PgError;
 use super::link::{Link, Row};
 use super::look;
 use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, name};
+use super::named_params::Put;
 use super::schema::quoted;
-use super::ties::{Lot, Ties};
-use super::words::Put;
-use crate::domain::recovery::{Outcome, Refused, permit};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{
-    Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED, Tried, numbered,
-    ordered,
-};
+use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, ordered};
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
@@ -46,11 +43,11 @@ impl Actor {
         _: Duration,
         intents: &mut dyn Intents,
     ) -> Result<Batch, StoreError> {
-        let lanes = self.lanes(all);
-        let question = lanes.as_ref().map(|lanes| &lanes.question);
+        let partitions = self.partitions(all);
+        let question = partitions.as_ref().map(|partitions| &partitions.question);
         let (turn, answer) = self.begin_asking(question.unwrap_or(&Question::default()))?;
         let began = Instant::now();
-        let leading = self.leading(all, lanes.as_ref(), &answer);
+        let leading = self.leading(all, partitions.as_ref(), &answer);
         let tried = leading.and_then(|next| Ok((next.passed, self.try_all(&turn, &next, order, intents)?)));
         let (passed, tried) = match tried {
             Ok((passed, ready)) => (passed, self.commit_all(&turn, order, passed, ready, intents)),
@@ -60,8 +57,8 @@ impl Actor {
                 return Err(error);
             }
         };
-        let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
-        self.stride = self.stride.after(began.elapsed(), tried.len(), gone);
+        let gone = tried.iter().filter(is_gone).count();
+        self.batch_size = self.batch_size.after(began.elapsed(), tried.len(), gone);
         Ok(Batch { passed, tried, held: None, log: None })
     }
 
@@ -75,7 +72,7 @@ impl Actor {
         let all = leading.all;
         let Some(first) = all.first() else { return Ok(Ready::default()) };
         let Some(watch) = self.watch(first) else {
-            return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
+            return Ok(all.iter().map(|_| moved(Moved::TablesChanged)).collect());
         };
         let profile = &self.reader.watched[first.place.profile].profile;
         let act = match ordered(profile, &watch.board.name, order) {
@@ -87,8 +84,8 @@ impl Actor {
             return self.one_by_one(turn, leading, order, intents);
         }
         let table = watch.table.clone();
-        let rests_on_its_row =
-            watch.rests_on_its_row() && !self.reader.ties.reach_beyond(&watch.table.name, &lot(&act));
+        let rests_on_its_row = watch.rests_on_its_row()
+            && !self.reader.dependencies.reach_beyond(&watch.table.name, &effect(&act));
         let hold = match rests_on_its_row {
             true if leading.is_crowded => Hold::First,
             true => Hold::AsItGoes,
@@ -124,11 +121,11 @@ impl Actor {
         order: &Order<'_>,
     ) -> Result<Vec<Look<'static>>, StoreError> {
         let Actor { reader, link: Some(link), .. } = self else {
-            return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
+            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
-            return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
+            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
         let mut fresh = look::lock_and_look(link, watch, all, turn.now).map_err(said)?;
@@ -143,11 +140,11 @@ impl Actor {
         let look = |seen: &&Seen| {
             let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
-                return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
+                return Look::Over(moved(if is_held { Moved::RowLocked } else { Moved::NoLongerClaimed }));
             };
             let holder = fresh.judged.claim.holder.as_ref();
             if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
-                return Look::Over(moved(SESSION_BEING_CHANGED));
+                return Look::Over(moved(Moved::SessionLocked));
             }
             Look::at(seen, Cow::Owned(fresh), order)
         };
@@ -166,7 +163,7 @@ impl Actor {
     ) -> Option<Put> {
         let (_, first) = eligible.first()?;
         let watch = self.watch(first)?;
-        let (from, words) = each(watch, eligible, act, made.order, made.turn);
+        let (from, params) = each(watch, eligible, act, made.order, made.turn);
         let (locked, from, conditions) = match hold {
             Hold::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
             Hold::AsItGoes => (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch))),
@@ -187,7 +184,7 @@ impl Actor {
         let sql = guarded(act, &watch.table, "c", &from, &conditions, made.order.action.as_str()).ok()?;
         let columns = columns.iter().map(|(_, column)| format!(", c.{}::text", quoted(&column.name)));
         let returned = format!("claimtop_row.claimtop_n::text{}", columns.collect::<String>());
-        Some(words.put_into(&format!("{locked}{sql} RETURNING {returned}")))
+        Some(params.put_into(&format!("{locked}{sql} RETURNING {returned}")))
     }
 
     /// Changes all of them by one statement.
@@ -198,8 +195,8 @@ impl Actor {
         act: &Act,
         hold: Hold,
     ) -> Result<(), PgError> {
-        let (table, lot) = (made.table.clone(), lot(act));
-        let others = others(&table, &lot, &self.reader.ties);
+        let (table, effect) = (made.table.clone(), effect(act));
+        let others = others(&table, &effect, &self.reader.dependencies);
         let Some(put) = self.changing(made, eligible, act, hold, &others) else { return Ok(()) };
         // What is left of a claim's row, and which claim it is.
         let left = |row: &Row| {
@@ -211,7 +208,7 @@ impl Actor {
             let after = (!act.delete).then(|| fresh.row.with(others.iter().enumerate().map(now)));
             Some((number, *at, fresh, after))
         };
-        if !self.reader.ties.reach_beyond(&table.name, &lot) {
+        if !self.reader.dependencies.reach_beyond(&table.name, &effect) {
             let mut added = Ok(());
             self.run(|link| {
                 link.each_after(hold.opening(), &put.sql, &put.values(), |row| {
@@ -224,7 +221,7 @@ impl Actor {
         }
         self.run(|link| link.batch(hold.opening()))?;
         let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
-        let wake = self.wake_of(&table, lot, &before)?;
+        let cascade = self.cascade_of(&table, effect, &before)?;
         let rows = self.run(|link| link.query(&put.sql, &put.values()))?;
         let mut afters = BTreeMap::new();
         for (number, _, _, after) in rows.iter().filter_map(left) {
@@ -232,7 +229,7 @@ impl Actor {
                 return Err(two_rows());
             }
         }
-        let mut followed = self.after_wake(wake, &mut afters)?;
+        let mut followed = self.after_cascade(cascade, &mut afters)?;
         let still_held = self.held_still(made, eligible)?;
         for (number, after) in afters {
             let (at, fresh) = &eligible[number];
@@ -253,7 +250,9 @@ impl Actor {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
         match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
-            Some(watch) if made.order.action.frees() && reader.ties.has_triggers(&watch.table.name) => {
+            Some(watch)
+                if made.order.action.frees() && reader.dependencies.has_triggers(&watch.table.name) =>
+            {
                 held(link, watch, made.turn, &all)
             }
             _ => Ok(HashSet::new()),
@@ -292,12 +291,18 @@ fn two_rows() -> PgError {
 
 /// The columns that may not be what they were, each with its place in an image. What triggers do to a row only
 /// its columns tell, all of them.
-fn others<'a>(table: &'a Table, lot: &Lot, ties: &Ties) -> Vec<(usize, &'a Column)> {
-    let may_change = |column: &Column| match lot {
-        Lot::Deleted => false,
-        Lot::Changed(set) => {
+fn others<'a>(
+    table: &'a Table,
+    effect: &CascadeEffect,
+    dependencies: &Dependencies,
+) -> Vec<(usize, &'a Column)> {
+    let may_change = |column: &Column| match effect {
+        CascadeEffect::Deleted => false,
+        CascadeEffect::Changed(set) => {
             let is_set = set.iter().any(|name| table.column(name).is_some_and(|set| set.name == column.name));
-            is_set || ties.stamps(&table.name, &column.name) || ties.reach_beyond(&table.name, lot)
+            is_set
+                || dependencies.stamps(&table.name, &column.name)
+                || dependencies.reach_beyond(&table.name, effect)
         }
     };
     table.written().enumerate().filter(|(_, column)| may_change(column)).collect()
@@ -326,7 +331,7 @@ impl<'a> Look<'a> {
     /// By what was seen, and what is there now.
     fn at(seen: &Seen, fresh: Cow<'a, Seen>, order: &Order<'_>) -> Look<'a> {
         if let Some(what) = seen.moved(&fresh) {
-            return Look::Over(moved(&what));
+            return Look::Over(moved(what));
         }
         let judged = &fresh.judged;
         match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
@@ -336,15 +341,15 @@ impl<'a> Look<'a> {
     }
 }
 
-fn moved(what: &str) -> Tried {
-    Tried::of(Acted::nothing(Outcome::Moved(what.into())))
+fn moved(what: Moved) -> Tried {
+    Tried::of(Acted::nothing(Outcome::Moved(what)))
 }
 
-fn refused(why: impl Into<Refused>) -> Tried {
-    Tried::of(Acted::nothing(Outcome::Refused(why.into())))
+fn refused(why: Refusal) -> Tried {
+    Tried::of(Acted::nothing(Outcome::Refused(why)))
 }
 
-/// Whether it was somebody else's doing that there is nothing left to do.
-fn is_gone(why: &str) -> bool {
-    matches!(why, BEING_CHANGED | CHANGED_MEANWHILE | NO_LONGER_CLAIMED)
+/// Whether it was somebody else's act that left nothing to do.
+fn is_gone(tried: &&Tried) -> bool {
+    matches!(&tried.outcome, Outcome::Moved(moved) if moved.is_somebody_elses_act())
 }

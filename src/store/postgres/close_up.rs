@@ -3,10 +3,10 @@
 use super::cell::cell;
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::NamedParams;
 use super::reader::{Reader, Watched};
 use super::schema::quoted;
 use super::watch::{Watch, query};
-use super::words::Words;
 use crate::domain::close_up::{Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::Mark;
 use crate::domain::time::Moment;
@@ -21,8 +21,8 @@ impl Reader {
             let Some(watch) = find(watched, &request.profile, &request.board) else {
                 return Ok(Page { claims: Vec::new(), now, is_first: true, is_last: true });
             };
-            let (condition, words) = watch.narrowed(request.holder.as_deref(), request.kind.as_deref());
-            let claims = watch.page_of(link, now, &request.from, &condition, words, request.rows)?;
+            let (condition, params) = watch.narrowed(request.holder.as_deref(), request.kind.as_deref());
+            let claims = watch.page_of(link, now, &request.from, &condition, params, request.rows)?;
             Ok(Page::of(request, claims, now))
         })
     }
@@ -34,7 +34,7 @@ impl Reader {
             for watched in watched.iter() {
                 for watch in watched.boards.iter().filter(|watch| watch.total() <= most as u64) {
                     let limit = format!(" LIMIT {}", most.saturating_add(1));
-                    let claims = watch.claims(link, now, &limit, Words::default())?;
+                    let claims = watch.claims(link, now, &limit, NamedParams::default())?;
                     if claims.len() <= most {
                         let board = watch.board.name.clone();
                         all.push(Whole { profile: watched.name.clone(), board, claims });
@@ -56,15 +56,15 @@ impl Reader {
         let Mark::Key(key) = mark else { return Ok(None) };
         self.reading("looking at a claim", |link, watched, now| {
             let Some(watch) = find(watched, profile, board) else { return Ok(None) };
-            let mut words = Words::default();
-            let condition = format!(" AND {}", watch.has_key(&key.0, &mut words));
-            let found = watch.claims(link, now, &condition, words.clone())?;
+            let mut params = NamedParams::default();
+            let condition = format!(" AND {}", watch.has_key(&key.0, &mut params));
+            let found = watch.claims(link, now, &condition, params.clone())?;
             let Some(judged) = found.into_iter().find(|judged| judged.claim.key.address() == address) else {
                 return Ok(None);
             };
-            let columns = watch.columns(link, now, "c", &watch.table, &condition, words.clone())?;
+            let columns = watch.columns(link, now, "c", &watch.table, &condition, params.clone())?;
             let session = match &watch.registry {
-                Some(table) => watch.columns(link, now, "s", table, &condition, words)?,
+                Some(table) => watch.columns(link, now, "s", table, &condition, params)?,
                 None => Vec::new(),
             };
             Ok(Some(Examined { judged, columns, session, now }))
@@ -81,18 +81,18 @@ impl Watch {
         alias: &str,
         table: &Table,
         condition: &str,
-        mut words: Words,
+        mut params: NamedParams,
     ) -> Result<Vec<(String, Value)>, PgError> {
         let columns: Vec<String> =
             table.columns.iter().map(|column| format!("{alias}.{}::text", quoted(&column.name))).collect();
-        words.extend(self.clock(now));
+        params.extend(self.clock(now));
         let sql = format!(
             "SELECT {} FROM {} WHERE ({}){condition}",
             columns.join(", "),
             self.board.joined(),
             self.board.is_held()
         );
-        let rows = query(link, &words, &sql)?;
+        let rows = query(link, &params, &sql)?;
         let Some(row) = rows.first() else { return Ok(Vec::new()) };
         let named = table.columns.iter().enumerate();
         let all = named.map(|(at, column)| (column.name.to_string(), cell(row, at, &column.declared)));

@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::NamedParams;
 use super::schema::literal;
 use super::trust::Trust;
-use super::words::Words;
 use super::zone;
 use crate::domain::time::{TimeUnit, ZoneName};
 use crate::store::bind::{Dialect, Fragment, Problem};
@@ -68,9 +68,9 @@ impl Dialect for Postgres<'_> {
 
     fn compile(&self, expression: &str, from: &str) -> Result<String, Problem> {
         // Which type `:now` has is the board's business; NULL is of every type.
-        let mut words = Words::default();
-        words.add_sql("now", "NULL");
-        let sql = words.put_into(&format!("SELECT {expression} FROM {from} LIMIT 0")).sql;
+        let mut params = NamedParams::default();
+        params.add_sql("now", "NULL");
+        let sql = params.put_into(&format!("SELECT {expression} FROM {from} LIMIT 0")).sql;
         self.type_of(&sql).map_err(|error| match error {
             PgError::Server { code, message, .. } if code == "25006" || code == "42501" => {
                 Problem::Refused(message)

@@ -110,14 +110,14 @@ fn is_final(said: &DbError) -> bool {
     matches!(severity, Some(Severity::Fatal | Severity::Panic)) || said.code().code().starts_with("08")
 }
 
-/// An error and its causes: the driver's own words alone say next to nothing.
+/// An error and its causes: the driver's own message alone explains next to nothing.
 pub(super) fn chain(error: &tokio_postgres::Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {
-        let words = deeper.to_string();
-        if !said.contains(&words) {
-            said = format!("{said}: {words}");
+        let message = deeper.to_string();
+        if !said.contains(&message) {
+            said = format!("{said}: {message}");
         }
         cause = deeper.source();
     }

@@ -1,15 +1,15 @@
 //! Claims found and kept by where they are, to be read in parts: a few bytes each, however many there are.
 
 use super::actor::Actor;
-use super::arms;
 use super::audit_table;
+use super::candidate_queries;
 use super::cell::number;
 use super::error::PgError;
 use super::link::{Link, Row};
 use super::look::{self, rows_of, seen};
+use super::named_params::array;
 use super::reader::Watched;
 use super::watch::{Watch, query};
-use super::words::array;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reasons, Set};
@@ -71,14 +71,14 @@ impl Watch {
         order: Order,
         each: &mut dyn FnMut(&Row, &Judged),
     ) -> Result<(), PgError> {
-        let (narrowed, mut words) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+        let (narrowed, mut params) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
         let (trouble, more) = self.trouble(now);
-        words.extend(more);
-        words.extend(self.clock(now));
+        params.extend(more);
+        params.extend(self.clock(now));
         let priority = self.board.priority.as_deref().filter(|_| order == Order::UrgentFirst);
         let select = self.reader.select_ranked(priority);
         let declare = format!("DECLARE claimtop_found NO SCROLL CURSOR FOR {select}{narrowed}{trouble}");
-        query(link, &words, &declare)?;
+        query(link, &params, &declare)?;
         let fetch = format!("FETCH FORWARD {FETCHED} FROM claimtop_found");
         loop {
             let rows = link.query(&fetch, &[])?;
@@ -132,9 +132,9 @@ impl Watch {
         let sql = format!("{select} AND c.ctid = ANY (:tids)");
         let mut all = Vec::with_capacity(found.len());
         for some in found.chunks(AT_ONCE) {
-            let mut words = self.clock(now);
-            words.add("tids", "tid[]", Some(array(some.iter().map(|one| Some(one.spot.to_string())))));
-            let rows = query(link, &words, &sql)?;
+            let mut params = self.clock(now);
+            params.add("tids", "tid[]", Some(array(some.iter().map(|one| Some(one.spot.to_string())))));
+            let rows = query(link, &params, &sql)?;
             let place = |row: &Row| Spotted::parse(some[0].board(), self.reader.place(row)?);
             let mut here: Vec<(Spotted, &Row)> =
                 rows.iter().filter_map(|row| Some((place(row)?, row))).collect();
@@ -184,16 +184,16 @@ impl Actor {
     pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
         self.reader.reading("counting", |link, watched, now| {
             let Some(watch) = at(watched, (profile, board)) else { return Ok(None) };
-            let Some(overdue) = arms::overdue(&watch.board) else { return Ok(None) };
-            let mut words = arms::words(std::slice::from_ref(&overdue), now);
-            words.extend(watch.clock(now));
+            let Some(overdue) = candidate_queries::overdue(&watch.board) else { return Ok(None) };
+            let mut params = candidate_queries::params(std::slice::from_ref(&overdue), now);
+            params.extend(watch.clock(now));
             let sql = format!(
                 "SELECT count(*)::text, count(*) FILTER (WHERE {})::text FROM {} WHERE ({})",
                 overdue.sql,
                 watch.board.joined_if(false),
                 watch.board.is_held()
             );
-            let rows = query(link, &words, &sql)?;
+            let rows = query(link, &params, &sql)?;
             let count = |at| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0);
             Ok(Some(Overdue { claims: count(1).unsigned_abs(), of: count(0).unsigned_abs() }))
         })

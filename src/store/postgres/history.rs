@@ -91,7 +91,7 @@ fn traces_of(
     Ok(rows.iter().map(trace).collect())
 }
 
-/// Whether it is the words of the statement that the server minds, and neither its time nor who asks:
+/// Whether the server objects to the text of the statement, and neither its time nor who asks:
 /// of those, no history would be a wrong answer.
 fn is_not_understood(error: &PgError) -> bool {
     error.code().is_some_and(|code| code.starts_with("42") && code != "42501")

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::cell::{cell, number, text};
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::NamedParams;
 use super::reader::Reader;
 use super::rows::{read_session, session_columns};
 use super::watch::{Watch, query};
-use super::words::Words;
 use crate::domain::claim::{Session, Worker};
 use crate::domain::close_up::{Holder, NamedHolders};
 use crate::domain::time::Moment;
@@ -23,7 +23,7 @@ pub fn sessions(
     registry: &BoundRegistry,
 ) -> Result<Vec<(Value, Session, Worker)>, PgError> {
     let sql = format!("SELECT {} FROM {}", columns(&watch.board, registry), registry.from);
-    let rows = query(link, &Words::default(), &sql)?;
+    let rows = query(link, &NamedParams::default(), &sql)?;
     Ok(rows.iter().map(|row| read(row, registry)).collect())
 }
 

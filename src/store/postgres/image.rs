@@ -2,8 +2,8 @@
 
 use super::cell::{cell, sent};
 use super::link::Row;
+use super::named_params::NamedParams;
 use super::schema::quoted;
-use super::words::Words;
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
 
@@ -24,10 +24,10 @@ pub fn read(table: &Table, row: &Row, first: usize) -> Image {
 }
 
 /// A condition that holds for exactly this row; its values are named after `prefix`.
-pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, words: &mut Words) -> String {
+pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, params: &mut NamedParams) -> String {
     let conditions = image.iter().enumerate().map(|(at, (name, value))| {
         let column = table.column(name).map_or(name, |column| &column.name);
-        words.add(&format!("{prefix}{at}"), "", sent(value));
+        params.add(&format!("{prefix}{at}"), "", sent(value));
         // As texts: not every type has an equality, and the texts have one form in this transaction.
         format!("{alias}.{}::text IS NOT DISTINCT FROM :{prefix}{at}", quoted(column))
     });
@@ -35,10 +35,10 @@ pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, words: &mu
 }
 
 /// A condition that finds the row by what tells it apart; nothing, if nothing does.
-pub fn at(table: &Table, key: &Image, alias: &str, words: &mut Words) -> String {
+pub fn at(table: &Table, key: &Image, alias: &str, params: &mut NamedParams) -> String {
     let conditions = key.iter().enumerate().map(|(at, (name, value))| {
         let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
-        words.add(&format!("at{at}"), kind, sent(value));
+        params.add(&format!("at{at}"), kind, sent(value));
         format!("{alias}.{} = :at{at}", quoted(name))
     });
     let all: Vec<String> = conditions.collect();

@@ -12,14 +12,14 @@ use crate::store::options::Effort;
 pub fn missing(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> Result<Vec<String>, PgError> {
     let board = &watch.board;
     let Some(held) = &board.held else { return Ok(Vec::new()) };
-    let words = watch.clock(now);
+    let params = watch.clock(now);
     let every_row = format!("SELECT FROM {}", board.from);
-    if estimate(link, &words, &every_row)?.rows < effort.slice as f64 {
+    if estimate(link, &params, &every_row)?.rows < effort.slice as f64 {
         return Ok(Vec::new());
     }
     // If a table is read from end to end even so, then because no index can spare that.
     link.batch("SET LOCAL enable_seqscan = off")?;
-    let plan = query(link, &words, &format!("EXPLAIN (COSTS OFF) {every_row} WHERE {held}"));
+    let plan = query(link, &params, &format!("EXPLAIN (COSTS OFF) {every_row} WHERE {held}"));
     if plan.is_ok() {
         link.batch("SET LOCAL enable_seqscan TO DEFAULT")?;
     }

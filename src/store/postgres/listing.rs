@@ -7,9 +7,9 @@ use super::cell::sent;
 use super::error::PgError;
 use super::found::Order;
 use super::link::{Link, Row};
+use super::named_params::NamedParams;
 use super::reader::{Reader, Watched};
 use super::watch::{Watch, query};
-use super::words::Words;
 use crate::domain::close_up::Cursor;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
@@ -24,14 +24,14 @@ const PAGE: usize = 2_000;
 const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring];
 
 impl Watch {
-    /// That a row has this key; its values go to `words`.
-    pub fn has_key(&self, key: &[Value], words: &mut Words) -> String {
+    /// That a row has this key; its values go to `params`.
+    pub fn has_key(&self, key: &[Value], params: &mut NamedParams) -> String {
         let parts = self.board.id.iter().zip(&self.board.id_types).zip(key).enumerate();
         let condition = parts.map(|(at, ((id, kind), value))| {
             if *value == Value::Null {
                 return format!("({id}) IS NULL");
             }
-            words.add(&format!("key{at}"), kind, sent(value));
+            params.add(&format!("key{at}"), kind, sent(value));
             format!("({id}) = :key{at}")
         });
         condition.collect::<Vec<_>>().join(" AND ")
@@ -43,11 +43,11 @@ impl Watch {
         link: &mut Link,
         now: Moment,
         condition: &str,
-        mut words: Words,
+        mut params: NamedParams,
     ) -> Result<Vec<Judged>, PgError> {
-        words.extend(self.clock(now));
+        params.extend(self.clock(now));
         let sql = format!("{}{condition}", self.reader.select(true));
-        let rows = query(link, &words, &sql)?;
+        let rows = query(link, &params, &sql)?;
         Ok(rows.iter().map(|row| self.reader.read(row, &self.board, now)).collect())
     }
 
@@ -67,7 +67,7 @@ impl Watch {
         now: Moment,
         from: &Cursor,
         condition: &str,
-        mut words: Words,
+        mut params: NamedParams,
         rows: usize,
     ) -> Result<Vec<Judged>, PgError> {
         let (operator, mark, order) = match from {
@@ -83,7 +83,7 @@ impl Watch {
             // The row's place, where there is one, comes last.
             let values = &values[values.len().saturating_sub(ids.len())..];
             let places = values.iter().zip(kinds).enumerate().map(|(at, (value, kind))| {
-                words.add(&format!("edge{at}"), kind, sent(value));
+                params.add(&format!("edge{at}"), kind, sent(value));
                 format!(":edge{at}")
             });
             let places: Vec<String> = places.collect();
@@ -92,7 +92,7 @@ impl Watch {
         let sorted: Vec<String> = ids.iter().map(|id| format!("{id} {order}")).collect();
         let tail =
             format!("{condition}{edge} ORDER BY {} LIMIT {}", sorted.join(", "), rows.saturating_add(1));
-        self.claims(link, now, &tail, words)
+        self.claims(link, now, &tail, params)
     }
 
     /// The claims of a filter's sets that are in trouble, worst first.
@@ -100,18 +100,18 @@ impl Watch {
         if filter.sets == [Set::Healthy] {
             return Ok(Vec::new());
         }
-        let (narrowed, mut words) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+        let (narrowed, mut params) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
         let (condition, more) = self.trouble(now);
-        words.extend(more);
-        let mut claims = self.claims(link, now, &format!("{narrowed}{condition}"), words)?;
+        params.extend(more);
+        let mut claims = self.claims(link, now, &format!("{narrowed}{condition}"), params)?;
         claims.retain(|judged| judged.verdict.headline() != Set::Healthy);
         claims.sort_by(worse_first);
         Ok(claims)
     }
 
     /// The database itself looks for a holder and a kind.
-    pub fn narrowed(&self, holder: Option<&str>, kind: Option<&str>) -> (String, Words) {
-        let (mut condition, mut words) = (String::new(), Words::default());
+    pub fn narrowed(&self, holder: Option<&str>, kind: Option<&str>) -> (String, NamedParams) {
+        let (mut condition, mut params) = (String::new(), NamedParams::default());
         let holder_sql = self.board.holder.as_ref().map(|holder| &holder.text);
         for (wanted, sql, name) in
             [(holder, holder_sql, "wanted_holder"), (kind, self.board.kind.as_ref(), "wanted_kind")]
@@ -119,10 +119,10 @@ impl Watch {
             if let Some(wanted) = wanted {
                 let sql = sql.map_or("NULL", String::as_str);
                 condition += &format!(" AND ({sql})::text = :{name}");
-                words.add(name, "", Some(wanted));
+                params.add(name, "", Some(wanted));
             }
         }
-        (condition, words)
+        (condition, params)
     }
 }
 
@@ -171,14 +171,14 @@ impl Reader {
         loop {
             let (mut page, now) = self.reading("listing", |link, watched, now| {
                 let watch = &watched[place.0].boards[place.1];
-                let (mut condition, mut words) =
+                let (mut condition, mut params) =
                     watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
                 if !wants_healthy {
                     let (trouble, more) = watch.trouble(now);
                     condition += &trouble;
-                    words.extend(more);
+                    params.extend(more);
                 }
-                Ok((watch.page_of(link, now, &from, &condition, words, PAGE)?, now))
+                Ok((watch.page_of(link, now, &from, &condition, params, PAGE)?, now))
             })?;
             let more = page.len() > PAGE;
             page.truncate(PAGE);

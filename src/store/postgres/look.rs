@@ -7,9 +7,9 @@ use super::error::PgError;
 use super::image;
 use super::link::{Link, Row};
 use super::many::with_keys;
+use super::named_params::NamedParams;
 use super::reader::Watched;
 use super::watch::{Watch, query};
-use super::words::Words;
 use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
@@ -73,10 +73,10 @@ fn with_key(
     key: &[Value],
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
-    let mut words = Words::default();
-    let condition = format!(" AND {}", watch.has_key(key, &mut words));
+    let mut params = NamedParams::default();
+    let condition = format!(" AND {}", watch.has_key(key, &mut params));
     link.batch("SAVEPOINT claimtop_key")?;
-    let found = look(link, watch, place, &condition, words, now);
+    let found = look(link, watch, place, &condition, params, now);
     match found {
         Err(PgError::Server { code, .. }) if code.starts_with("22") => {
             link.batch("ROLLBACK TO claimtop_key")?;
@@ -92,11 +92,11 @@ pub fn look(
     watch: &Watch,
     place: Place,
     condition: &str,
-    mut words: Words,
+    mut params: NamedParams,
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
-    words.extend(watch.clock(now));
-    let rows = query(link, &words, &format!("{}{condition}", watch.reader.select_with(&rows_of(watch))))?;
+    params.extend(watch.clock(now));
+    let rows = query(link, &params, &format!("{}{condition}", watch.reader.select_with(&rows_of(watch))))?;
     Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
 }
 
@@ -142,10 +142,10 @@ pub fn lock_and_look(
     now: Moment,
 ) -> Result<HashMap<String, Seen>, PgError> {
     let Some(first) = all.first() else { return Ok(HashMap::new()) };
-    let (condition, mut words) = with_keys(watch, all);
-    words.extend(watch.clock(now));
+    let (condition, mut params) = with_keys(watch, all);
+    params.extend(watch.clock(now));
     let select = watch.reader.select_versions(&session_of(watch));
-    let rows = query(link, &words, &format!("{select}{condition} FOR UPDATE OF c SKIP LOCKED"))?;
+    let rows = query(link, &params, &format!("{select}{condition} FOR UPDATE OF c SKIP LOCKED"))?;
     let known: HashMap<String, &Seen> =
         all.iter().map(|seen| (seen.judged.claim.key.address(), *seen)).collect();
     let again = rows.iter().filter_map(|row| {

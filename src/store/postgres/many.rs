@@ -8,8 +8,8 @@ use super::actor::Turn;
 use super::cell::sent;
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::{NamedParams, array};
 use super::watch::{Watch, query};
-use super::words::{Words, array};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Act;
 use crate::store::act::Order;
@@ -27,9 +27,9 @@ pub fn held(
     turn: &Turn,
     all: &[&Seen],
 ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
-    let (condition, words) = with_keys(watch, all);
+    let (condition, params) = with_keys(watch, all);
     let mut naming = watch.clock(turn.now);
-    naming.extend(words);
+    naming.extend(params);
     let ids: Vec<String> = watch.board.id.iter().map(|id| format!("({id})::text")).collect();
     let sql = format!(
         "SELECT {} FROM {} WHERE ({}){condition}",
@@ -45,8 +45,8 @@ pub fn held(
 pub fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<HashSet<String>, PgError> {
     let Some(registry) = &watch.board.registry else { return Ok(HashSet::new()) };
     let holders: HashSet<&str> = all.iter().filter_map(|seen| seen.judged.claim.holder.as_deref()).collect();
-    let mut words = Words::default();
-    words.add("holders", "text[]", Some(array(holders.into_iter().map(Some))));
+    let mut params = NamedParams::default();
+    params.add("holders", "text[]", Some(array(holders.into_iter().map(Some))));
     let sql = format!(
         "SELECT ({id})::text FROM {} WHERE ({id}) {} ANY ((:holders)::{}[]) ORDER BY 1 FOR SHARE SKIP LOCKED",
         registry.from,
@@ -54,17 +54,17 @@ pub fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Ha
         if registry.id.declared.is_empty() { "text" } else { &registry.id.declared },
         id = registry.id.text
     );
-    let rows = query(link, &words, &sql)?;
+    let rows = query(link, &params, &sql)?;
     Ok(rows.iter().filter_map(|row| row.get(0)).map(str::to_owned).collect())
 }
 
 /// That a row is one of these claims.
-pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
-    let mut words = Words::default();
+pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, NamedParams) {
+    let mut params = NamedParams::default();
     let (mut columns, mut arrays) = (Vec::new(), Vec::new());
     for (at, kind) in watch.board.id_types.iter().enumerate() {
         let values = all.iter().map(|seen| part_of_key(seen, at));
-        words.add(&format!("keys{at}"), "text[]", Some(array(values)));
+        params.add(&format!("keys{at}"), "text[]", Some(array(values)));
         columns.push(format!("claimtop_key.k{at}::{kind}"));
         arrays.push(format!(":keys{at}"));
     }
@@ -77,10 +77,10 @@ pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, Words) {
         arrays.join(", "),
         names.join(", ")
     );
-    (condition, words)
+    (condition, params)
 }
 
-/// A table of the claims with what is each one's own, as far as the act names it, and the words that refer
+/// A table of the claims with what is each one's own, as far as the act names it, and the params that refer
 /// to it.
 pub fn each(
     watch: &Watch,
@@ -88,11 +88,11 @@ pub fn each(
     act: &Act,
     order: &Order<'_>,
     turn: &Turn,
-) -> (String, Words) {
+) -> (String, NamedParams) {
     let is_named = |word: &str| act.set.values().any(|value| value.contains(&format!(":{word}")));
     let all = || eligible.iter().map(|(_, seen)| &**seen);
     let own = || all().map(|seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order));
-    let mut listed = Listed { words: shared_words(watch, order, turn.now), ..Listed::default() };
+    let mut listed = Listed { params: shared_words(watch, order, turn.now), ..Listed::default() };
     listed.add("version", all().map(|seen| seen.version.as_ref()));
     listed.add("spot", all().map(spot));
     for at in 0..watch.board.id.len() {
@@ -100,39 +100,39 @@ pub fn each(
     }
     if is_named("why") {
         listed.add("why", own().map(|own| Some(own.why())));
-        listed.words.add_sql("why", "claimtop_row.claimtop_why");
+        listed.params.add_sql("why", "claimtop_row.claimtop_why");
     }
     if is_named("holder") {
         listed.add("holder", own().map(|own| own.holder()));
-        listed.words.add_sql("holder", "claimtop_row.claimtop_holder");
+        listed.params.add_sql("holder", "claimtop_row.claimtop_holder");
     }
     if is_named("kind") {
         listed.add("kind", all().map(|seen| seen.judged.claim.kind.as_deref()));
-        listed.words.add_sql("kind", "claimtop_row.claimtop_kind");
+        listed.params.add_sql("kind", "claimtop_row.claimtop_kind");
     }
     if is_named("id") {
         listed.add("id", own().map(|own| own.id()));
-        listed.words.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
+        listed.params.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
     }
     if is_named("ttl_minutes") {
         listed.add("ttl_minutes", own().map(|own| own.ttl_minutes()));
-        listed.words.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
+        listed.params.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
     }
     if is_named("max_attempts") {
         listed.add("max_attempts", own().map(|own| own.max_attempts()));
-        listed.words.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
+        listed.params.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
     }
     if is_named("by") || is_named("until") {
         listed.add("by", own().map(|own| Some(own.by().as_micros().to_string())));
-        add_spans(&mut listed.words, watch.board.unit);
+        add_spans(&mut listed.params, watch.board.unit);
     }
-    (listed.from(), listed.words)
+    (listed.from(), listed.params)
 }
 
 /// Values of claims as a table of texts.
 #[derive(Default)]
 struct Listed {
-    words: Words,
+    params: NamedParams,
     names: Vec<String>,
     arrays: Vec<String>,
 }
@@ -140,7 +140,7 @@ struct Listed {
 impl Listed {
     fn add(&mut self, name: &str, values: impl Iterator<Item = Option<impl AsRef<str>>>) {
         let place = format!("claimtop_each_{name}");
-        self.words.add(&place, "text[]", Some(array(values)));
+        self.params.add(&place, "text[]", Some(array(values)));
         self.arrays.push(format!(":{place}"));
         // An expression of the profile's names columns of its own table: these must not be in their way.
         self.names.push(format!("claimtop_{name}"));
@@ -153,7 +153,7 @@ impl Listed {
     }
 }
 
-/// Where a claim was seen, in words.
+/// Where a claim was seen, as text.
 pub fn spot(seen: &Seen) -> Option<String> {
     seen.spot.map(|spot| spot.to_string())
 }
@@ -201,26 +201,26 @@ pub fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Vec<bo
 }
 
 /// `:by` and `:until` out of the microseconds of each row.
-fn add_spans(words: &mut Words, unit: TimeUnit) {
+fn add_spans(params: &mut NamedParams, unit: TimeUnit) {
     let micros = "(claimtop_row.claimtop_by)::numeric";
     if unit.is_number() {
         let by = format!("({micros} * {} / 1000000)::bigint", unit.per_second());
-        words.add_sql("until", &format!("(:now + {by})"));
-        words.add_sql("by", &by);
+        params.add_sql("until", &format!("(:now + {by})"));
+        params.add_sql("by", &by);
         let span = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
-        words.add_sql("until_zoned", &format!("(:now_zoned + {span})"));
-        words.add_sql("until_naive", &format!("(:now_naive + {span})"));
+        params.add_sql("until_zoned", &format!("(:now_zoned + {span})"));
+        params.add_sql("until_naive", &format!("(:now_naive + {span})"));
         return;
     }
     let by = format!("make_interval(secs => ({micros} / 1000000)::double precision)");
-    words.add_sql("until_zoned", &format!("(:now_zoned + {by})"));
-    words.add_sql("until_naive", &format!("(:now_naive + {by})"));
-    words.add_sql(
+    params.add_sql("until_zoned", &format!("(:now_zoned + {by})"));
+    params.add_sql("until_naive", &format!("(:now_naive + {by})"));
+    params.add_sql(
         "until",
         &match unit {
             TimeUnit::TextUtc => format!("to_char((:now)::timestamp + {by}, 'YYYY-MM-DD HH24:MI:SS')"),
             _ => format!("(:now + {by})"),
         },
     );
-    words.add_sql("by", &by);
+    params.add_sql("by", &by);
 }

@@ -110,8 +110,8 @@ impl Scan<'_> {
     fn run(&mut self) {
         while let Some(token) = self.tokens.get(self.at) {
             match token {
-                Token::Word { text, .. } if self.is_keyword(text) => self.keyword(text),
-                Token::Word { .. } | Token::Quoted { .. } => {
+                Token::Authorization { text, .. } if self.is_keyword(text) => self.keyword(text),
+                Token::Authorization { .. } | Token::Quoted { .. } => {
                     self.chain();
                     continue;
                 }
@@ -141,7 +141,7 @@ impl Scan<'_> {
 
     fn word(&self, at: Option<usize>) -> &str {
         match at.and_then(|at| self.tokens.get(at)) {
-            Some(Token::Word { text, .. }) => text,
+            Some(Token::Authorization { text, .. }) => text,
             _ => "",
         }
     }
@@ -282,7 +282,7 @@ impl Scan<'_> {
 
 /// The names that `WITH` gives to queries: those before `AS (`, with or without their columns.
 fn with_queries(tokens: &[Token]) -> BTreeSet<String> {
-    let is = |at: usize, word: &str| matches!(tokens.get(at), Some(Token::Word { text, .. }) if text == word);
+    let is = |at: usize, word: &str| matches!(tokens.get(at), Some(Token::Authorization { text, .. }) if text == word);
     let mut local = BTreeSet::new();
     for at in 1..tokens.len() {
         let mut next = at + 1;

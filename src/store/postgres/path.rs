@@ -7,8 +7,8 @@
 
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::array;
 use super::schema;
-use super::words::array;
 
 /// Owners that are trusted: of the database, of the claims' tables, superusers, and ourselves. What an extension
 /// brings along is chosen by whoever may install it.

@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use super::audit_table;
 use super::cell::is_true;
+use super::dependencies::Dependencies;
 use super::dialect::Postgres;
 use super::error::PgError;
 use super::installed;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema::{self, Catalog};
 use super::target::Target;
-use super::ties::Ties;
 use super::trust::{Allowed, Trust};
 use super::watch::Watch;
-use crate::domain::roll::BoardName;
+use crate::domain::seen_boards::BoardName;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
 use crate::store::filter::expect_board;
-use crate::store::fit::{Fit, Ground};
+use crate::store::fit::{Fit, FitTarget};
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::{Schema, Table};
@@ -72,7 +72,7 @@ pub struct Reader {
     link: Option<Link>,
     pub(super) watched: Vec<Watched>,
     pub(super) schema: Schema,
-    pub(super) ties: Ties,
+    pub(super) dependencies: Dependencies,
     /// The table of records, if it can be trusted.
     pub(super) audit_table: Option<Table>,
     fitted: Instant,
@@ -80,12 +80,12 @@ pub struct Reader {
     known: BTreeSet<BoardName>,
     fits_for: Duration,
     fingerprint: String,
-    sky: Sky,
+    sky: PollContext,
 }
 
 /// What surrounds a look at the data.
 #[derive(Debug, Clone, Default)]
-struct Sky {
+struct PollContext {
     /// The database's clock minus ours.
     clock_offset: Span,
     /// How far behind its primary it is, if it is a standby.
@@ -140,13 +140,13 @@ impl Reader {
             link: None,
             watched: Vec::new(),
             schema: Schema::default(),
-            ties: Ties::default(),
+            dependencies: Dependencies::default(),
             audit_table: None,
             fitted: Instant::now(),
             known: BTreeSet::new(),
             fits_for: FITS_FOR,
             fingerprint: String::new(),
-            sky: Sky::default(),
+            sky: PollContext::default(),
         };
         reader.connect()?;
         Ok(reader)
@@ -218,11 +218,11 @@ impl Reader {
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
-        let Catalog { schema, ties, types, .. } = schema::read(link).map_err(said)?;
+        let Catalog { schema, dependencies, types, .. } = schema::read(link).map_err(said)?;
         let fingerprint = fingerprint(link).map_err(said)?;
         let trust = Trust::new(&schema, &types, self.options.allowed());
         let dialect = Postgres::new(link, trust);
-        let ground = Ground {
+        let ground = FitTarget {
             dialect: &dialect,
             engine: Engine::Postgres,
             schema: &schema,
@@ -273,7 +273,7 @@ impl Reader {
         self.known.extend(here);
         self.watched = all;
         self.schema = schema;
-        self.ties = ties;
+        self.dependencies = dependencies;
         self.sky.veiled = veiled;
         self.fingerprint = fingerprint;
         self.fitted = Instant::now();
@@ -360,7 +360,7 @@ impl Reader {
     }
 }
 
-impl Sky {
+impl PollContext {
     fn notices(&self) -> Vec<String> {
         let lag = self.lag.map(|lag| {
             format!(
@@ -448,7 +448,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
     let Catalog { schema, types, .. } = schema::read(&mut link).map_err(said)?;
     let trust = Trust::new(&schema, &types, options.allowed());
     let dialect = Postgres::new(&mut link, trust);
-    let ground = Ground {
+    let ground = FitTarget {
         dialect: &dialect,
         engine: Engine::Postgres,
         schema: &schema,

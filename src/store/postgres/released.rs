@@ -1,9 +1,9 @@
 //! What a row says once it is no claim any more.
 
 use super::cell::{is_true, text};
+use super::named_params::NamedParams;
 use super::reader::Reader;
 use super::watch::query;
-use super::words::Words;
 use crate::domain::value::Key;
 use crate::store::StoreError;
 use crate::store::released::{Released, worst_first};
@@ -28,12 +28,12 @@ impl Reader {
             worst_first(&mut states);
             let columns: String =
                 states.iter().map(|(_, predicate)| format!(", ({predicate})::text")).collect();
-            let mut words = Words::default();
-            let same = watch.has_key(&key.0, &mut words);
-            words.extend(watch.clock(now));
+            let mut params = NamedParams::default();
+            let same = watch.has_key(&key.0, &mut params);
+            params.extend(watch.clock(now));
             let error = board.error.as_ref().map_or("NULL".into(), |error| format!("({error})::text"));
             let sql = format!("SELECT {error}{columns} FROM {} WHERE {same}", backlog.from);
-            let rows = query(link, &words, &sql)?;
+            let rows = query(link, &params, &sql)?;
             let Some(row) = rows.first() else { return Ok(None) };
             let found = states.iter().enumerate().find(|(at, _)| is_true(row, at + 1));
             Ok(found.map(|(_, (state, _))| Released { state: (*state).clone(), error: text(row, 0) }))

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::cell::is_true;
+use super::dependencies::Dependencies;
 use super::error::PgError;
 use super::link::{CATALOG_ONLY, Link, Row};
 use super::names::Name;
-use super::ties::Ties;
 use crate::store::schema::{Column, Names, Schema, Standing, Table};
 pub use crate::store::schema::{literal, quoted};
 
@@ -125,7 +125,7 @@ const TYPES: &str = "
 pub struct Catalog {
     pub schema: Schema,
     /// How the tables hang together.
-    pub ties: Ties,
+    pub dependencies: Dependencies,
     pub types: Types,
 }
 
@@ -252,8 +252,8 @@ pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
     }
     let types = link.query(TYPES, &[Some(&path)])?.iter().map(user_type).collect();
     let schema = Schema::new(tables, Default::default()).beside(unreadable);
-    let ties = Ties::read(link, &schema, &names)?;
-    Ok(Catalog { schema, ties, types: Types(types) })
+    let dependencies = Dependencies::read(link, &schema, &names)?;
+    Ok(Catalog { schema, dependencies, types: Types(types) })
 }
 
 /// How far a table can be relied on.

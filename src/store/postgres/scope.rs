@@ -1,7 +1,7 @@
 //! What an act of a profile can reach on a server: through its statements, triggers and foreign keys.
 
 use super::actor::Actor;
-use super::ties::Lot;
+use super::dependencies::CascadeEffect;
 use crate::store::StoreError;
 use crate::store::scope::{Reach, Scope};
 
@@ -18,26 +18,26 @@ impl Actor {
         let watched = self.reader.watched.iter().find(|watched| watched.name == profile);
         let scope = watched.and_then(|watched| Scope::of(&watched.profile, board, action, &schema));
         let Some(mut scope) = scope else { return Ok(None) };
-        let ties = self.reader.ties.clone();
+        let dependencies = self.reader.dependencies.clone();
         scope.close(|scope, name, reach| {
             let columns = schema.table(name).map(|table| table.columns.as_slice()).unwrap_or_default();
-            let stamped = columns.iter().filter(|column| ties.stamps(name, &column.name));
+            let stamped = columns.iter().filter(|column| dependencies.stamps(name, &column.name));
             let sets = stamped.map(|column| column.name.to_lowercase()).collect();
             // What a trigger writes into other tables is not in the images, and so not undone.
-            let own = Reach { sets, sets_any: ties.has_triggers(name), ..Reach::default() };
+            let own = Reach { sets, sets_any: dependencies.has_triggers(name), ..Reach::default() };
             let mut more = scope.add(name, own);
-            let mut lots = vec![Lot::Changed(reach.sets.iter().cloned().collect())];
+            let mut lots = vec![CascadeEffect::Changed(reach.sets.iter().cloned().collect())];
             if reach.sets_any {
-                lots.push(Lot::Changed(columns.iter().map(|column| column.name.clone()).collect()));
+                lots.push(CascadeEffect::Changed(columns.iter().map(|column| column.name.clone()).collect()));
             }
             if reach.deletes {
-                lots.push(Lot::Deleted);
+                lots.push(CascadeEffect::Deleted);
             }
-            for lot in &lots {
-                for (key, passed_on) in ties.following(name, lot) {
+            for effect in &lots {
+                for (key, passed_on) in dependencies.following(name, effect) {
                     let reach = match passed_on {
-                        Lot::Deleted => Reach::deletes(),
-                        Lot::Changed(columns) => Reach {
+                        CascadeEffect::Deleted => Reach::deletes(),
+                        CascadeEffect::Changed(columns) => Reach {
                             sets: columns.iter().map(|column| column.to_lowercase()).collect(),
                             ..Reach::default()
                         },

@@ -8,15 +8,15 @@ use super::cell::number;
 use super::error::PgError;
 use super::link::Link;
 use super::look::{rows_of, seen};
+use super::named_params::NamedParams;
+use super::named_params::array;
 use super::rows::rank;
 use super::watch::{Watch, query};
-use super::words::Words;
-use super::words::array;
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::domain::time::Moment;
-use crate::store::act::{BLOCKED, Order, TABLES_CHANGED, ordered};
+use crate::store::act::{Order, ordered};
 use crate::store::seen::{Place, Seen};
-use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
+use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
 /// Rows that are fetched at once.
@@ -50,17 +50,17 @@ impl Actor {
             for noted in all.chunk_by(|one, other| one.place == other.place) {
                 let place = noted[0].place;
                 let Some(watch) = super::look::at(watched, place) else {
-                    again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
+                    again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };
-                let mut words = watch.clock(now);
+                let mut params = watch.clock(now);
                 let spots = noted.iter().map(|one| one.spot.map(|spot| spot.to_string()));
-                words.add("spots", "tid[]", Some(array(spots)));
+                params.add("spots", "tid[]", Some(array(spots)));
                 let select = watch.reader.select_with(&rows_of(watch));
-                let rows = query(link, &words, &format!("{select} AND c.ctid = ANY (:spots)"))?;
+                let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
                 let found = rows.iter().map(|row| seen(watch, place, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
-                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
             }
             Ok(again)
         })
@@ -72,7 +72,7 @@ impl Actor {
             let mut outcomes = Vec::with_capacity(all.len());
             for part in all.chunk_by(|one, other| one.place == other.place) {
                 let Some(watch) = super::look::at(watched, part[0].place) else {
-                    outcomes.extend(part.iter().map(|_| Outcome::Moved(TABLES_CHANGED.into())));
+                    outcomes.extend(part.iter().map(|_| Outcome::Moved(Moved::TablesChanged)));
                     continue;
                 };
                 let profile = &watched[part[0].place.profile].profile;
@@ -85,11 +85,11 @@ impl Actor {
                         permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word);
                     outcomes.push(match (permitted, &act) {
                         (Err(refused), _) => Outcome::Refused(refused),
-                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.as_str().into()),
+                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.clone()),
                         (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
                         (Ok(()), Ok(_)) => match statements(profile, watch, seen, order) {
                             Ok(written) => is_blocked(link, &written)?,
-                            Err(refusal) => Outcome::Refused(refusal.into()),
+                            Err(refusal) => Outcome::Refused(refusal),
                         },
                     });
                 }
@@ -101,8 +101,8 @@ impl Actor {
 
 fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
     let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
-    let rows = query(link, &written.words, sql)?;
-    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(BLOCKED.into()) })
+    let rows = query(link, &written.params, sql)?;
+    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(Refusal::Blocked) })
 }
 
 /// Adds the claims of one board, fetched page by page: all of them with their rows may be more than memory.
@@ -114,19 +114,19 @@ fn select(
     now: Moment,
     selection: &mut Selection,
 ) -> Result<(), PgError> {
-    let (mut condition, mut words) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+    let (mut condition, mut params) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
     let (trouble, more) = watch.trouble(now);
     condition += &trouble;
-    words.extend(more);
-    words.extend(watch.clock(now));
+    params.extend(more);
+    params.extend(watch.clock(now));
     let mut columns = rows_of(watch);
     columns.push(rank(watch.board.priority.as_deref()));
     let select = watch.reader.select_with(&columns);
     let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
-    query(link, &words, &declare)?;
+    query(link, &params, &declare)?;
     let fetch = format!("FETCH {PAGE} FROM claimtop_claims");
     loop {
-        let rows = query(link, &Words::default(), &fetch)?;
+        let rows = query(link, &NamedParams::default(), &fetch)?;
         for row in &rows {
             let urgency = number(row, row.len().saturating_sub(1)).int().unwrap_or(0);
             let urgency = u32::try_from(urgency).unwrap_or(0);

@@ -1,23 +1,23 @@
 //! A session as a whole: everything it holds, and the end of the session itself.
 
-use super::act::{Statements, add_instant, guarded, lot};
-use super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
+use super::act::{Statements, add_instant, effect, guarded};
+use super::actor::{Actor, Turn, is_locked};
 use super::cell::{number, sent};
 use super::error::PgError;
 use super::holders;
 use super::image;
 use super::link::{Link, Row};
 use super::look;
+use super::named_params::NamedParams;
 use super::reader::Watched;
 use super::watch::{Watch, query};
-use super::words::Words;
-use crate::domain::recovery::{Action, Outcome, Word, permit_end};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::{Act, Role};
 use crate::store::Prober;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::bound::BoundRegistry;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
@@ -33,10 +33,10 @@ impl Actor {
             for place in locks_first(watched) {
                 let watch = &watched[place.profile].boards[place.board];
                 if let (true, Some(holder)) = (watch.board.has_rowid, &watch.board.holder) {
-                    let mut words = Words::default();
-                    words.add("session", "", Some(session));
+                    let mut params = NamedParams::default();
+                    params.add("session", "", Some(session));
                     let condition = format!(" AND ({})::text = :session", holder.text);
-                    let mut found = look::look(link, watch, place, &condition, words, now)?;
+                    let mut found = look::look(link, watch, place, &condition, params, now)?;
                     // SQL may compare names without their case; a session is exactly itself.
                     found.retain(|seen| seen.judged.claim.holder.as_deref() == Some(session));
                     for seen in found {
@@ -64,7 +64,7 @@ impl Actor {
     pub fn end_session(
         &mut self,
         seen: &Registered,
-        word: &Word,
+        word: &Authorization,
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
@@ -88,7 +88,7 @@ impl Actor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Word,
+        word: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let turn = self.begin()?;
         let rehearsed = self.rehearse_inside(&turn, holding, word);
@@ -101,7 +101,7 @@ impl Actor {
         &mut self,
         turn: &Turn,
         holding: &Holding,
-        word: &Word,
+        word: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let (mut released, mut ended) = (Vec::new(), Vec::new());
         for seen in &holding.claims {
@@ -114,24 +114,29 @@ impl Actor {
         Ok((released, ended))
     }
 
-    fn end_inside(&mut self, turn: &Turn, seen: &Registered, word: &Word) -> Result<Acted, StoreError> {
-        let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
+    fn end_inside(
+        &mut self,
+        turn: &Turn,
+        seen: &Registered,
+        word: &Authorization,
+    ) -> Result<Acted, StoreError> {
+        let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         let prober = self.reader.options.prober.clone();
         let looked = {
-            let Actor { reader, link: Some(link), .. } = self else { return moved(TABLES_CHANGED.into()) };
+            let Actor { reader, link: Some(link), .. } = self else { return moved(Moved::TablesChanged) };
             lock_and_look(link, &reader.watched, seen, prober.as_ref(), turn.now)
         };
         let (fresh, held) = match looked {
             Ok(Some(found)) => found,
-            Ok(None) => return moved("it is registered no longer".into()),
-            Err(error) if is_locked(&error) => return moved(BEING_CHANGED.into()),
+            Ok(None) => return moved(Moved::SessionGone),
+            Err(error) if is_locked(&error) => return moved(Moved::RowLocked),
             Err(error) => return Err(self.sentence(&error, "looking at the session")),
         };
         if fresh.row != seen.row || fresh.version != seen.version {
             return moved(seen.moved(&fresh));
         }
         if held > 0 {
-            return moved(format!("it holds {held} {} still", if held == 1 { "claim" } else { "claims" }));
+            return moved(Moved::HoldsClaims(held));
         }
         let id = fresh.id.text().unwrap_or_default();
         if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
@@ -139,10 +144,10 @@ impl Actor {
         }
         let statements = match self.ending(&fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let Some(table) = self.schema().table(&fresh.table).cloned() else {
-            return moved(TABLES_CHANGED.into());
+            return moved(Moved::TablesChanged);
         };
         let preview = statements.preview();
         match self.perform(&table, &fresh.row, &statements) {
@@ -151,27 +156,27 @@ impl Actor {
                 Ok(Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) })
             }
             Ok(Err(outcome)) => Ok(Acted { preview, ..Acted::nothing(outcome) }),
-            Err(error) if is_locked(&error) => moved(BEING_CHANGED.into()),
+            Err(error) if is_locked(&error) => moved(Moved::RowLocked),
             Err(error) => Err(self.sentence(&error, "ending the session")),
         }
     }
 
     /// The statements that end exactly this session.
-    fn ending(&self, fresh: &Registered, word: &Word) -> Result<Statements, String> {
+    fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, Refusal> {
         let watched = &self.reader.watched[fresh.place.profile];
         let watch = &watched.boards[fresh.place.board];
-        let end = end_of(watched, watch)
-            .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
-        let table = self.schema().table(&fresh.table).ok_or("its table is gone")?;
-        let registry = watch.board.registry.as_ref().ok_or("its registry is gone")?;
-        let mut words = Words::default();
-        let guard = image::guard(table, &fresh.row, "s", "seen", &mut words);
-        words.add("version", "", fresh.version.clone());
+        let end =
+            end_of(watched, watch).ok_or_else(|| Refusal::NoSessionEnd { profile: fresh.profile.clone() })?;
+        let table = self.schema().table(&fresh.table).ok_or(Refusal::TableGone)?;
+        let registry = watch.board.registry.as_ref().ok_or(Refusal::RegistryGone)?;
+        let mut params = NamedParams::default();
+        let guard = image::guard(table, &fresh.row, "s", "seen", &mut params);
+        params.add("version", "", fresh.version.clone());
         let now = watch.board.rules.session_now(fresh.now);
-        add_instant(&mut words, "now", registry.beat_at.unit, &registry.beat_at.zone, now);
-        words.add("reason", "text", word.reason.clone());
-        words.add("id", &registry.id.declared, sent(&fresh.id));
-        words.add("holder", &registry.id.declared, sent(&fresh.id));
+        add_instant(&mut params, "now", registry.beat_at.unit, &registry.beat_at.zone, now);
+        params.add("reason", "text", word.reason.clone());
+        params.add("id", &registry.id.declared, sent(&fresh.id));
+        params.add("holder", &registry.id.declared, sent(&fresh.id));
         let which = format!("{} = :id", registry.id.text);
         let conditions = format!("{which} AND s.xmin::text = :version AND {guard}");
         Ok(Statements {
@@ -181,9 +186,9 @@ impl Actor {
             before: end.before.clone(),
             act: guarded(end, table, "s", "", &conditions, "the end of a session")?
                 + &image::returned(table, "s"),
-            lot: lot(end),
+            effect: effect(end),
             also: end.also.clone(),
-            words,
+            params,
         })
     }
 }
@@ -225,8 +230,8 @@ fn registered(
 ) -> Result<Option<Registered>, PgError> {
     let watch = &watched[place.profile].boards[place.board];
     let (Some(registry), Some(table)) = (&watch.board.registry, &watch.registry) else { return Ok(None) };
-    let mut words = Words::default();
-    words.add("session", "", sent(id));
+    let mut params = NamedParams::default();
+    params.add("session", "", sent(id));
     let sql = format!(
         "SELECT {}, s.xmin::text, {} FROM {} WHERE ({})::text = :session",
         holders::columns(&watch.board, registry),
@@ -234,7 +239,7 @@ fn registered(
         registry.from,
         registry.id.text
     );
-    let rows = query(link, &words, &sql)?;
+    let rows = query(link, &params, &sql)?;
     let is_it = |row: &&Row| row.get(0) == sent(id).as_deref();
     let Some(row) = rows.iter().find(is_it) else { return Ok(None) };
     let (id, session, mut worker) = holders::read(row, registry);
@@ -269,26 +274,26 @@ fn lock_and_look(
 ) -> Result<Option<(Registered, u64)>, PgError> {
     let Some(watch) = look::at(watched, seen.place) else { return Ok(None) };
     let Some(registry) = &watch.board.registry else { return Ok(None) };
-    let mut words = Words::default();
-    words.add("session", "", sent(&seen.id));
+    let mut params = NamedParams::default();
+    params.add("session", "", sent(&seen.id));
     let sql = format!(
         "SELECT 'x' FROM {} WHERE ({})::text = :session FOR UPDATE OF s NOWAIT",
         registry.from, registry.id.text
     );
-    query(link, &words, &sql)?;
+    query(link, &params, &sql)?;
     let Some(fresh) = registered(link, watched, seen.place, &seen.id, prober, now)? else { return Ok(None) };
     let mut held = 0;
     for watch in sharing(watched, registry) {
         let Some(holder) = &watch.board.holder else { continue };
-        let mut words = watch.clock(now);
-        words.add("session", "", sent(&seen.id));
+        let mut params = watch.clock(now);
+        params.add("session", "", sent(&seen.id));
         let sql = format!(
             "SELECT count(*)::text FROM {} WHERE ({}) AND ({})::text = :session",
             watch.board.from,
             watch.board.is_held(),
             holder.text
         );
-        let rows = query(link, &words, &sql)?;
+        let rows = query(link, &params, &sql)?;
         held += rows.first().and_then(|row| number(row, 0).int()).unwrap_or(0).max(0).unsigned_abs();
     }
     Ok(Some((fresh, held)))

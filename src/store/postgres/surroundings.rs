@@ -6,8 +6,8 @@ use super::backlog::{Backlog, Plan};
 use super::cell::number;
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::{NamedParams, stamp};
 use super::watch::{Watch, query};
-use super::words::{Words, stamp};
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
 use crate::store::bound::BoundRegistry;
@@ -77,13 +77,13 @@ fn count_sessions(
         return Ok(Sessions { registry: table, total, alive: alive.len() as u64, stale: stale.len() as u64 });
     }
     let (first, last) = (Moment::EARLIEST, Moment::LATEST);
-    let mut words = Words::default();
+    let mut params = NamedParams::default();
     for (name, at) in [("cut", cut), ("first", first), ("last", last)] {
         match since.bound_type {
-            Some("timestamp" | "timestamptz") => words.add(name, "timestamptz", Some(stamp(at))),
+            Some("timestamp" | "timestamptz") => params.add(name, "timestamptz", Some(stamp(at))),
             _ => {
                 let scaled = i128::from(at.micros()) * i128::from(since.unit.per_second()) / 1_000_000;
-                words.add(name, "numeric", Some(scaled.to_string()));
+                params.add(name, "numeric", Some(scaled.to_string()));
             }
         }
     }
@@ -100,7 +100,7 @@ fn count_sessions(
          (count(*) FILTER (WHERE {readable}))::text FROM {}",
         registry.from
     );
-    let rows = query(link, &words, &sql)?;
+    let rows = query(link, &params, &sql)?;
     let count =
         |at: usize| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0).unsigned_abs();
     let (total, stale, readable) = (count(0), count(1), count(2));

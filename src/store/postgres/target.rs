@@ -84,7 +84,7 @@ impl Target {
         self.hosts.iter().all(Host::is_loopback)
     }
 
-    /// Whether both lead to one database, by whichever words and as whichever user.
+    /// Whether both lead to one database, however it is written and as whichever user.
     pub fn is_same_database(&self, other: &Target) -> bool {
         let is_known = |host: &Host| other.hosts.iter().any(|one| one.is_same(host));
         self.database == other.database && self.hosts.iter().any(is_known)

@@ -3,8 +3,8 @@
 use super::error::{Fault, PgError};
 use super::image;
 use super::link::{Link, Row};
+use super::named_params::NamedParams;
 use super::schema::literal;
-use super::words::Words;
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::{Schema, Table};
 
@@ -16,13 +16,13 @@ use crate::store::schema::{Schema, Table};
 pub fn run(
     link: &mut Link,
     schema: &Schema,
-    words: &Words,
+    params: &NamedParams,
     sql: &str,
     optional: bool,
 ) -> Result<Vec<Change>, PgError> {
     let verb = Verb::of(sql).ok_or_else(|| more_than_rows(sql))?;
     link.batch("SAVEPOINT claimtop_also")?;
-    let traced = words.put_into(&format!("{sql}\nRETURNING tableoid::regclass::text, ctid::text"));
+    let traced = params.put_into(&format!("{sql}\nRETURNING tableoid::regclass::text, ctid::text"));
     let touched = match link.query(&traced.sql, &traced.values()) {
         Err(PgError::Server { code, .. })
             if optional && matches!(code.as_str(), "42P01" | "42703") && verb == Verb::Insert =>
@@ -33,7 +33,7 @@ pub fn run(
         // It says itself what it returns, or touches several tables: then nobody can tell which rows.
         Err(PgError::Server { code, .. }) if matches!(code.as_str(), "42601" | "42702" | "42703") => {
             link.batch("ROLLBACK TO claimtop_also")?;
-            let plain = words.put_into(sql);
+            let plain = params.put_into(sql);
             link.execute(&plain.sql, &plain.values())?;
             Vec::new()
         }
@@ -143,10 +143,10 @@ fn as_they_were(link: &mut Link, after: &[(&Table, Image)]) -> Result<Vec<Change
         if key.is_empty() {
             continue;
         }
-        let mut words = Words::default();
-        let condition = image::at(table, key, "c", &mut words);
+        let mut params = NamedParams::default();
+        let condition = image::at(table, key, "c", &mut params);
         let columns = image::columns(table, "c").join(", ");
-        let put = words.put_into(&format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql));
+        let put = params.put_into(&format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql));
         let before = link.query(&put.sql, &put.values())?.first().map(|row| image::read(table, row, 0));
         found.push(Change { before, ..change });
     }

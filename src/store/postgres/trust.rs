@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use super::error::PgError;
 use super::link::Link;
+use super::named_params::array;
 use super::names::{Name, Role, names, rewritten};
 use super::schema::Types;
-use super::words::array;
 use crate::store::bind::{Fragment, Problem};
 use crate::store::schema::{Schema, Table};
 

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::back::{Back, acted_on, by_column, delete, insert, reset, stamped};
 use super::actor::{Actor, is_locked};
+use super::cascade::written;
 use super::error::PgError;
 use super::image;
 use super::link::Link;
-use super::wake::written;
+use super::named_params::NamedParams;
 use super::watch::query;
-use super::words::Words;
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Moved, Outcome};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
@@ -46,9 +46,7 @@ impl Actor {
                 }
             }
             Ok(Err(what)) => Ok(Acted::nothing(Outcome::Moved(what))),
-            Err(error) if is_locked(&error) => {
-                Ok(Acted::nothing(Outcome::Moved(super::actor::BEING_CHANGED.into())))
-            }
+            Err(error) if is_locked(&error) => Ok(Acted::nothing(Outcome::Moved(Moved::RowLocked))),
             Err(error) => Err(self.sentence(&error, "putting the rows back")),
         };
         self.end(acted, undo.action_id(), undo.is_rehearsal())
@@ -62,7 +60,7 @@ impl Actor {
         &mut self,
         changes: &[Change],
         now: Moment,
-    ) -> Result<Result<Vec<Change>, String>, PgError> {
+    ) -> Result<Result<Vec<Change>, Moved>, PgError> {
         // Putting one row back may put others back as well, so they are all compared before.
         if changes.len() > 1
             && let Some(moved) = self.moved_among(changes)?
@@ -96,8 +94,7 @@ impl Actor {
                 }
             }
             if refused.len() == left.len() {
-                let why = "the database refuses the row: somebody has claimed it since, or what it refers to is gone";
-                return Ok(Err(why.into()));
+                return Ok(Err(Moved::NotAccepted));
             }
             left = refused;
         }
@@ -115,7 +112,7 @@ impl Actor {
         changes: &[&Change],
     ) -> Result<Option<BTreeMap<String, u64>>, PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
-        let has_triggers = changes.iter().any(|change| reader.ties.has_triggers(&change.table));
+        let has_triggers = changes.iter().any(|change| reader.dependencies.has_triggers(&change.table));
         if has_triggers { written(link, &reader.schema).map(Some) } else { Ok(None) }
     }
 
@@ -183,7 +180,8 @@ impl Actor {
     /// A trigger may have changed the row once more after it was put back.
     fn read_after(&mut self, change: &mut Change) -> Result<(), PgError> {
         let Actor { reader, link: Some(link), .. } = self else { return Ok(()) };
-        let Some(after) = change.after.clone().filter(|_| reader.ties.changes_rows_again(&change.table))
+        let Some(after) =
+            change.after.clone().filter(|_| reader.dependencies.changes_rows_again(&change.table))
         else {
             return Ok(());
         };
@@ -218,8 +216,8 @@ impl Actor {
                         if !watch.board.id.iter().all(|id| id.starts_with("c.")) {
                             continue;
                         }
-                        let mut words = watch.clock(now);
-                        let guard = image::guard(table, before, "other", "was", &mut words);
+                        let mut params = watch.clock(now);
+                        let guard = image::guard(table, before, "other", "was", &mut params);
                         let sql = format!(
                             "SELECT count(*)::text FROM {} WHERE ({}) AND EXISTS (SELECT FROM {} AS other WHERE {guard} AND {})",
                             watch.board.from,
@@ -227,7 +225,7 @@ impl Actor {
                             table.sql,
                             same.join(" AND ")
                         );
-                        let rows = query(link, &words, &sql)?;
+                        let rows = query(link, &params, &sql)?;
                         let count = rows.first().and_then(|row| row.get(0)?.parse::<u64>().ok());
                         if count.is_some_and(|count| count > 1) {
                             return Ok(Back::Moved);
@@ -268,15 +266,15 @@ fn current(
     known: Option<&Image>,
 ) -> Result<Option<Image>, PgError> {
     let (Some(table), RowAt::Key(key)) = (schema.certain(&change.table), &change.at) else { return Ok(None) };
-    let mut words = Words::default();
+    let mut params = NamedParams::default();
     let condition = if key.is_empty() {
         let Some(image) = known else { return Ok(None) };
-        image::guard(table, image, "c", "was", &mut words)
+        image::guard(table, image, "c", "was", &mut params)
     } else {
-        image::at(table, key, "c", &mut words)
+        image::at(table, key, "c", &mut params)
     };
     let columns = image::columns(table, "c").join(", ");
-    let rows = query(link, &words, &format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql))?;
+    let rows = query(link, &params, &format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql))?;
     Ok(rows.first().map(|row| image::read(table, row, 0)))
 }
 
@@ -288,10 +286,10 @@ fn key_of(schema: &Schema, change: &Change, image: &Image) -> RowAt {
     }
 }
 
-fn what_moved(change: &Change) -> String {
+fn what_moved(change: &Change) -> Moved {
     match (&change.before, &change.after) {
-        (Some(_), None) => "somebody has claimed it since".into(),
-        _ => format!("a row of {} is no longer what the act left behind", change.table),
+        (Some(_), None) => Moved::ClaimedSince,
+        _ => Moved::ChangedSince { table: change.table.clone() },
     }
 }
 

@@ -6,15 +6,15 @@ mod signs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::arms::{self, Arm};
 use super::backlog;
+use super::candidate_queries::{self, CandidateQuery};
 use super::cell::{is_true, number};
 use super::error::PgError;
 use super::indexes;
 use super::link::{Link, Row};
+use super::named_params::{NamedParams, array};
 use super::rows::RowReader;
 use super::surroundings::Surroundings;
-use super::words::{Words, array};
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
@@ -23,10 +23,10 @@ use crate::store::bound::BoundBoard;
 use crate::store::listed::{Tally, worse_first};
 use crate::store::options::Effort;
 use crate::store::schema::{Schema, Table};
-use gather::{Burden, Claims};
+use gather::{Claims, UnindexedQuery};
 use signs::Examined;
 
-/// Claims that one arm may bring in; more are only said to be there.
+/// Claims that one query may bring in; more are only said to be there.
 pub const MOST: usize = 20_000;
 /// Claims are counted up to this many slices of the effort; beyond there are "more than".
 const COUNTED_SLICES: usize = 50;
@@ -39,9 +39,9 @@ pub struct Watch {
     pub table: Table,
     pub registry: Option<Table>,
     /// The ways into trouble; nothing, if every claim has to be looked at.
-    arms: Option<Vec<Arm>>,
-    /// What each arm found, where that is taken from an earlier poll.
-    burdens: BTreeMap<usize, Burden>,
+    queries: Option<Vec<CandidateQuery>>,
+    /// What each query found, where that is taken from an earlier poll.
+    burdens: BTreeMap<usize, UnindexedQuery>,
     examined: Examined,
     holder_is_indexed: bool,
     /// Statements that would add the indexes it lacks.
@@ -69,12 +69,12 @@ impl Watch {
         let table = schema.table(&board.table)?.clone();
         let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table)).cloned();
         let reader = RowReader::new(&board, &table, registry.as_ref(), prober.clone());
-        let arms = arms::arms(&board);
+        let queries = candidate_queries::queries(&board);
         Some(Watch {
             reader,
             table,
             registry,
-            arms,
+            queries,
             burdens: BTreeMap::new(),
             examined: Examined::default(),
             holder_is_indexed: false,
@@ -107,27 +107,27 @@ impl Watch {
         self.registry.is_none() && !self.board.moves() && self.reader.rests_on_its_row(&self.table)
     }
 
-    /// The words that a profile's own expressions may name in reading.
-    pub fn clock(&self, now: Moment) -> Words {
-        let mut words = Words::default();
+    /// The params that a profile's own expressions may name in reading.
+    pub fn clock(&self, now: Moment) -> NamedParams {
+        let mut params = NamedParams::default();
         let unit = self.board.unit;
-        words.add_time("now", unit, &self.board.zone, self.board.rules.claim_now(now));
-        words
+        params.add_time("now", unit, &self.board.zone, self.board.rules.claim_now(now));
+        params
     }
 
     /// The condition for a claim to be possibly in trouble, to be added to others.
-    pub fn trouble(&self, now: Moment) -> (String, Words) {
-        match &self.arms {
-            None => (String::new(), Words::default()),
-            Some(arms) => {
-                let all: Vec<&str> = arms.iter().map(|arm| arm.sql.as_str()).collect();
+    pub fn trouble(&self, now: Moment) -> (String, NamedParams) {
+        match &self.queries {
+            None => (String::new(), NamedParams::default()),
+            Some(queries) => {
+                let all: Vec<&str> = queries.iter().map(|query| query.sql.as_str()).collect();
                 let any = if all.is_empty() { "FALSE".into() } else { all.join(" OR ") };
                 // The kernel may know more than the tables.
                 let any = match (&self.prober, &self.board.pid) {
                     (Some(_), Some(pid)) => format!("{any} OR ({pid}) IS NOT NULL"),
                     _ => any,
                 };
-                (format!(" AND ({any})"), arms::words(arms, now))
+                (format!(" AND ({any})"), candidate_queries::params(queries, now))
             }
         }
     }
@@ -139,13 +139,13 @@ impl Watch {
         let large = counted.0 > effort.slice as u64;
         let mut found = Found { more: counted.1, ..Found::default() };
         let mut claims = Claims::default();
-        if large && self.arms.is_some() {
+        if large && self.queries.is_some() {
             self.gather_by_arms(link, now, &mut found, &mut claims)?;
         } else {
-            let (condition, words) = self.trouble(now);
+            let (condition, params) = self.trouble(now);
             // Who asks for everything gets it.
             let most = effort.slice.max(MOST);
-            found.more |= self.gather_up_to(most, link, now, &condition, words, &mut claims)?;
+            found.more |= self.gather_up_to(most, link, now, &condition, params, &mut claims)?;
         }
         self.ask_the_kernel(link, now, &mut claims)?;
         let mut worst = Vec::new();
@@ -244,10 +244,10 @@ impl Watch {
         places: &[&str],
     ) -> Result<Vec<(String, Judged)>, PgError> {
         let tids = places.iter().map(|place| place.find('(').map(|at| &place[at..]));
-        let mut words = self.clock(now);
-        words.add("tids", "tid[]", Some(array(tids)));
+        let mut params = self.clock(now);
+        params.add("tids", "tid[]", Some(array(tids)));
         let sql = format!("{} AND c.ctid = ANY (:tids)", self.reader.select(true));
-        let rows = query(link, &words, &sql)?;
+        let rows = query(link, &params, &sql)?;
         let read =
             |row: &Row| Some((self.reader.place(row)?.to_owned(), self.reader.read(row, &self.board, now)));
         Ok(rows.iter().filter_map(read).collect())
@@ -264,8 +264,8 @@ impl Watch {
 }
 
 /// Runs a statement that names its values.
-pub fn query(link: &mut Link, words: &Words, sql: &str) -> Result<Vec<Row>, PgError> {
-    let put = words.put_into(sql);
+pub fn query(link: &mut Link, params: &NamedParams, sql: &str) -> Result<Vec<Row>, PgError> {
+    let put = params.put_into(sql);
     link.query(&put.sql, &put.values())
 }
 

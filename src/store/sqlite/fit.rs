@@ -12,7 +12,7 @@ use crate::profile::format::{Engine, Profile};
 use crate::store::StoreError;
 use crate::store::bind::{Dialect, Problem};
 use crate::store::bound::{BoundZone, Sql, TimeSql};
-use crate::store::fit::{Fit, Ground};
+use crate::store::fit::{Fit, FitTarget};
 use crate::store::schema::Table;
 
 /// Compiles on a connection that may only read.
@@ -85,7 +85,7 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
         open::read_only(&options.path, options.busy_timeout, &Keys::default())?;
     let sentence = |error| open::explain(&options.path, &error, options.busy_timeout, "reading the schema");
     let schema = schema::read(&connection).map_err(sentence)?;
-    let ground = Ground {
+    let ground = FitTarget {
         dialect: &Sqlite { connection: &connection, denied: &denied },
         engine: Engine::Sqlite,
         schema: &schema,

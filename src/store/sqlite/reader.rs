@@ -19,7 +19,7 @@ use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
-use crate::store::fit::Ground;
+use crate::store::fit::FitTarget;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::suspend::uninterrupted;
@@ -322,7 +322,7 @@ impl Reader {
             self.sql("reading the schema", |connection| pragma(connection, "schema_version"))?;
         self.last = None;
         let schema = self.sql("reading the schema", super::schema::read)?;
-        let ground = Ground {
+        let ground = FitTarget {
             dialect: &Sqlite { connection: &self.connection, denied: &self.denied },
             engine: Engine::Sqlite,
             schema: &schema,

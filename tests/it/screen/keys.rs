@@ -1,12 +1,12 @@
 //! What each message does to the model, and what it asks for.
 
-mod asking;
-mod at_once;
 mod bulk;
 mod clocks;
+mod confirmation;
 mod filter;
-mod happenings;
+mod immediate;
 mod mouse;
+mod notices;
 mod paging;
 mod panes;
 mod refusals;
@@ -14,7 +14,7 @@ mod selection;
 mod undo;
 
 use claimtop::app::Effect;
-use claimtop::domain::recovery::{Action, Word};
+use claimtop::domain::recovery::{Action, Authorization};
 
 /// An act that was asked for.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct Asked {
     /// The address of the claim.
     claim: String,
     seen: Option<String>,
-    word: Word,
+    word: Authorization,
 }
 
 /// The acts among the effects.

@@ -5,6 +5,7 @@
 
 pub mod claims;
 pub mod holders;
+pub mod outcomes;
 pub mod world;
 
 use claimtop::app::keymap::Keymap;
@@ -13,7 +14,7 @@ use claimtop::app::model::{Settings, Tone};
 use claimtop::app::source::{Access, Link, SourceView, Trouble};
 use claimtop::app::{Effect, Model, Msg};
 use claimtop::domain::time::{Moment, Span};
-use claimtop::events::{Again, Look, Onlooker};
+use claimtop::events::{Again, ChangeDetector, Look};
 use claimtop::ui::theme::{Depth, Palette};
 use claimtop::ui::{Theme, View, render};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -47,7 +48,7 @@ pub struct Stage {
     size: (u16, u16),
     /// What a claim that left the rows is when it is read again.
     pub again: Again,
-    onlookers: BTreeMap<usize, Onlooker>,
+    onlookers: BTreeMap<usize, ChangeDetector>,
 }
 
 impl Stage {
@@ -109,7 +110,7 @@ impl Stage {
         let look = Look::of("tasks", &poll.snapshots, poll.whole.as_deref().unwrap_or_default());
         let (now, again) = (self.now, self.again.clone());
         let events = self
-            .onlooker(source)
+            .detector(source)
             .see(look, now, &mut |_| Ok::<_, ()>(again.clone()))
             .expect("nothing is lost");
         self.tell(Msg::Polled { source, poll: Ok(poll), events })
@@ -117,13 +118,13 @@ impl Stage {
 
     pub fn poll_fails(&mut self, why: &str) -> Vec<Effect> {
         let now = self.now;
-        let events = self.onlooker(0).fail(why, now).into_iter().collect();
+        let events = self.detector(0).fail(why, now).into_iter().collect();
         self.tell(Msg::Polled { source: 0, poll: Err(why.into()), events })
     }
 
     /// Who compares the polls of a source, as its poller does.
-    fn onlooker(&mut self, source: usize) -> &mut Onlooker {
-        self.onlookers.entry(source).or_insert_with(|| Onlooker::new("tasks.db"))
+    fn detector(&mut self, source: usize) -> &mut ChangeDetector {
+        self.onlookers.entry(source).or_insert_with(|| ChangeDetector::new("tasks.db"))
     }
 
     pub fn poll_cannot_reach(&mut self, why: &str) -> Vec<Effect> {

@@ -161,15 +161,15 @@ impl Crew {
     }
 
     /// The same while somebody looks again and again; what each got, and who looked.
-    fn work_watched<T: Look + Send>(self, onlooker: T) -> (Vec<Vec<String>>, T) {
+    fn work_watched<T: Look + Send>(self, detector: T) -> (Vec<Vec<String>>, T) {
         let over = &AtomicBool::new(false);
         thread::scope(|scope| {
-            let onlooker = scope.spawn(move || observe(over, onlooker));
+            let detector = scope.spawn(move || observe(over, detector));
             let got = {
                 let _ending = Ending(over);
                 self.work()
             };
-            (got, onlooker.join().expect("an observer that found nothing"))
+            (got, detector.join().expect("an observer that found nothing"))
         })
     }
 }
@@ -179,15 +179,15 @@ trait Look {
     fn look(&mut self);
 }
 
-fn observe<T: Look>(over: &AtomicBool, mut onlooker: T) -> T {
+fn observe<T: Look>(over: &AtomicBool, mut detector: T) -> T {
     let mut looks = 0_u64;
     while !over.load(Ordering::SeqCst) {
-        onlooker.look();
+        detector.look();
         looks += 1;
     }
     println!("{looks} looks");
     assert!(looks > 10, "{looks} looks: too few to mean anything");
-    onlooker
+    detector
 }
 
 /// Ends the observation, also when a process fails.
@@ -253,7 +253,7 @@ const MERGE_HANDS: &str = "
     CREATE TRIGGER entry_changed AFTER UPDATE ON merge_queue WHEN new.agent_id IS NOT old.agent_id
       BEGIN INSERT INTO hands VALUES ('entry ' || new.id, old.agent_id, new.agent_id); END;";
 
-/// What an onlooker knows of the queue: who had an entry.
+/// What an detector knows of the queue: who had an entry.
 struct LockOnlooker {
     connection: Connection,
     owners: BTreeSet<String>,
@@ -275,11 +275,11 @@ fn thirty_two_processes_merge_every_entry_once_and_never_two_at_a_time() {
         let new = NewEntry::of(&format!("w-{number}")).for_bead(&format!("bd-{number}"));
         assert_eq!(queue.enqueue(&new).unwrap().id(), number);
     }
-    let onlooker = LockOnlooker { connection: observer(&file), owners: BTreeSet::new() };
-    let (got, onlooker) = Crew::hire(32, "merge", &file.path()).work_watched(onlooker);
+    let detector = LockOnlooker { connection: observer(&file), owners: BTreeSet::new() };
+    let (got, detector) = Crew::hire(32, "merge", &file.path()).work_watched(detector);
     assert_eq!(sorted::<i64>(&got), (1..=entries).collect::<Vec<_>>(), "each once, none lost");
-    println!("{} owners were seen", onlooker.owners.len());
-    assert!(!onlooker.owners.is_empty(), "nobody was ever seen with the lock");
+    println!("{} owners were seen", detector.owners.len());
+    assert!(!detector.owners.is_empty(), "nobody was ever seen with the lock");
     assert_eq!(number(&file.connection, "SELECT count(*) FROM merge_queue WHERE status <> 'merged'"), 0);
     assert_eq!(number(&file.connection, "SELECT count(*) FROM queue_processing_lock"), 0);
     let claimed = "SELECT count(*) FROM queue_events WHERE event_type = 'claimed'";
@@ -297,7 +297,7 @@ const FINALIZE_HANDS: &str = "
     CREATE TRIGGER task_changed AFTER UPDATE ON tasker_tasks WHEN new.claimed_by IS NOT old.claimed_by
       BEGIN INSERT INTO hands VALUES (new.task_uuid, old.claimed_by, new.claimed_by); END;";
 
-/// What an onlooker knows of the tasks: who had each of them when it was last looked at.
+/// What an detector knows of the tasks: who had each of them when it was last looked at.
 struct ClaimOnlooker {
     connection: Connection,
     holders: BTreeMap<String, String>,
@@ -333,16 +333,16 @@ fn thirty_two_processes_finalize_every_task_once_and_no_claim_changes_hands() {
         assert!(desk.add_step(&task, &step).unwrap());
         assert!(desk.end_step(&step, StepEnd::Completed).unwrap());
     }
-    let onlooker = ClaimOnlooker { connection: observer(&file), holders: BTreeMap::new() };
-    let (got, onlooker) = Crew::hire(32, "finalize", &file.path()).work_watched(onlooker);
+    let detector = ClaimOnlooker { connection: observer(&file), holders: BTreeMap::new() };
+    let (got, detector) = Crew::hire(32, "finalize", &file.path()).work_watched(detector);
     let mut expected: Vec<String> = (0..tasks).map(|number| format!("task-{number}")).collect();
     expected.sort_unstable();
     assert_eq!(sorted::<String>(&got), expected, "each once, none lost");
-    println!("{} claims were seen", onlooker.holders.len());
-    assert!(!onlooker.holders.is_empty(), "no claim was ever seen");
+    println!("{} claims were seen", detector.holders.len());
+    assert!(!detector.holders.is_empty(), "no claim was ever seen");
     for (number, mine) in got.iter().enumerate() {
         for task in mine {
-            let seen = onlooker.holders.get(task);
+            let seen = detector.holders.get(task);
             assert!(seen.is_none_or(|holder| *holder == format!("worker-{number}")), "{task}: {seen:?}");
         }
     }

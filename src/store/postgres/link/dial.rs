@@ -171,16 +171,16 @@ fn explain(error: &Error, target: &Target, host: &Host, tls: &Tls, password: &Pa
         let is_refusal = ["28", "3D"].iter().any(|class| said.code().code().starts_with(class));
         return if is_refusal { Failure::Denied(said_so) } else { Failure::Unreachable(said_so) };
     }
-    let words = safe(&chain(error));
-    if words.contains("password missing") {
+    let message = safe(&chain(error));
+    if message.contains("password missing") {
         return Failure::Denied(format!("{host}: asks for a password, {}", password.absence()));
     }
-    if words.contains("does not support TLS") {
+    if message.contains("does not support TLS") {
         return Failure::Unreachable(format!(
             "{host}: the server has no TLS; turn it on there, or say sslmode=disable if the way to it is safe"
         ));
     }
-    if words.contains("TLS handshake") {
+    if message.contains("TLS handshake") {
         let way_out = match tls.check {
             Check::Nothing => "check that this is the right server",
             Check::Chain => "name the file of its certificate authority in sslrootcert",
@@ -188,16 +188,16 @@ fn explain(error: &Error, target: &Target, host: &Host, tls: &Tls, password: &Pa
                 "name the file of its certificate authority in sslrootcert, and the host as its certificate does"
             }
         };
-        return Failure::Unreachable(format!("{host}: {words}; {way_out}"));
+        return Failure::Unreachable(format!("{host}: {message}; {way_out}"));
     }
-    if words.contains("authentication error") || words.contains("invalid configuration") {
-        return Failure::Denied(format!("{host}: {words}; ask whoever runs the server"));
+    if message.contains("authentication error") || message.contains("invalid configuration") {
+        return Failure::Denied(format!("{host}: {message}; ask whoever runs the server"));
     }
     // What comes first is read first, and where there is little room nothing else is.
     let nobody = matches!(io_kind(error), Some(ErrorKind::NotFound | ErrorKind::ConnectionRefused));
-    let words = words.trim_start_matches("error connecting to server: ");
-    let words = if nobody { format!("nobody listens there: {words}") } else { words.to_owned() };
-    Failure::Unreachable(format!("{host}: {words}; check that the server runs there"))
+    let message = message.trim_start_matches("error connecting to server: ");
+    let message = if nobody { format!("nobody listens there: {message}") } else { message.to_owned() };
+    Failure::Unreachable(format!("{host}: {message}; check that the server runs there"))
 }
 
 /// What the system said, if it was the system.

@@ -5,7 +5,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
     /// A name or a keyword, in lower case.
-    Word {
+    Authorization {
         text: String,
         at: Range<usize>,
     },
@@ -31,7 +31,7 @@ impl Token {
     /// What it names, if it is a name.
     pub fn name(&self) -> Option<(&str, Range<usize>)> {
         match self {
-            Token::Word { text, at } | Token::Quoted { text, at } => Some((text, at.clone())),
+            Token::Authorization { text, at } | Token::Quoted { text, at } => Some((text, at.clone())),
             _ => None,
         }
     }
@@ -115,7 +115,7 @@ fn named(rest: &str, at: usize) -> Result<(Option<Token>, usize), String> {
         return Err("names and strings with Unicode escapes (U&) cannot be used here".into());
     }
     let text = text.chars().map(|letter| letter.to_ascii_lowercase()).collect();
-    Ok((Some(Token::Word { text, at: at..at + length }), length))
+    Ok((Some(Token::Authorization { text, at: at..at + length }), length))
 }
 
 /// What is between quotes, and the length with them.

@@ -67,7 +67,7 @@ impl Host {
         }
     }
 
-    /// Whether both lead to one server, as far as their words tell. Two ways to a port of this machine
+    /// Whether both lead to one server, as far as their text tells. Two ways to a port of this machine
     /// are taken for one.
     pub(super) fn is_same(&self, other: &Host) -> bool {
         let same = match (&self.address, &other.address) {
@@ -78,7 +78,7 @@ impl Host {
         self.port == other.port && (same || self.is_here() && other.is_here())
     }
 
-    /// Whether it is a way to this machine, as far as its words tell.
+    /// Whether it is a way to this machine, as far as its text tells.
     fn is_here(&self) -> bool {
         match &self.address {
             Address::Number(_, ip) => canonical(*ip).is_loopback(),

@@ -1,4 +1,4 @@
-//! The words of a connection text.
+//! The keywords of a connection text.
 
 /// Those that are understood, and the variable that stands in for each.
 pub(super) const KNOWN: [(&str, Option<&str>); 24] = [

@@ -8,10 +8,10 @@ use crate::store::postgres::cell::{is_true, sent};
 use crate::store::postgres::error::PgError;
 use crate::store::postgres::image;
 use crate::store::postgres::link::Link;
+use crate::store::postgres::named_params::NamedParams;
 use crate::store::postgres::reader::Watched;
 use crate::store::postgres::schema::quoted;
 use crate::store::postgres::watch::query;
-use crate::store::postgres::words::Words;
 use crate::store::schema::Table;
 
 /// What came of one row.
@@ -54,16 +54,16 @@ pub fn reset(
     (before, after): (&Image, &Image),
     stamped: &[String],
 ) -> Result<Back, PgError> {
-    let mut words = Words::default();
-    let at = image::at(table, key, "c", &mut words);
-    let guard = image::guard(table, after, "c", "left", &mut words);
+    let mut params = NamedParams::default();
+    let at = image::at(table, key, "c", &mut params);
+    let guard = image::guard(table, after, "c", "left", &mut params);
     let (was, is) = (by_column(before), by_column(after));
     let mut set = Vec::new();
     for (name, value) in &was {
         if is.get(name) != Some(value) && !stamped.iter().any(|stamped| stamped == name) {
             let place = format!("was{}", set.len());
             let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
-            words.add(&place, kind, sent(value));
+            params.add(&place, kind, sent(value));
             set.push(format!("{} = :{place}", quoted(name)));
         }
     }
@@ -76,7 +76,7 @@ pub fn reset(
         set.join(", "),
         image::columns(table, "c").join(", ")
     );
-    let rows = query(link, &words, &sql)?;
+    let rows = query(link, &params, &sql)?;
     Ok(match &rows[..] {
         [row] => Back::As(Some(image::read(table, row, 0))),
         _ => Back::Moved,
@@ -85,11 +85,11 @@ pub fn reset(
 
 /// The row as it is then: a trigger may have had its say.
 pub fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<Option<Image>, PgError> {
-    let mut words = Words::default();
+    let mut params = NamedParams::default();
     let (mut names, mut places) = (Vec::new(), Vec::new());
     for (at, (name, value)) in before.iter().enumerate() {
         let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
-        words.add(&format!("was{at}"), kind, sent(value));
+        params.add(&format!("was{at}"), kind, sent(value));
         names.push(quoted(name));
         places.push(format!(":was{at}"));
     }
@@ -100,7 +100,7 @@ pub fn insert(link: &mut Link, table: &Table, before: &Image) -> Result<Option<I
         places.join(", "),
         image::columns(table, "c").join(", ")
     );
-    Ok(query(link, &words, &sql)?.first().map(|row| image::read(table, row, 0)))
+    Ok(query(link, &params, &sql)?.first().map(|row| image::read(table, row, 0)))
 }
 
 pub fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Result<Back, PgError> {
@@ -109,9 +109,9 @@ pub fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Res
     if !may.first().is_some_and(|row| is_true(row, 0)) {
         return Ok(Back::Left);
     }
-    let mut words = Words::default();
-    let at = image::at(table, key, "c", &mut words);
-    let guard = image::guard(table, after, "c", "left", &mut words);
+    let mut params = NamedParams::default();
+    let at = image::at(table, key, "c", &mut params);
+    let guard = image::guard(table, after, "c", "left", &mut params);
     // Rows that nothing tells apart are all the same: one of them goes.
     let one = if key.is_empty() { " LIMIT 1" } else { "" };
     let sql = format!(
@@ -119,7 +119,7 @@ pub fn delete(link: &mut Link, table: &Table, key: &Image, after: &Image) -> Res
            (SELECT c.tableoid, c.ctid FROM {0} AS c WHERE {at} AND {guard}{one})",
         table.sql
     );
-    let put = words.put_into(&sql);
+    let put = params.put_into(&sql);
     Ok(if link.execute(&put.sql, &put.values())? == 1 { Back::As(None) } else { Back::Moved })
 }
 

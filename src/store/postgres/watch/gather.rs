@@ -8,22 +8,22 @@ use crate::domain::claim::Process;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::judge;
-use crate::store::postgres::arms::{self, Arm};
+use crate::store::postgres::candidate_queries::{self, CandidateQuery};
 use crate::store::postgres::cell::{is_true, text};
 use crate::store::postgres::error::PgError;
 use crate::store::postgres::holders;
 use crate::store::postgres::link::Link;
-use crate::store::postgres::words::{Words, array};
+use crate::store::postgres::named_params::{NamedParams, array};
 
-/// An arm that takes longer than this is a burden, and asked at most for this share of the time.
+/// A query that takes longer than this is a burden, and asked at most for this share of the time.
 const BURDEN: Duration = Duration::from_millis(200);
 const SHARE: u32 = 20;
 /// Holders that one poll looks up by hopping through the index.
 const HOLDERS: usize = 20_000;
 
-/// An arm that no index answers.
+/// A query that no index answers.
 #[derive(Debug)]
-pub(super) struct Burden {
+pub(super) struct UnindexedQuery {
     claims: Vec<Judged>,
     at: Moment,
     next: Instant,
@@ -71,10 +71,10 @@ impl Watch {
         link: &mut Link,
         now: Moment,
         condition: &str,
-        words: Words,
+        params: NamedParams,
         claims: &mut Claims,
     ) -> Result<bool, PgError> {
-        self.gather_up_to(MOST, link, now, condition, words, claims)
+        self.gather_up_to(MOST, link, now, condition, params, claims)
     }
 
     pub(super) fn gather_up_to(
@@ -83,12 +83,12 @@ impl Watch {
         link: &mut Link,
         now: Moment,
         condition: &str,
-        mut words: Words,
+        mut params: NamedParams,
         claims: &mut Claims,
     ) -> Result<bool, PgError> {
-        words.extend(self.clock(now));
+        params.extend(self.clock(now));
         let sql = format!("{}{condition} LIMIT {}", self.reader.select(false), limit(most));
-        let rows = query(link, &words, &sql)?;
+        let rows = query(link, &params, &sql)?;
         let mut own = Claims::default();
         for row in rows.iter().take(most) {
             own.add(self.reader.place(row), self.reader.read(row, &self.board, now));
@@ -97,7 +97,7 @@ impl Watch {
         Ok(rows.len() > most)
     }
 
-    /// Each arm by itself, so that each can use its own index; what no index answers is asked less often.
+    /// Each query by itself, so that each can use its own index; what no index answers is asked less often.
     pub(super) fn gather_by_arms(
         &mut self,
         link: &mut Link,
@@ -106,24 +106,24 @@ impl Watch {
         claims: &mut Claims,
     ) -> Result<(), PgError> {
         let mut burdens = std::mem::take(&mut self.burdens);
-        let arms = self.arms.as_deref().unwrap_or_default();
+        let queries = self.queries.as_deref().unwrap_or_default();
         let mut asked = HashSet::new();
-        for (number, arm) in arms.iter().enumerate() {
+        for (number, query) in queries.iter().enumerate() {
             if burdens.get(&number).is_some_and(|burden| Instant::now() < burden.next) {
                 continue;
             }
             let started = Instant::now();
             let mut own = Claims::default();
-            let words = arms::words(std::slice::from_ref(arm), now);
-            found.more |= match self.bad_holders(link, now, arm, &words)? {
+            let params = candidate_queries::params(std::slice::from_ref(query), now);
+            found.more |= match self.bad_holders(link, now, query, &params)? {
                 Some(holders) => self.gather_of(link, now, &holders, &mut own)?,
-                None => self.gather(link, now, &format!(" AND ({})", arm.sql), words, &mut own)?,
+                None => self.gather(link, now, &format!(" AND ({})", query.sql), params, &mut own)?,
             };
             let took = started.elapsed();
             burdens.remove(&number);
             if took > BURDEN {
                 let next = Instant::now() + took * SHARE;
-                burdens.insert(number, Burden { claims: own.all.clone(), at: now, next });
+                burdens.insert(number, UnindexedQuery { claims: own.all.clone(), at: now, next });
             }
             claims.join(own);
             asked.insert(number);
@@ -150,11 +150,11 @@ impl Watch {
         &self,
         link: &mut Link,
         now: Moment,
-        arm: &Arm,
-        words: &Words,
+        candidates: &CandidateQuery,
+        params: &NamedParams,
     ) -> Result<Option<Vec<Option<String>>>, PgError> {
         let (true, true, Some(holder), Some(registry)) =
-            (arm.is_of_holders, self.holder_is_indexed, &self.board.holder, &self.board.registry)
+            (candidates.is_of_holders, self.holder_is_indexed, &self.board.holder, &self.board.registry)
         else {
             return Ok(None);
         };
@@ -170,10 +170,10 @@ impl Watch {
                FROM hops WHERE hops.holder IS NOT NULL AND hops.n <= {HOLDERS})
              SELECT hops.holder::text, (hops.n > {HOLDERS})::text FROM hops
              LEFT JOIN {} ON {} = hops.holder WHERE hops.holder IS NOT NULL AND ({} OR hops.n > {HOLDERS})",
-            registry.from, registry.id.text, arm.sql
+            registry.from, registry.id.text, candidates.sql
         );
         let mut all = self.clock(now);
-        all.extend(words.clone());
+        all.extend(params.clone());
         let rows = query(link, &all, &sql)?;
         if rows.iter().any(|row| is_true(row, 1)) {
             // As many holders as claims: then the join is the shorter way.
@@ -191,13 +191,13 @@ impl Watch {
         claims: &mut Claims,
     ) -> Result<bool, PgError> {
         let Some(holder) = &self.board.holder else { return Ok(false) };
-        let mut words = Words::default();
-        words.add("holders", "text[]", Some(array(holders.iter().map(Option::as_deref))));
+        let mut params = NamedParams::default();
+        params.add("holders", "text[]", Some(array(holders.iter().map(Option::as_deref))));
         let h = &holder.text;
         let kind = if holder.declared.is_empty() { "text" } else { &holder.declared };
         let more =
-            self.gather(link, now, &format!(" AND {h} = ANY ((:holders)::{kind}[])"), words, claims)?;
-        Ok(self.gather(link, now, &format!(" AND {h} IS NULL"), Words::default(), claims)? || more)
+            self.gather(link, now, &format!(" AND {h} = ANY ((:holders)::{kind}[])"), params, claims)?;
+        Ok(self.gather(link, now, &format!(" AND {h} IS NULL"), NamedParams::default(), claims)? || more)
     }
 
     /// The claims about which the kernel knows more than the tables.
@@ -210,7 +210,7 @@ impl Watch {
         let (Some(prober), Some(pid)) = (&self.prober, &self.board.pid) else { return Ok(()) };
         let Some(registry) = &self.board.registry else {
             let condition = format!(" AND ({pid}) IS NOT NULL");
-            return self.gather(link, now, &condition, Words::default(), claims).map(|_| ());
+            return self.gather(link, now, &condition, NamedParams::default(), claims).map(|_| ());
         };
         let mut dead = Vec::new();
         for (id, session, mut worker) in holders::sessions(link, self, registry)? {

@@ -10,11 +10,11 @@ use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::zone_doubt::{Signs, ZoneDoubt};
 use crate::store::bound::TimeSql;
-use crate::store::postgres::arms;
+use crate::store::postgres::candidate_queries;
 use crate::store::postgres::cell::text;
 use crate::store::postgres::error::PgError;
 use crate::store::postgres::link::{Link, Row};
-use crate::store::postgres::words::Words;
+use crate::store::postgres::named_params::NamedParams;
 use crate::store::registrations;
 
 /// A look that takes longer than this is taken at most for a twentieth of the time.
@@ -46,7 +46,7 @@ impl Watch {
         let doubt = self.examined.signs.doubt(rules, read_as, now).map(Arc::new);
         if doubt != self.board.rules.doubt {
             self.board.set_doubt(doubt);
-            self.arms = arms::arms(&self.board);
+            self.queries = candidate_queries::queries(&self.board);
             self.burdens.clear();
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Watch {
         };
         let most = registrations::MOST + 1;
         let sql = format!("SELECT ({})::text FROM {} LIMIT {most}", registry.id.text, registry.from);
-        let rows = query(link, &Words::default(), &sql)?;
+        let rows = query(link, &NamedParams::default(), &sql)?;
         let present: HashSet<String> = rows.iter().filter_map(|row| text(row, 0)).collect();
         registry.remembered.note(&registry.table, present);
         Ok(())

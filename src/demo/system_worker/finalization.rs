@@ -1,0 +1,71 @@
+//! A processor that finalizes orders whose steps have ended.
+
+use std::time::Duration;
+
+use super::{Ending, LEFT_ALONE, Renewed, SystemWorker, span};
+use crate::demo::dice::Dice;
+use crate::demo::life::Character;
+use crate::demo::look::Look;
+use crate::demo::thresholds::CLAIM;
+use crate::worker::WorkerError;
+use crate::worker::finalization::Operations;
+
+pub struct Processor {
+    finalization: Box<dyn Operations>,
+    look: Look,
+    name: String,
+}
+
+impl Processor {
+    pub fn new(finalization: Box<dyn Operations>, look: Look, character: &Character) -> Processor {
+        let name = format!("processor-{}-{}", character.number, std::process::id());
+        Processor { finalization, look, name }
+    }
+
+    /// The oldest that nobody holds, or somebody who let it expire long ago.
+    fn waiting(&mut self) -> Result<Option<String>, WorkerError> {
+        let patience = LEFT_ALONE.as_millis() / 1_000;
+        let oldest = |uuid: &str, over: &str| {
+            format!(
+                "SELECT {uuid} FROM tasker_tasks WHERE NOT complete AND (claimed_by IS NULL OR {over})
+                 ORDER BY created_at LIMIT 1"
+            )
+        };
+        let on_sqlite =
+            format!("unixepoch(claimed_at) + claim_timeout_seconds + {patience} < unixepoch('now')");
+        let on_postgres = format!(
+            "claimed_at AT TIME ZONE (SELECT reset_val FROM pg_settings WHERE name = 'TimeZone')
+             + make_interval(secs => claim_timeout_seconds + {patience}) < now()"
+        );
+        self.look.first(&oldest("task_uuid", &on_sqlite), &oldest("task_uuid::text", &on_postgres))
+    }
+}
+
+impl SystemWorker for Processor {
+    type Task = String;
+
+    fn report(&mut self) -> Result<(), WorkerError> {
+        Ok(())
+    }
+
+    fn take(&mut self, _: &mut Dice) -> Result<Option<String>, WorkerError> {
+        let Some(task) = self.waiting()? else { return Ok(None) };
+        let outcome = self.finalization.claim_task_for_finalization(&task, &self.name, span(CLAIM))?;
+        Ok(outcome.is_claimed().then_some(task))
+    }
+
+    fn lease(&self, _: &String) -> Duration {
+        CLAIM
+    }
+
+    fn renew(&mut self, task: &mut String) -> Result<Renewed, WorkerError> {
+        Ok(if self.finalization.extend(task, &self.name)? { Renewed::Held } else { Renewed::Lost })
+    }
+
+    fn finish(&mut self, task: String, ending: Ending) -> Result<(), WorkerError> {
+        match ending {
+            Ending::Done | Ending::Hopeless => self.finalization.complete(&task, &self.name).map(drop),
+            Ending::Failed => self.finalization.release(&task, &self.name).map(drop),
+        }
+    }
+}

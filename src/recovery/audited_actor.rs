@@ -1,0 +1,219 @@
+//! The actor where acts are done: each with its intent written before it, its outcome after.
+
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::path::Path;
+use thiserror::Error;
+
+use super::audit_writer::{AuditWriter, By};
+use super::trail::{Position, Trail, TrailError, Who, new_action_id};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
+use crate::store::StoreError;
+use crate::store::suspend::uninterrupted;
+use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, Tried, WriteAccess};
+
+/// Why nothing could be tried at all.
+#[derive(Debug, Error)]
+pub enum RecoveryError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Trail(#[from] TrailError),
+    #[error("there is no action {0} in the trail")]
+    NoSuchAction(String),
+    #[error("action {0} was not applied; there is nothing to undo")]
+    NotApplied(String),
+    #[error("action {action} was done to another database ({was}), not to this one ({is})")]
+    OtherSource { action: String, was: String, is: String },
+    #[error(
+        "the trail cannot be believed, so nothing is undone by it: {0}; `claimtop audit verify` tells all"
+    )]
+    Tampered(String),
+    #[error("action {action} is not undone: {why}")]
+    OutOfScope { action: String, why: String },
+}
+
+/// What is to be said of one act.
+#[derive(Debug)]
+pub struct Report {
+    pub action_id: String,
+    pub action: &'static str,
+    pub outcome: Outcome,
+    pub id: String,
+    pub address: String,
+    pub holder: Option<String>,
+    pub changes: Vec<Change>,
+    pub preview: Vec<String>,
+    pub effects: SideEffects,
+}
+
+/// A source that can be acted on, and the trail that is kept of it.
+#[derive(Debug)]
+pub struct AuditedActor {
+    pub(super) actor: Actor,
+    pub(super) trail: Trail,
+    pub(super) who: Who,
+    pub(super) by: By,
+    pub(super) source: String,
+    pub(super) fingerprint: String,
+    /// Up to here in the journal, what became of every act on this source is known.
+    pub(super) settled: Position,
+    /// What acts may change, by profile, board and action.
+    pub(super) scopes: HashMap<[String; 3], Option<Scope>>,
+}
+
+impl AuditedActor {
+    pub fn open(access: WriteAccess, source: &str, trail: &Path) -> Result<AuditedActor, RecoveryError> {
+        let trail = Trail::open(trail)?;
+        AuditedActor::at(access, source, trail)
+    }
+
+    /// An actor where acts can only be rehearsed: it creates no journal and writes to none.
+    pub fn rehearsing(
+        access: WriteAccess,
+        source: &str,
+        trail: &Path,
+    ) -> Result<AuditedActor, RecoveryError> {
+        let trail = Trail::read_only(trail)?;
+        AuditedActor::at(access, source, trail)
+    }
+
+    fn at(access: WriteAccess, source: &str, trail: Trail) -> Result<AuditedActor, RecoveryError> {
+        let actor = Actor::open(access)?;
+        let (fingerprint, settled) = (actor.fingerprint(), Position::default());
+        let (who, by) = (Who::here(), By::Operator);
+        Ok(AuditedActor {
+            actor,
+            trail,
+            who,
+            by,
+            source: source.into(),
+            fingerprint,
+            settled,
+            scopes: HashMap::new(),
+        })
+    }
+
+    /// The same actor for acts that nobody watches: its records say so.
+    pub fn as_sweeper(self) -> AuditedActor {
+        AuditedActor { by: By::Sweeper, ..self }
+    }
+
+    /// What the source is called.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub fn actor(&mut self) -> &mut Actor {
+        &mut self.actor
+    }
+
+    /// Does `action` to exactly what was seen.
+    pub fn perform(
+        &mut self,
+        seen: &Seen,
+        action: Action,
+        word: &Authorization,
+    ) -> Result<Report, RecoveryError> {
+        self.settle_open_actions()?;
+        self.perform_one(seen, action, word)
+    }
+
+    /// What `action` would do, with nothing written anywhere.
+    pub fn rehearse(
+        &mut self,
+        seen: &Seen,
+        action: Action,
+        word: &Authorization,
+    ) -> Result<Report, RecoveryError> {
+        let id = new_action_id();
+        let order = Order { action, word, action_id: &id, dry_run: true };
+        let acted = self.actor.act(seen, &order, &mut |_| Ok(()))?;
+        Ok(self.report(seen, &id, action, acted))
+    }
+
+    fn perform_one(
+        &mut self,
+        seen: &Seen,
+        action: Action,
+        word: &Authorization,
+    ) -> Result<Report, RecoveryError> {
+        let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
+        let mut report = self.report(seen, &id, action, acted);
+        report.confess(unwritten.as_ref());
+        Ok(report)
+    }
+
+    /// Does it, with its intent and its outcome on record: by which name, what came of it, and why the outcome
+    /// is not on record.
+    pub(super) fn act_on_record(
+        &mut self,
+        seen: &Seen,
+        action: Action,
+        word: &Authorization,
+    ) -> Result<(String, Acted, Option<TrailError>), RecoveryError> {
+        let _uninterrupted = uninterrupted();
+        let _at_work = self.trail.at_work();
+        let AuditedActor { actor, trail, who, by, source, fingerprint, .. } = self;
+        let scribe = AuditWriter { who, source, fingerprint, word };
+        let id = new_action_id();
+        let order = Order { action, word, action_id: &id, dry_run: false };
+        let acted = actor.act(seen, &order, &mut |pending| {
+            let intent = by.sign(scribe.intent(&order, pending));
+            trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
+        });
+        let acted = match acted {
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(Refusal::Row(said))),
+            other => other?,
+        };
+        // The act is done and its intent is on record; the outcome can be found out from the rows.
+        let unwritten = trail.append(&[by.sign(scribe.outcome(actor, seen, &order, &acted))]).err();
+        Ok((id, acted, unwritten))
+    }
+
+    pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
+        let address = self.actor.address(seen);
+        let preview = acted.preview.clone();
+        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
+    }
+}
+
+/// What came of an act on a claim.
+pub(super) fn report_of(
+    seen: &Seen,
+    action_id: String,
+    address: String,
+    action: Action,
+    tried: Tried,
+) -> Report {
+    Report {
+        action_id,
+        action: action.as_str(),
+        id: seen.judged.claim.key.text(),
+        address,
+        holder: seen.judged.claim.holder.clone(),
+        changes: tried.changes,
+        outcome: tried.outcome,
+        preview: Vec::new(),
+        effects: tried.effects,
+    }
+}
+
+impl Report {
+    /// Tables in which triggers, or foreign keys, changed rows that nobody can tell: an undo leaves those.
+    pub fn untold(&self) -> Vec<&str> {
+        self.changes.iter().filter(|change| change.is_untold()).map(|change| change.table.as_str()).collect()
+    }
+
+    /// The rows as they were, or as the act left them.
+    pub fn images(&self, side: Side) -> Json {
+        Images { changes: &self.changes, side }.json()
+    }
+
+    /// Says it if an act was done and its outcome could not be put on record.
+    pub(super) fn confess(&mut self, unwritten: Option<&TrailError>) {
+        if let (Some(error), Outcome::Applied) = (unwritten, &self.outcome) {
+            self.preview.push(format!("applied, but its outcome could not be written: {error}"));
+        }
+    }
+}

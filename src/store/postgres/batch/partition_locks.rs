@@ -1,0 +1,199 @@
+//! Which of the claims the next transaction takes, so that several who work through the same ones do not meet.
+//!
+//! Every claim lies in a partition, by where in the table its row is. Whoever works in a partition has an advisory lock
+//! of it until his transaction ends, and the others work elsewhere. This is a courtesy: what keeps a claim from
+//! being taken twice is the guard of the statement that changes it.
+
+use super::super::actor::{Actor, Question, is_locked};
+use super::super::look;
+use super::super::many;
+use super::super::named_params::array;
+use crate::store::StoreError;
+use crate::store::seen::Seen;
+
+/// The claims of one transaction.
+pub(super) struct Leading<'a, 'b> {
+    pub(super) all: &'a [&'b Seen],
+    /// So many before them are known to be gone.
+    pub(super) passed: usize,
+    /// Whether somebody else is at work on just these.
+    pub(super) is_crowded: bool,
+}
+
+impl Leading<'_, '_> {
+    /// The number of a claim in the batch.
+    pub(super) fn number(&self, at: usize) -> usize {
+        self.passed + at + 1
+    }
+}
+
+/// So many claims are simply done.
+const FEW: usize = 100;
+const LANES: usize = 64;
+/// So many pages that follow each other are of one partition.
+const PAGES: usize = 4;
+/// The first number of the advisory lock of the first partition; the second one is the table's.
+const LOCKS: i32 = 0x636c_6d00;
+/// Whoever works in a partition leaves it sooner, unless he is stuck.
+const PATIENCE: &str = "SET LOCAL lock_timeout = 200; SAVEPOINT claimtop_lane";
+
+/// The partitions that claims lie in.
+pub(super) struct PartitionLocks {
+    /// Of each claim.
+    of: Vec<usize>,
+    /// Those with claims, in the order in which they are tried.
+    used: Vec<usize>,
+    /// So many have enough claims for the next transaction.
+    enough: usize,
+    /// Of the partitions that are left no more than this part is taken at once.
+    part: usize,
+    /// Takes some, and answers with them and those where somebody else has been before.
+    pub(super) question: Question,
+}
+
+/// What one finds.
+struct Found {
+    mine: Vec<usize>,
+    /// Of these somebody else has changed the first claim, and so probably the others.
+    gone: Vec<usize>,
+}
+
+impl Actor {
+    /// The partitions of the claims, unless they are few, nobody knows where they are, or nobody may ask for partitions.
+    pub(super) fn partitions(&self, all: &[&Seen]) -> Option<PartitionLocks> {
+        let is_asked = all.len() > FEW && !self.may_not_lock_partitions;
+        let first = all.first().filter(|first| is_asked && first.spot.is_some())?;
+        let table = &look::at(&self.reader.watched, first.place)?.table.sql;
+        let of: Vec<usize> = all.iter().map(|seen| partition(seen)).collect();
+        let mut firsts = [None; LANES];
+        for (seen, partition) in all.iter().zip(&of) {
+            firsts[*partition].get_or_insert(*seen);
+        }
+        // Everybody begins somewhere else.
+        let order = (0..LANES).map(|partition| (partition + self.first_partition % LANES) % LANES);
+        let (used, firsts): (Vec<usize>, Vec<&Seen>) =
+            order.filter_map(|partition| Some((partition, firsts[partition]?))).unzip();
+        let enough = (self.batch_size.claims / (all.len() / used.len())).max(1);
+        // In company the parts become smaller and smaller, so that all come to the end together; and it pays to
+        // look whether somebody else was in a partition before.
+        let (part, is_left) = if self.batch_size.in_company {
+            let row = "c.ctid = l.spot::tid AND c.xmin::text = l.version";
+            (8, format!("EXISTS (SELECT FROM {table} AS c WHERE {row})"))
+        } else {
+            (1, "true".into())
+        };
+        let question = Question {
+            with: format!(
+                "WITH claimtop_lanes AS MATERIALIZED (SELECT l.partition, {is_left} AS is_left \
+                 FROM unnest(($2::text)::int[], ($3::text)::text[], ($4::text)::text[]) AS l(partition, spot, version)), \
+                 claimtop_mine AS MATERIALIZED (SELECT partition FROM claimtop_lanes WHERE CASE WHEN is_left THEN \
+                 pg_try_advisory_xact_lock({LOCKS} + partition, ($1::text)::regclass::oid::int) ELSE false END \
+                 LIMIT greatest(1, least({enough}, (SELECT count(*) FROM claimtop_lanes WHERE is_left) / {part})))"
+            ),
+            columns: ", (SELECT string_agg(partition::text, ' ') FROM claimtop_mine), \
+                      (SELECT string_agg(partition::text, ' ') FROM claimtop_lanes WHERE NOT is_left)",
+            values: vec![
+                table.clone(),
+                array(used.iter().map(|partition| Some(partition.to_string()))),
+                array(firsts.iter().map(|seen| many::spot(seen))),
+                array(firsts.iter().map(|seen| seen.version.as_ref())),
+            ],
+        };
+        Some(PartitionLocks { of, used, enough, part, question })
+    }
+
+    /// As many of the claims as the next transaction takes; they come first then. The transaction has begun with
+    /// the question of the partitions.
+    pub(super) fn leading<'a, 'b>(
+        &mut self,
+        all: &'a mut [&'b Seen],
+        partitions: Option<&PartitionLocks>,
+        answer: &[Option<String>],
+    ) -> Result<Leading<'a, 'b>, StoreError> {
+        let next = all.len().min(self.batch_size.claims);
+        // Whether he may is found out by asking.
+        let Some(partitions) = partitions.filter(|_| !self.may_not_lock_partitions) else {
+            return Ok(Leading { all: &all[..next], passed: 0, is_crowded: false });
+        };
+        let mut found = partitions.found(answer);
+        if found.mine.is_empty() && found.gone.is_empty() && self.wait_for(partitions)? {
+            found = partitions.found(&self.ask(&partitions.question)?);
+        }
+        self.batch_size.in_company = partitions.shows_others(&found);
+        let mine = put_first(all, partitions.of.iter().map(|partition| found.mine.contains(partition)));
+        if mine > 0 {
+            // The rest of a partition would be a transaction of its own.
+            let next = if mine / 4 * 3 <= next { mine } else { next };
+            return Ok(Leading { all: &all[..next], passed: 0, is_crowded: false });
+        }
+        let gone = put_first(all, partitions.of.iter().map(|partition| found.gone.contains(partition)));
+        let unchanged = self.unchanged(&all[..gone])?;
+        let passed = put_first(&mut all[..gone], unchanged.iter().map(|is_left| !is_left));
+        // What is left has its partition again next time.
+        let next = if passed > 0 { 0 } else { next };
+        Ok(Leading { all: &all[passed..passed + next], passed, is_crowded: true })
+    }
+
+    /// Waits until nobody is in the first of the partitions any more; whether that came to be. Who waits is in no
+    /// partition, so that nobody waits for him.
+    fn wait_for(&mut self, partitions: &PartitionLocks) -> Result<bool, StoreError> {
+        let sql = format!(
+            "SELECT pg_advisory_xact_lock({LOCKS} + {}, ($1::text)::regclass::oid::int)::text",
+            partitions.used[0]
+        );
+        let table = partitions.question.values.first().map(String::as_str);
+        let waited = self.run(|link| match link.query_after(PATIENCE, &sql, &[table]) {
+            Ok(_) => link.batch(&link.patience()).map(|()| true),
+            Err(error) if is_locked(&error) => {
+                link.batch(&format!("ROLLBACK TO claimtop_lane; {}", link.patience())).map(|()| false)
+            }
+            Err(error) => Err(error),
+        });
+        waited.map_err(|error| self.sentence(&error, "waiting for others"))
+    }
+
+    /// Which of the claims, all of one board, still have the row that was seen.
+    pub(super) fn unchanged(&mut self, all: &[&Seen]) -> Result<Vec<bool>, StoreError> {
+        let none = || Ok(vec![false; all.len()]);
+        let (Actor { reader, link: Some(link), .. }, Some(first)) = (self, all.first()) else {
+            return none();
+        };
+        let Some(watch) = look::at(&reader.watched, first.place) else { return none() };
+        let found = many::unchanged(link, watch, all);
+        found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))
+    }
+}
+
+impl PartitionLocks {
+    fn found(&self, answer: &[Option<String>]) -> Found {
+        let numbers = |at: usize| {
+            let text = answer.get(at).and_then(Option::as_deref).unwrap_or_default();
+            text.split(' ').filter_map(|partition| partition.parse().ok()).collect()
+        };
+        Found { mine: numbers(0), gone: numbers(1) }
+    }
+
+    /// Whether somebody else works through the same claims.
+    fn shows_others(&self, found: &Found) -> bool {
+        let left = self.used.len() - found.gone.len();
+        let wanted = self.enough.min(left / self.part).max(1);
+        !found.gone.is_empty() || found.mine.len() < wanted
+    }
+}
+
+/// The partition of a claim.
+fn partition(seen: &Seen) -> usize {
+    seen.spot.map_or(0, |spot| spot.page as usize / PAGES % LANES)
+}
+
+/// Puts those first that are wanted: how many. Apart from that they stay in their order.
+fn put_first(all: &mut [&Seen], is_wanted: impl Iterator<Item = bool>) -> usize {
+    let (mut wanted, mut others) = (Vec::new(), Vec::new());
+    for (seen, is_wanted) in all.iter().copied().zip(is_wanted) {
+        if is_wanted { wanted.push(seen) } else { others.push(seen) }
+    }
+    for (place, seen) in all.iter_mut().zip(wanted.iter().chain(&others)) {
+        *place = seen;
+    }
+    wanted.len()
+}
