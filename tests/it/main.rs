@@ -35,6 +35,7 @@ mod screen;
 mod serve;
 mod support;
 mod sweep;
+mod systems;
 mod test_servers;
 mod untrusted_roles;
 mod untrusted_text;
