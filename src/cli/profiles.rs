@@ -25,21 +25,21 @@ pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
 }
 
 fn list(setup: &Setup) -> Exit {
-    let mut rows = vec![["NAME", "BOARDS", "FROM", "ABOUT"].map(Cell::text).to_vec()];
+    let heading = ["NAME", "SYSTEM", "VERSIONS", "FENCED", "DEADLINE", "RECLAIM", "FROM"];
+    let mut rows = vec![heading.map(Cell::text).to_vec()];
     for entry in setup.library.entries() {
-        let (boards, about) = match entry.profile() {
+        let [system, versions, fenced, deadline, reclaim] = match entry.profile() {
             Ok(profile) => {
-                let boards: Vec<&str> = profile.boards.iter().map(|board| board.name.as_str()).collect();
-                (boards.join(", "), profile.about)
+                let board = &profile.boards[0];
+                let fenced = board.fencing().into();
+                let (deadline, reclaim) = (board.deadline_basis(), board.reclaim_effect());
+                [profile.title, profile.versions, fenced, deadline, reclaim]
             }
-            Err(error) => ("-".into(), error.to_string()),
+            Err(error) => [error.to_string(), String::new(), String::new(), String::new(), String::new()],
         };
-        rows.push(vec![
-            Cell::text(safe(&entry.name)),
-            Cell::text(safe(&boards)),
-            Cell::text(safe(&entry.origin.describe())),
-            Cell::text(safe(&about)),
-        ]);
+        let origin = entry.origin.describe();
+        let cells = [&entry.name, &system, &versions, &fenced, &deadline, &reclaim, &origin];
+        rows.push(cells.map(|cell| Cell::text(safe(cell))).to_vec());
     }
     print(&render(&rows));
     Exit::Fine

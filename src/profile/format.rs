@@ -71,6 +71,9 @@ pub struct Profile {
     pub title: String,
     #[serde(default)]
     pub about: String,
+    /// The versions of the system that it was tried with.
+    #[serde(default)]
+    pub versions: String,
     /// Its table names could be anybody's: acts ask once to confirm it.
     #[serde(default)]
     pub generic: bool,

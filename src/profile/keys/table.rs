@@ -35,6 +35,7 @@ impl Key {
 pub const KEYS: &[Key] = &[
     must(Profile, "title", Kind::Text, "title = \"My queue\"", "What the system is called on screen."),
     may(Profile, "about", Kind::Text, "about = \"Jobs of the shop\"", "One line about the system, for `claimtop profile list`.").or("\"\""),
+    may(Profile, "versions", Kind::Text, "versions = \"10.4 to 12.35\"", "The versions of the system that the profile was tried with.").or("\"\""),
     may(Profile, "generic", Kind::Flag, "generic = true", "The names of its tables could be anybody's: an act asks once whether the profile is the right one.").or("false"),
     may(Profile, "vars", Kind::TextMap, "vars = { schema = \"public\" }", "Values for `{name}` anywhere in the file, such as a schema or a prefix of tables."),
     may(Profile, "zone", Kind::Zone, "zone = \"utc\"", "The zone of times that have none, for every claim, session and history without its own.").or("\"utc\""),
