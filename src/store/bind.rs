@@ -19,6 +19,7 @@ use crate::domain::time::ZoneName;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
+use crate::profile::similar::did_you_mean;
 pub use dialect::{Compiler, Fragment, Misfit, Problem};
 use scope::Scope;
 
@@ -132,7 +133,11 @@ impl Binder<'_> {
     fn board(&self, board: &Board, notices: &mut Vec<String>) -> Result<BoundBoard, Misfit> {
         let Some(table) = self.schema.table(&board.table) else {
             let is_there = self.schema.unreadable().any(|name| name == board.table);
-            let what = if is_there { "may not be read by us: GRANT SELECT" } else { "is missing" };
+            let near = || did_you_mean(&board.table, self.schema.table_names());
+            let what = match is_there {
+                true => "may not be read by us: GRANT SELECT".into(),
+                false => format!("is missing{}", near()),
+            };
             return Err(Misfit {
                 missing: vec![format!("table {} {what}", board.table)],
                 ..Misfit::default()

@@ -3,6 +3,7 @@
 use super::dialect::{Compiler, Fragment, Misfit, Problem};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Time;
+use crate::profile::similar::did_you_mean;
 use crate::store::bound::{BoundRegistry, BoundZone, Sql, TimeSql};
 use crate::store::schema::{Schema, Table, is_identifier, quoted};
 
@@ -102,7 +103,9 @@ impl Scope<'_> {
             return Ok(Sql { text, column, declared });
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
-            return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
+            let names = self.table.columns.iter().map(|column| column.name.as_str());
+            let near = did_you_mean(value, names);
+            return Err(Problem::Missing(format!("column {}.{value} is missing{near}", self.table.name)));
         }
         // The line break ends a comment.
         let text = if is_identifier(value) {
