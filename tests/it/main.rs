@@ -5,6 +5,7 @@
 
 mod architecture;
 mod audit_trail;
+mod causes;
 mod check_command;
 mod check_pid;
 mod concurrency;

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::support::engine::{Engine, engine};
+use crate::support::options::writable;
 use crate::support::server::until;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
@@ -258,7 +259,7 @@ impl Company {
         let intent = entries.swap_remove(0).record;
         let profiles = Profiles::Detect(Library::built_in());
         let options = scene.database.options(profiles, |options| options.frozen_at = None);
-        let desk = AuditedActor::open(options, &scene.database.source(), &folder).expect("a desk");
+        let desk = AuditedActor::open(writable(options), &scene.database.source(), &folder).expect("a desk");
         Company { scene, desk, trail, intent }
     }
 
