@@ -6,7 +6,7 @@ use std::path::Path;
 use thiserror::Error;
 
 use super::audit_writer::{AuditWriter, By};
-use super::trail::{Position, Trail, TrailError, Who, new_action_id};
+use super::trail::{Position, Record, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
@@ -60,6 +60,8 @@ pub struct AuditedActor {
     pub(super) settled: Position,
     /// What acts may change, by profile, board and action.
     pub(super) scopes: HashMap<[String; 3], Option<Scope>>,
+    /// The intents of the transaction that was looked up last, by action id.
+    pub(super) intents: HashMap<String, Record>,
 }
 
 impl AuditedActor {
@@ -91,6 +93,7 @@ impl AuditedActor {
             fingerprint,
             settled,
             scopes: HashMap::new(),
+            intents: HashMap::new(),
         })
     }
 
