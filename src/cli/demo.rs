@@ -3,17 +3,18 @@
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use tokio::signal::unix::{SignalKind, signal};
+use std::time::Instant;
 
 use super::dashboard;
 use super::output::{complain, print};
 use super::setup::Setup;
+use crate::background;
 use crate::config::Config;
 use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Server, Tally, Temperament, WorkerSlot};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::reference::System;
+use crate::signals::Signals;
 use crate::store::NoWriteAccess;
 
 #[derive(Debug, Args)]
@@ -97,7 +98,11 @@ pub fn child(child: Child) -> Exit {
     let ended = match child {
         Child::Worker { folder, parent, system, temperament, number, fleet, seed, lifetime } => {
             let post = WorkerSlot { system, temperament };
-            demo::work(&folder, parent, Character { post, number, fleet, seed, lifetime: duration(lifetime) })
+            demo::work(
+                &folder,
+                parent,
+                Character { post, number, fleet, seed, lifetime: lifetime.duration() },
+            )
         }
         Child::Feeder { folder, parent, seed } => demo::feed(&folder, parent, seed),
         Child::Janitor { folder, place } => demo::tidy(&folder, place),
@@ -173,32 +178,24 @@ fn on_screen(setup: &Setup, arguments: &DemoArgs, server: Option<Server>) -> Res
 }
 
 fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(DemoError::Process)?;
+    let runtime = background::runtime().map_err(DemoError::Process)?;
+    // Listened to before anything is there to be cleaned up.
+    let mut signals = Signals::that_stop().map_err(DemoError::Process)?;
     let started = Instant::now();
-    let (toll, fleet) = runtime.block_on(async {
-        // Listened to before anything is there to be cleaned up.
-        let mut signals = Vec::new();
-        for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
-            signals.push(signal(kind).map_err(DemoError::Process)?);
-        }
-        let mut fleet = start(arguments, server)?;
-        let (ground, config) = (fleet.folder().ground()?, fleet.folder().config());
-        print(&format!(
-            "{} workers on {ground}; look with `claimtop list fleet --config {}`\n",
-            arguments.workers,
-            config.display()
-        ));
-        let [terminate, hangup, interrupt] = &mut signals[..] else { return Ok((fleet.halt(), fleet)) };
+    let mut fleet = start(arguments, server)?;
+    let (ground, config) = (fleet.folder().ground()?, fleet.folder().config());
+    print(&format!(
+        "{} workers on {ground}; look with `claimtop list fleet --config {}`\n",
+        arguments.workers,
+        config.display()
+    ));
+    runtime.block_on(async {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = signals.next() => {}
             () = time_up(arguments.time) => {}
         }
-        Ok::<_, DemoError>((fleet.halt(), fleet))
-    })?;
-    let mut fleet = fleet;
+    });
+    let toll = fleet.halt();
     let tally = Tally::of(&fleet.folder().ground()?)?;
     print(&format!("{:.0} s: {tally}; {toll}\n", started.elapsed().as_secs_f64()));
     say_what_is_kept(&fleet);
@@ -208,7 +205,7 @@ fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoEr
 
 async fn time_up(time: Option<Span>) {
     match time {
-        Some(time) => tokio::time::sleep(duration(time)).await,
+        Some(time) => tokio::time::sleep(time.duration()).await,
         None => std::future::pending().await,
     }
 }
@@ -221,8 +218,4 @@ fn say_what_is_kept(fleet: &Fleet) {
         }
         Place::Temporary => {}
     }
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(0))
 }

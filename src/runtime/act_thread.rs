@@ -5,13 +5,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
-use super::{WriteOpener, WriteOpeners};
+use super::{ProberMaker, WriteOpener, WriteOpeners};
 use crate::app::message::{BulkOf, Done, Many, Msg, Ready, Summary, Target};
 use crate::domain::change::Change;
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
-use crate::poller::ProberMaker;
 use crate::recovery::trail::Trail;
 use crate::recovery::{AuditedActor, BulkPlan, BulkResult, ListedClaim, Report};
 use crate::report::changes;

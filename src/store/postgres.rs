@@ -54,7 +54,7 @@ pub use audit_table::find as find_audit_table;
 pub use error::PgError;
 pub use found::Spotted;
 pub use identify::{fingerprint_of, identify};
-pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
+pub use link::{Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};
 pub use schema::home;
 pub use target::Target;

@@ -4,20 +4,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 18] = [
+const MAY_KNOW: [(&str, &[&str]); 21] = [
     ("app", &["app", "domain", "events"]),
     ("ui", &["app", "domain", "events", "ui"]),
+    ("background", &[]),
     ("domain", &["domain"]),
     ("events", &["domain", "events"]),
     ("exit", &[]),
     ("liveness", &["domain", "liveness"]),
     ("profile", &["domain", "profile"]),
-    ("store", &["domain", "profile", "store"]),
+    ("signals", &["background"]),
+    ("store", &["background", "domain", "profile", "store"]),
+    ("poller", &["domain", "events", "poller", "store"]),
     ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recovery", &["domain", "recovery", "store"]),
-    ("sweep", &["domain", "events", "recovery", "store", "sweep"]),
+    ("sweep", &["domain", "events", "poller", "recovery", "signals", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
-    ("serve", &["domain", "metrics", "recovery", "serve", "store"]),
+    ("serve", &["background", "domain", "metrics", "poller", "recovery", "serve", "store"]),
     ("reference", &["domain", "store"]),
     ("worker", &["domain", "liveness", "reference", "store", "worker"]),
     ("demo", &["config", "demo", "domain", "reference", "store", "worker"]),

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use super::actor::Actor;
 use super::audit_table;
 use super::error::PgError;
-use super::link::{Backoff, Link};
+use super::link::Link;
 use crate::domain::recovery::{Outcome, Refused};
 use crate::store::StoreError;
+use crate::store::backoff::Backoff;
 use crate::store::image::Change;
 use crate::store::resolution::{Basis, Resolution, TransactionMark};
 

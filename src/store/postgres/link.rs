@@ -7,7 +7,6 @@
 //! operator of the same name in a schema of the session's search path, and it would run with our rights.
 
 mod background;
-mod backoff;
 mod dial;
 mod row;
 
@@ -23,7 +22,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::error::PgError;
 use super::target::Target;
 use crate::store::StoreError;
-pub use backoff::Backoff;
 pub use row::Row;
 
 /// What a connection is for.
@@ -301,7 +299,7 @@ impl Link {
     pub fn cancel_and_close(&mut self) {
         self.transaction = Transaction::None;
         let Some(wire) = self.wire.take() else { return };
-        let Some(runtime) = background::runtime() else { return };
+        let Ok(runtime) = crate::background::runtime() else { return };
         runtime.spawn(async move {
             // A pooler knows the request only as long as the connection is there: first this one.
             if !wire.client.is_closed() {
