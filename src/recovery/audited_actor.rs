@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::audit_writer::{AuditWriter, By};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
-use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, Tried, WriteAccess};
@@ -163,7 +163,7 @@ impl AuditedActor {
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         });
         let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said.into())),
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(Refusal::Row(said))),
             other => other?,
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.

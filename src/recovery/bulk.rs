@@ -146,7 +146,7 @@ impl AuditedActor {
             for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
                 let Tried { outcome, changes, effects } = tried;
                 if stop.is_none() {
-                    stop = outcome.stops_a_bulk().map(str::to_owned);
+                    stop = outcome.stops_a_bulk();
                 }
                 let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
                 go_on &=
@@ -258,8 +258,8 @@ fn write_outcomes<'a>(
             applied += 1;
         } else {
             let address = seen.address(prefix);
-            let why = tried.outcome.why().or(said.as_deref());
-            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
+            let why = tried.outcome.why().or(said);
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };

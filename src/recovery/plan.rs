@@ -134,7 +134,7 @@ impl AuditedActor {
                     noted.push(one);
                     seen.push(again);
                 }
-                Err(why) => tally.add(&Outcome::Moved(why.into()), || "one of them".into()),
+                Err(moved) => tally.add(&Outcome::Moved(moved), || "one of them".into()),
             }
         }
         Ok((noted, seen))

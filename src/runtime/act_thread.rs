@@ -7,15 +7,15 @@ use tokio::sync::mpsc;
 
 use super::{ProberMaker, WriteOpener, WriteOpeners};
 use crate::app::message::{BulkOf, Done, Many, Msg, Ready, Summary, Target};
-use crate::domain::change::Change;
-use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::change::ClaimChange;
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::recovery::trail::Trail;
 use crate::recovery::{AuditedActor, BulkPlan, BulkResult, ListedClaim, Report};
 use crate::report::changes;
 use crate::store::Filter;
-use crate::store::{Ends, Holding, Seen, Selection, Side, clock};
+use crate::store::{Ends, Holding, Seen, Selection, Side};
 
 /// How many acts of a bulk are shown before it is taken back.
 const SHOWN_OF_AN_UNDO: usize = 50;
@@ -151,7 +151,7 @@ impl Work {
                 ..done(report.outcome)
             },
             Ok(Err(moved)) => done(Outcome::Moved(moved)),
-            Err(why) => done(Outcome::Refused(why.into())),
+            Err(why) => done(Outcome::Refused(Refusal::NotTried(why))),
         }
     }
 
@@ -160,7 +160,7 @@ impl Work {
         target: &Target,
         action: Action,
         word: &Authorization,
-    ) -> Result<Result<Report, String>, String> {
+    ) -> Result<Result<Report, Moved>, String> {
         let dead = action == Action::Requeue;
         let mut actor =
             self.audited_actor_of(if dead { &self.writing.dead } else { &self.writing.claims })?;
@@ -176,7 +176,7 @@ impl Work {
         let (mut lines, mut count, mut problem) = (Vec::new(), 0, None);
         let of = self.audited_actor()?.rehearse_undo(action_id, &mut |report| {
             count += 1;
-            match report.outcome.why() {
+            match report.outcome.cause() {
                 Some(why) if problem.is_none() => problem = Some(format!("{}: {why}", visible(&report.id))),
                 Some(_) => {}
                 None => {
@@ -223,7 +223,7 @@ impl Work {
             }
             (undone, _) => {
                 let why = undone.err().unwrap_or_else(|| "there is nothing to undo".into());
-                let (outcome, shown) = (Outcome::Refused(why.into()), action_id.to_owned());
+                let (outcome, shown) = (Outcome::Refused(Refusal::NotTried(why)), action_id.to_owned());
                 let (address, holder, action_id) = (String::new(), None, action_id.to_owned());
                 Msg::Acted(Done { source, address, action_id, action, outcome, shown, holder })
             }
@@ -369,11 +369,11 @@ fn shown(report: &Report, claim: String) -> String {
 }
 
 /// The claim exactly as it was drawn, or what has become of it.
-fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen, String>, String> {
+fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen, Moved>, String> {
     let found =
         actor.actor().find(&target.id.address, Some(&target.board)).map_err(|error| error.to_string())?;
     let Some(seen) = found.into_iter().next() else {
-        return Ok(Err(Change::Finished.sentence(None, clock())));
+        return Ok(Err(Moved::NoLongerClaimed));
     };
     let is = seen.judged.seen.as_deref().unwrap_or_default();
     // A verdict that has come to rest on the session since adds that session to the token.
@@ -381,6 +381,8 @@ fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen,
     if same {
         return Ok(Ok(seen));
     }
-    let change = Change::between(&target.claim, Some(&seen.judged.claim));
-    Ok(Err(change.sentence(Some(&seen.judged.claim), seen.now)))
+    Ok(Err(match ClaimChange::between(&target.claim, &seen.judged.claim, seen.now) {
+        ClaimChange::Other => Moved::NotAsListed,
+        change => Moved::Claim(change),
+    }))
 }

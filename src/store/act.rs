@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
 use super::side_effects::SideEffects;
-use crate::domain::recovery::{Action, Authorization, Outcome, Refused};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -134,7 +134,7 @@ impl Tried {
 
     /// Somebody else had been quicker, so that nothing was tried.
     pub fn quicker() -> Tried {
-        Tried::of(Acted::nothing(Outcome::Moved(CHANGED_MEANWHILE.into())))
+        Tried::of(Acted::nothing(Outcome::Moved(Moved::SomebodyWasFaster)))
     }
 
     /// The same, but for what would have been applied.
@@ -164,19 +164,15 @@ pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
 }
 
 /// What a profile says of an order; an error if it says nothing, or cannot do it as it was asked.
-pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Result<&'a Act, String> {
+pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Result<&'a Act, Refusal> {
     let written = profile.boards.iter().find(|written| written.name == board);
     let act = written
         .and_then(|written| act_of(written, order.action))
-        .ok_or_else(|| format!("profile {} does not say how to {} here", profile.name, order.action))?;
+        .ok_or_else(|| Refusal::NoSuchAct { profile: profile.name.clone(), action: order.action })?;
     let sql = act.set.values().chain(&act.also).chain(&act.before);
     let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
     if order.action == Action::Extend && order.word.by.is_some() && !sql.into_iter().any(names_length) {
-        return Err(
-            "--by cannot be had here: this system counts from the last sign of life, and an extension \
-                    is a new one; without --by the claim gets its usual time from now on"
-                .into(),
-        );
+        return Err(Refusal::NoLength);
     }
     Ok(act)
 }
@@ -244,16 +240,5 @@ impl Note<'_> {
 
 /// An act whose record could not be written must not be, and the next one's could not be either.
 pub fn unrecorded(problem: &str) -> Outcome {
-    Outcome::Refused(Refused::of_all(format!("the record could not be written: {problem}")))
+    Outcome::Refused(Refusal::Unrecorded { why: problem.into() })
 }
-
-/// The sentence for rows that were not what was seen when the statement ran.
-pub const AT_THE_LAST_MOMENT: &str = "it changed at the last moment";
-/// The sentence for a claim that is none any more.
-pub const NO_LONGER_CLAIMED: &str = "it is claimed no longer: finished or released";
-/// The sentence for claims that somebody else works through at the same time.
-pub const CHANGED_MEANWHILE: &str = "somebody else was quicker: its row has changed";
-/// The sentence for a claim that its profile keeps from the act.
-pub const BLOCKED: &str = "the profile forbids it for this claim (blocked_by)";
-/// The sentence for a place that is none any more.
-pub const TABLES_CHANGED: &str = "the tables have changed since it was seen";

@@ -11,7 +11,7 @@ use super::{
     Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
     StoreError, Undo, WriteAccess, postgres, sqlite,
 };
-use crate::domain::recovery::{Authorization, Outcome, Refused};
+use crate::domain::recovery::{Authorization, Outcome, Refusal};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 
@@ -195,7 +195,7 @@ impl Actor {
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refused> {
+    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refusal> {
         holding.permit(word, |seen| self.address(seen))
     }
 

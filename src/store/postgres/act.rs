@@ -10,7 +10,7 @@ use super::named_params::NamedParams;
 use super::schema::{literal, quoted};
 use super::watch::Watch;
 use crate::domain::claim::Claim;
-use crate::domain::recovery::Action;
+use crate::domain::recovery::{Action, Refusal};
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span, TimeUnit};
 use crate::profile::format::{Act, Profile};
@@ -38,7 +38,7 @@ pub fn statements(
     watch: &Watch,
     fresh: &Seen,
     order: &Order<'_>,
-) -> Result<Statements, String> {
+) -> Result<Statements, Refusal> {
     let act = ordered(profile, &watch.board.name, order)?;
     let mut params = NamedParams::default();
     let key = watch.has_key(&fresh.judged.claim.key.0, &mut params);
@@ -75,8 +75,8 @@ pub fn guarded(
     alias: &str,
     from: &str,
     conditions: &str,
-    verb: &str,
-) -> Result<String, String> {
+    verb: &'static str,
+) -> Result<String, Refusal> {
     if act.delete {
         let using = if from.is_empty() { String::new() } else { format!(" USING {from}") };
         return Ok(format!("DELETE FROM {} AS {alias}{using} WHERE {conditions}", table.sql));
@@ -90,7 +90,7 @@ pub fn guarded(
     });
     let set: Vec<String> = set.collect();
     if set.is_empty() {
-        return Err(format!("none of the columns that {verb} sets is in this database"));
+        return Err(Refusal::NoColumns { act: verb });
     }
     let from = if from.is_empty() { String::new() } else { format!(" FROM {from}") };
     Ok(format!("UPDATE {} AS {alias} SET {}{from} WHERE {conditions}", table.sql, set.join(", ")))

@@ -23,12 +23,9 @@ use super::reader::{Options, Reader};
 use super::schema;
 use super::touched;
 use super::watch::{Watch, query};
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::domain::time::Moment;
-use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
-    unrecorded,
-};
+use crate::store::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
@@ -73,8 +70,6 @@ impl Question {
 }
 
 /// What a locked row means: whoever holds it is alive.
-pub(super) const BEING_CHANGED: &str = "somebody is changing it right now: its row is locked";
-pub(super) const SESSION_BEING_CHANGED: &str = "its session is being written right now";
 
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
@@ -286,22 +281,22 @@ impl Actor {
         order: &Order<'_>,
         record: &mut Recorder<'_>,
     ) -> Result<Acted, StoreError> {
-        let moved = |what: &str| Ok(Acted::nothing(Outcome::Moved(what.into())));
+        let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         if look::at(&self.reader.watched, seen.place).is_none() {
-            return moved(TABLES_CHANGED);
+            return moved(Moved::TablesChanged);
         }
         match self.lock(seen) {
             Ok(Locked::Both) => {}
-            Ok(Locked::NoClaim) => return moved(NO_LONGER_CLAIMED),
-            Err(error) if is_locked(&error) => return moved(BEING_CHANGED),
+            Ok(Locked::NoClaim) => return moved(Moved::NoLongerClaimed),
+            Err(error) if is_locked(&error) => return moved(Moved::RowLocked),
             Err(error) => return Err(self.sentence(&error, "locking the claim")),
         }
         let fresh = match self.fresh(turn, seen)? {
             Some(fresh) => fresh,
-            None => return moved(NO_LONGER_CLAIMED),
+            None => return moved(Moved::NoLongerClaimed),
         };
         if let Some(what) = seen.moved(&fresh) {
-            return moved(&what);
+            return moved(what);
         }
         let judged = &fresh.judged;
         if let Err(refusal) =
@@ -309,18 +304,20 @@ impl Actor {
         {
             return Ok(Acted::nothing(Outcome::Refused(refusal)));
         }
-        let Some(watch) = look::at(&self.reader.watched, seen.place) else { return moved(TABLES_CHANGED) };
+        let Some(watch) = look::at(&self.reader.watched, seen.place) else {
+            return moved(Moved::TablesChanged);
+        };
         let profile = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(profile, watch, &fresh, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.table.clone();
         let changes = match self.perform(&table, &fresh.row, &statements) {
             Ok(Ok(changes)) => changes,
             Ok(Err(outcome)) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
-            Err(error) if is_locked(&error) => return moved(BEING_CHANGED),
+            Err(error) if is_locked(&error) => return moved(Moved::RowLocked),
             Err(error) => return Err(self.sentence(&error, "acting")),
         };
         let transaction = Some(turn.transaction.clone());
@@ -397,12 +394,12 @@ impl Actor {
         if let Some(sql) = &statements.blocked_by
             && !self.run(|link| query(link, params, sql))?.is_empty()
         {
-            return Ok(Err(Outcome::Refused(BLOCKED.into())));
+            return Ok(Err(Outcome::Refused(Refusal::Blocked)));
         }
         let mut changes = self.beside(params, &statements.before, false)?;
         let cascade = self.cascade_of(table, statements.effect.clone(), &[row])?;
         let rows = self.run(|link| query(link, params, &statements.act))?;
-        let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))) };
+        let [left] = &rows[..] else { return Ok(Err(Outcome::Moved(Moved::AtTheLastMoment))) };
         let after = (statements.effect != CascadeEffect::Deleted).then(|| image::read(table, left, 0));
         let mut left = BTreeMap::from([(0, after)]);
         let followed = self.after_cascade(cascade, &mut left)?;

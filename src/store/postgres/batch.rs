@@ -15,7 +15,7 @@ use self::ending::Ready;
 use self::made::Made;
 use self::partition_locks::Leading;
 use super::act::{effect, guarded};
-use super::actor::{Actor, BEING_CHANGED, Question, SESSION_BEING_CHANGED, Turn};
+use super::actor::{Actor, Question, Turn};
 use super::cell::cell;
 use super::dependencies::{CascadeEffect, Dependencies};
 use super::error::PgError;
@@ -24,13 +24,10 @@ use super::look;
 use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, name};
 use super::named_params::Put;
 use super::schema::quoted;
-use crate::domain::recovery::{Outcome, Refused, permit};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{
-    Acted, Batch, CHANGED_MEANWHILE, Intents, NO_LONGER_CLAIMED, Order, TABLES_CHANGED, Tried, numbered,
-    ordered,
-};
+use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, ordered};
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
@@ -60,7 +57,7 @@ impl Actor {
                 return Err(error);
             }
         };
-        let gone = tried.iter().filter(|tried| tried.outcome.why().is_some_and(is_gone)).count();
+        let gone = tried.iter().filter(is_gone).count();
         self.batch_size = self.batch_size.after(began.elapsed(), tried.len(), gone);
         Ok(Batch { passed, tried, held: None, log: None })
     }
@@ -75,7 +72,7 @@ impl Actor {
         let all = leading.all;
         let Some(first) = all.first() else { return Ok(Ready::default()) };
         let Some(watch) = self.watch(first) else {
-            return Ok(all.iter().map(|_| moved(TABLES_CHANGED)).collect());
+            return Ok(all.iter().map(|_| moved(Moved::TablesChanged)).collect());
         };
         let profile = &self.reader.watched[first.place.profile].profile;
         let act = match ordered(profile, &watch.board.name, order) {
@@ -124,11 +121,11 @@ impl Actor {
         order: &Order<'_>,
     ) -> Result<Vec<Look<'static>>, StoreError> {
         let Actor { reader, link: Some(link), .. } = self else {
-            return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
+            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
-            return Ok(all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect());
+            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
         let mut fresh = look::lock_and_look(link, watch, all, turn.now).map_err(said)?;
@@ -143,11 +140,11 @@ impl Actor {
         let look = |seen: &&Seen| {
             let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
-                return Look::Over(moved(if is_held { BEING_CHANGED } else { NO_LONGER_CLAIMED }));
+                return Look::Over(moved(if is_held { Moved::RowLocked } else { Moved::NoLongerClaimed }));
             };
             let holder = fresh.judged.claim.holder.as_ref();
             if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
-                return Look::Over(moved(SESSION_BEING_CHANGED));
+                return Look::Over(moved(Moved::SessionLocked));
             }
             Look::at(seen, Cow::Owned(fresh), order)
         };
@@ -334,7 +331,7 @@ impl<'a> Look<'a> {
     /// By what was seen, and what is there now.
     fn at(seen: &Seen, fresh: Cow<'a, Seen>, order: &Order<'_>) -> Look<'a> {
         if let Some(what) = seen.moved(&fresh) {
-            return Look::Over(moved(&what));
+            return Look::Over(moved(what));
         }
         let judged = &fresh.judged;
         match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
@@ -344,15 +341,15 @@ impl<'a> Look<'a> {
     }
 }
 
-fn moved(what: &str) -> Tried {
-    Tried::of(Acted::nothing(Outcome::Moved(what.into())))
+fn moved(what: Moved) -> Tried {
+    Tried::of(Acted::nothing(Outcome::Moved(what)))
 }
 
-fn refused(why: impl Into<Refused>) -> Tried {
-    Tried::of(Acted::nothing(Outcome::Refused(why.into())))
+fn refused(why: Refusal) -> Tried {
+    Tried::of(Acted::nothing(Outcome::Refused(why)))
 }
 
-/// Whether it was somebody else's doing that there is nothing left to do.
-fn is_gone(why: &str) -> bool {
-    matches!(why, BEING_CHANGED | CHANGED_MEANWHILE | NO_LONGER_CLAIMED)
+/// Whether it was somebody else's act that left nothing to do.
+fn is_gone(tried: &&Tried) -> bool {
+    matches!(&tried.outcome, Outcome::Moved(moved) if moved.is_somebody_elses_act())
 }

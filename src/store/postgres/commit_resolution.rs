@@ -6,7 +6,7 @@ use super::actor::Actor;
 use super::audit_table;
 use super::error::PgError;
 use super::link::Link;
-use crate::domain::recovery::{Outcome, Refused};
+use crate::domain::recovery::{Clue, Outcome, Refusal, Unknown};
 use crate::store::StoreError;
 use crate::store::backoff::Backoff;
 use crate::store::image::Change;
@@ -34,24 +34,17 @@ impl Actor {
             return Outcome::Refused(self.sentence(error, "committing").as_refusal());
         }
         let (since, mut backoff) = (Instant::now(), Backoff::default());
+        let unknown = |clue| Outcome::Unknown(Unknown { error: error.to_string(), clue });
         loop {
             match self.resolve(action_id, transaction, changes) {
                 Ok(Resolution::Applied(Basis::Proven)) => return Outcome::Applied,
                 Ok(Resolution::NotApplied(Basis::Proven)) => {
-                    return Outcome::Refused(Refused::of_all(format!("{error}; nothing was written")));
+                    return Outcome::Refused(Refusal::NotCommitted(error.to_string()));
                 }
-                Ok(Resolution::Applied(Basis::Inferred)) => {
-                    return Outcome::Unknown(format!("{error}; the rows suggest that it was applied"));
-                }
-                Ok(Resolution::NotApplied(Basis::Inferred)) => {
-                    return Outcome::Unknown(format!("{error}; the rows suggest that it was not applied"));
-                }
+                Ok(Resolution::Applied(Basis::Inferred)) => return unknown(Clue::LooksApplied),
+                Ok(Resolution::NotApplied(Basis::Inferred)) => return unknown(Clue::LooksNotApplied),
                 Ok(Resolution::Unknown) | Err(_) if since.elapsed() < LOOKING_UP => pause(backoff.next()),
-                Ok(Resolution::Unknown) | Err(_) => {
-                    return Outcome::Unknown(format!(
-                        "{error}, and what became of it cannot be found out yet"
-                    ));
-                }
+                Ok(Resolution::Unknown) | Err(_) => return unknown(Clue::NotFound),
             }
         }
     }

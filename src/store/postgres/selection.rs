@@ -12,11 +12,11 @@ use super::named_params::NamedParams;
 use super::named_params::array;
 use super::rows::rank;
 use super::watch::{Watch, query};
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::domain::time::Moment;
-use crate::store::act::{BLOCKED, Order, TABLES_CHANGED, ordered};
+use crate::store::act::{Order, ordered};
 use crate::store::seen::{Place, Seen};
-use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
+use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
 /// Rows that are fetched at once.
@@ -50,7 +50,7 @@ impl Actor {
             for noted in all.chunk_by(|one, other| one.place == other.place) {
                 let place = noted[0].place;
                 let Some(watch) = super::look::at(watched, place) else {
-                    again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
+                    again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };
                 let mut params = watch.clock(now);
@@ -60,7 +60,7 @@ impl Actor {
                 let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
                 let found = rows.iter().map(|row| seen(watch, place, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
-                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
             }
             Ok(again)
         })
@@ -72,7 +72,7 @@ impl Actor {
             let mut outcomes = Vec::with_capacity(all.len());
             for part in all.chunk_by(|one, other| one.place == other.place) {
                 let Some(watch) = super::look::at(watched, part[0].place) else {
-                    outcomes.extend(part.iter().map(|_| Outcome::Moved(TABLES_CHANGED.into())));
+                    outcomes.extend(part.iter().map(|_| Outcome::Moved(Moved::TablesChanged)));
                     continue;
                 };
                 let profile = &watched[part[0].place.profile].profile;
@@ -85,11 +85,11 @@ impl Actor {
                         permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word);
                     outcomes.push(match (permitted, &act) {
                         (Err(refused), _) => Outcome::Refused(refused),
-                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.as_str().into()),
+                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.clone()),
                         (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
                         (Ok(()), Ok(_)) => match statements(profile, watch, seen, order) {
                             Ok(written) => is_blocked(link, &written)?,
-                            Err(refusal) => Outcome::Refused(refusal.into()),
+                            Err(refusal) => Outcome::Refused(refusal),
                         },
                     });
                 }
@@ -102,7 +102,7 @@ impl Actor {
 fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
     let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
     let rows = query(link, &written.params, sql)?;
-    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(BLOCKED.into()) })
+    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(Refusal::Blocked) })
 }
 
 /// Adds the claims of one board, fetched page by page: all of them with their rows may be more than memory.

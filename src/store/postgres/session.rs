@@ -1,7 +1,7 @@
 //! A session as a whole: everything it holds, and the end of the session itself.
 
 use super::act::{Statements, add_instant, effect, guarded};
-use super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
+use super::actor::{Actor, Turn, is_locked};
 use super::cell::{number, sent};
 use super::error::PgError;
 use super::holders;
@@ -11,13 +11,13 @@ use super::look;
 use super::named_params::NamedParams;
 use super::reader::Watched;
 use super::watch::{Watch, query};
-use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::{Act, Role};
 use crate::store::Prober;
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::bound::BoundRegistry;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
@@ -120,23 +120,23 @@ impl Actor {
         seen: &Registered,
         word: &Authorization,
     ) -> Result<Acted, StoreError> {
-        let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
+        let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         let prober = self.reader.options.prober.clone();
         let looked = {
-            let Actor { reader, link: Some(link), .. } = self else { return moved(TABLES_CHANGED.into()) };
+            let Actor { reader, link: Some(link), .. } = self else { return moved(Moved::TablesChanged) };
             lock_and_look(link, &reader.watched, seen, prober.as_ref(), turn.now)
         };
         let (fresh, held) = match looked {
             Ok(Some(found)) => found,
-            Ok(None) => return moved("it is registered no longer".into()),
-            Err(error) if is_locked(&error) => return moved(BEING_CHANGED.into()),
+            Ok(None) => return moved(Moved::SessionGone),
+            Err(error) if is_locked(&error) => return moved(Moved::RowLocked),
             Err(error) => return Err(self.sentence(&error, "looking at the session")),
         };
         if fresh.row != seen.row || fresh.version != seen.version {
             return moved(seen.moved(&fresh));
         }
         if held > 0 {
-            return moved(format!("it holds {held} {} still", if held == 1 { "claim" } else { "claims" }));
+            return moved(Moved::HoldsClaims(held));
         }
         let id = fresh.id.text().unwrap_or_default();
         if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
@@ -144,10 +144,10 @@ impl Actor {
         }
         let statements = match self.ending(&fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let Some(table) = self.schema().table(&fresh.table).cloned() else {
-            return moved(TABLES_CHANGED.into());
+            return moved(Moved::TablesChanged);
         };
         let preview = statements.preview();
         match self.perform(&table, &fresh.row, &statements) {
@@ -156,19 +156,19 @@ impl Actor {
                 Ok(Acted { changes, preview, transaction, ..Acted::nothing(Outcome::Applied) })
             }
             Ok(Err(outcome)) => Ok(Acted { preview, ..Acted::nothing(outcome) }),
-            Err(error) if is_locked(&error) => moved(BEING_CHANGED.into()),
+            Err(error) if is_locked(&error) => moved(Moved::RowLocked),
             Err(error) => Err(self.sentence(&error, "ending the session")),
         }
     }
 
     /// The statements that end exactly this session.
-    fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, String> {
+    fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, Refusal> {
         let watched = &self.reader.watched[fresh.place.profile];
         let watch = &watched.boards[fresh.place.board];
-        let end = end_of(watched, watch)
-            .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
-        let table = self.schema().table(&fresh.table).ok_or("its table is gone")?;
-        let registry = watch.board.registry.as_ref().ok_or("its registry is gone")?;
+        let end =
+            end_of(watched, watch).ok_or_else(|| Refusal::NoSessionEnd { profile: fresh.profile.clone() })?;
+        let table = self.schema().table(&fresh.table).ok_or(Refusal::TableGone)?;
+        let registry = watch.board.registry.as_ref().ok_or(Refusal::RegistryGone)?;
         let mut params = NamedParams::default();
         let guard = image::guard(table, &fresh.row, "s", "seen", &mut params);
         params.add("version", "", fresh.version.clone());

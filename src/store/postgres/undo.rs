@@ -12,7 +12,7 @@ use super::image;
 use super::link::Link;
 use super::named_params::NamedParams;
 use super::watch::query;
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Moved, Outcome};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
@@ -46,9 +46,7 @@ impl Actor {
                 }
             }
             Ok(Err(what)) => Ok(Acted::nothing(Outcome::Moved(what))),
-            Err(error) if is_locked(&error) => {
-                Ok(Acted::nothing(Outcome::Moved(super::actor::BEING_CHANGED.into())))
-            }
+            Err(error) if is_locked(&error) => Ok(Acted::nothing(Outcome::Moved(Moved::RowLocked))),
             Err(error) => Err(self.sentence(&error, "putting the rows back")),
         };
         self.end(acted, undo.action_id(), undo.is_rehearsal())
@@ -62,7 +60,7 @@ impl Actor {
         &mut self,
         changes: &[Change],
         now: Moment,
-    ) -> Result<Result<Vec<Change>, String>, PgError> {
+    ) -> Result<Result<Vec<Change>, Moved>, PgError> {
         // Putting one row back may put others back as well, so they are all compared before.
         if changes.len() > 1
             && let Some(moved) = self.moved_among(changes)?
@@ -96,8 +94,7 @@ impl Actor {
                 }
             }
             if refused.len() == left.len() {
-                let why = "the database refuses the row: somebody has claimed it since, or what it refers to is gone";
-                return Ok(Err(why.into()));
+                return Ok(Err(Moved::NotAccepted));
             }
             left = refused;
         }
@@ -289,10 +286,10 @@ fn key_of(schema: &Schema, change: &Change, image: &Image) -> RowAt {
     }
 }
 
-fn what_moved(change: &Change) -> String {
+fn what_moved(change: &Change) -> Moved {
     match (&change.before, &change.after) {
-        (Some(_), None) => "somebody has claimed it since".into(),
-        _ => format!("a row of {} is no longer what the act left behind", change.table),
+        (Some(_), None) => Moved::ClaimedSince,
+        _ => Moved::ChangedSince { table: change.table.clone() },
     }
 }
 

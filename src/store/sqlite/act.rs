@@ -8,7 +8,7 @@ use super::image::InFile;
 use super::run::{bind_known, now_value, time_value};
 use super::watch::Watch;
 use crate::domain::claim::Claim;
-use crate::domain::recovery::Action;
+use crate::domain::recovery::{Action, Refusal};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Reason;
 use crate::profile::format::{Act, Profile};
@@ -36,10 +36,10 @@ pub fn statements(
     watch: &Watch,
     fresh: &Seen,
     order: &Order<'_>,
-) -> Result<Statements, String> {
+) -> Result<Statements, Refusal> {
     let board = &watch.board;
     let act = ordered(profile, &board.name, order)?;
-    let table = schema.table(&board.table).ok_or("its table is gone")?;
+    let table = schema.table(&board.table).ok_or(Refusal::TableGone)?;
 
     let (guard, mut values) = fresh.row.guard("c.", ":seen");
     values.push((":rowid".into(), SqlValue::Integer(fresh.place.rowid)));
@@ -79,8 +79,8 @@ pub fn guarded(
     table: &Table,
     alias: &str,
     conditions: &str,
-    verb: &str,
-) -> Result<String, String> {
+    verb: &'static str,
+) -> Result<String, Refusal> {
     let target = format!("{} AS {alias}", table.sql);
     if act.delete {
         return Ok(format!("DELETE FROM {target} WHERE {conditions}"));
@@ -93,7 +93,7 @@ pub fn guarded(
         .filter_map(|(column, value)| Some(format!("{} = ({value}\n)", quoted(&table.column(column)?.name))));
     let set: Vec<String> = set.collect();
     if set.is_empty() {
-        return Err(format!("none of the columns that {verb} sets is in this database"));
+        return Err(Refusal::NoColumns { act: verb });
     }
     Ok(format!("UPDATE {target} SET {} WHERE {conditions}", set.join(", ")))
 }

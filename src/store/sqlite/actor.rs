@@ -18,12 +18,9 @@ use super::reader::{Options, Reader};
 use super::run::{bind_known, count, now_value};
 use super::touched;
 use super::watch::Watch;
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::{Clue, Moved, Outcome, Refusal, Unknown, permit};
 use crate::domain::time::Moment;
-use crate::store::act::{
-    AT_THE_LAST_MOMENT, Acted, BLOCKED, NO_LONGER_CLAIMED, Note, Order, Pending, Recorder, TABLES_CHANGED,
-    unrecorded,
-};
+use crate::store::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Schema;
 use crate::store::seen::{Place, Seen};
@@ -187,7 +184,10 @@ impl Actor {
                     preview: acted.preview,
                     ..Acted::nothing(Outcome::Refused(error.as_refusal()))
                 }),
-                Ok(acted) => Ok(Acted { outcome: Outcome::Unknown(error.to_string()), ..acted }),
+                Ok(acted) => Ok(Acted {
+                    outcome: Outcome::Unknown(Unknown { error: error.to_string(), clue: Clue::NotSought }),
+                    ..acted
+                }),
                 Err(first) => Err(first),
             };
         }
@@ -211,11 +211,11 @@ impl Actor {
         let now = self.now();
         let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
         if seen.place.board >= boards {
-            return Ok(Acted::nothing(Outcome::Moved(TABLES_CHANGED.into())));
+            return Ok(Acted::nothing(Outcome::Moved(Moved::TablesChanged)));
         }
         let fresh = self.look(&self.writer, self.place_of(seen), now)?;
         let Some(fresh) = fresh else {
-            return Ok(Acted::nothing(Outcome::Moved(NO_LONGER_CLAIMED.into())));
+            return Ok(Acted::nothing(Outcome::Moved(Moved::NoLongerClaimed)));
         };
         if let Some(what) = seen.moved(&fresh) {
             return Ok(Acted::nothing(Outcome::Moved(what)));
@@ -230,7 +230,7 @@ impl Actor {
         let written = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(written, &self.schema, watch, &fresh, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
         let table = watch.board.table.clone();
@@ -326,12 +326,12 @@ impl Actor {
             }
         };
         if self.write("asking what forbids it", blocked)? {
-            return Ok(Err(Outcome::Refused(BLOCKED.into())));
+            return Ok(Err(Outcome::Refused(Refusal::Blocked)));
         }
         if statements.is_alone() && !self.schema.is_entangled(&table.name) {
             let before = Some(row.clone());
             if self.write("acting", |writer| statements.run_act(writer))? != 1 {
-                return Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into())));
+                return Ok(Err(Outcome::Moved(Moved::AtTheLastMoment)));
             }
             let after = self.write("reading it again", |writer| Image::read(writer, table, rowid))?;
             return Ok(Ok(vec![Change {
@@ -346,7 +346,7 @@ impl Actor {
         });
         match outcome.map_err(|error| self.reader.sentence(&error, "acting"))? {
             Some(changes) => Ok(Ok(changes)),
-            None => Ok(Err(Outcome::Moved(AT_THE_LAST_MOMENT.into()))),
+            None => Ok(Err(Outcome::Moved(Moved::AtTheLastMoment))),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::actor::Actor;
 use super::open;
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Clue, Outcome, Refusal, Unknown};
 use crate::store::StoreError;
 use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, unrecorded};
 use crate::store::seen::Seen;
@@ -89,7 +89,7 @@ impl Actor {
             Err(error) => {
                 let outcome = match self.take_back_after(&error) {
                     true => Outcome::Refused(error.as_refusal()),
-                    false => Outcome::Unknown(error.to_string()),
+                    false => Outcome::Unknown(Unknown { error: error.to_string(), clue: Clue::NotSought }),
                 };
                 tried.into_iter().map(|acted| acted.unless_applied(outcome.clone())).collect()
             }
@@ -105,7 +105,7 @@ impl Actor {
         let acted = match act(self) {
             // Unless the refusal has ended the transaction, the others can still be done.
             Err(StoreError::RowRefused { said, .. }) if !self.writer.is_autocommit() => {
-                Acted::nothing(Outcome::Refused(said.into()))
+                Acted::nothing(Outcome::Refused(Refusal::Row(said)))
             }
             other => other?,
         };

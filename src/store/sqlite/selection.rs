@@ -5,10 +5,10 @@ use rusqlite::Connection;
 use super::act::statements;
 use super::actor::Actor;
 use super::run::bind_known;
-use crate::domain::recovery::{Outcome, permit};
-use crate::store::act::{BLOCKED, Order};
+use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
+use crate::store::act::Order;
 use crate::store::seen::Seen;
-use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
+use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
 impl Actor {
@@ -37,7 +37,7 @@ impl Actor {
         let now = self.now();
         let again = |noted: &Noted| {
             let seen = self.look(&self.reader.connection, noted.place, now)?;
-            Ok(seen.filter(|seen| seen.stamp() == noted.stamp).ok_or(NOT_AS_NOTED))
+            Ok(seen.filter(|seen| seen.stamp() == noted.stamp).ok_or(Moved::SincePreview))
         };
         all.iter().map(again).collect()
     }
@@ -58,7 +58,7 @@ impl Actor {
         let profile = &self.reader.watched[seen.place.profile].profile;
         let statements = match statements(profile, &self.schema, watch, seen, order) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Outcome::Refused(refusal.into())),
+            Err(refusal) => return Ok(Outcome::Refused(refusal)),
         };
         let Some(sql) = &statements.blocked_by else { return Ok(Outcome::Applied) };
         let is_blocked = |connection: &Connection| -> rusqlite::Result<bool> {
@@ -68,6 +68,6 @@ impl Actor {
             Ok(rows.next()?.is_some())
         };
         let is_blocked = self.reader.sql("asking what forbids it", is_blocked)?;
-        Ok(if is_blocked { Outcome::Refused(BLOCKED.into()) } else { Outcome::Applied })
+        Ok(if is_blocked { Outcome::Refused(Refusal::Blocked) } else { Outcome::Applied })
     }
 }

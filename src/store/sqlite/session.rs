@@ -14,11 +14,11 @@ use super::image::{InFile, number_of};
 use super::keys::RowSql;
 use super::run::{bind_known, now_value, select, time_in};
 use crate::domain::claim::Worker;
-use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal, permit_end};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Role};
 use crate::store::StoreError;
-use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
+use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::bound::{BoundBoard, BoundRegistry};
 use crate::store::image::Image;
 use crate::store::schema::Table;
@@ -230,24 +230,24 @@ impl Actor {
     }
 
     fn end_inside(&mut self, seen: &Registered, word: &Authorization) -> Result<Acted, StoreError> {
-        let moved = |what: String| Ok(Acted::nothing(Outcome::Moved(what)));
+        let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         let now = self.now();
         let boards = self.reader.watched.get(seen.place.profile).map_or(0, |watched| watched.boards.len());
         if seen.place.board >= boards {
-            return moved(TABLES_CHANGED.into());
+            return moved(Moved::TablesChanged);
         }
         let table = self.schema.table(&seen.table);
         let number = |table| number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
         let place = Place { rowid: table.map_or(seen.place.rowid, number), ..seen.place };
         let Some(fresh) = self.registered(&self.writer, place, now)? else {
-            return moved("it is registered no longer".into());
+            return moved(Moved::SessionGone);
         };
         if fresh.row != seen.row {
             return moved(seen.moved(&fresh));
         }
         let held = self.holds_still(&fresh)?;
         if held > 0 {
-            return moved(format!("it holds {held} {} still", if held == 1 { "claim" } else { "claims" }));
+            return moved(Moved::HoldsClaims(held));
         }
         let id = fresh.id.text().unwrap_or_default();
         if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
@@ -255,7 +255,7 @@ impl Actor {
         }
         let statements = match self.ending(&fresh, word) {
             Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal.into()))),
+            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
         };
         let table = fresh.table.clone();
         let preview = statements.preview();
@@ -276,13 +276,13 @@ impl Actor {
     }
 
     /// The statements that end exactly this session.
-    fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, String> {
+    fn ending(&self, fresh: &Registered, word: &Authorization) -> Result<Statements, Refusal> {
         let end = self
             .end_of(fresh.place)
-            .ok_or_else(|| format!("{} does not say how a session ends", fresh.profile))?;
-        let table = self.schema.table(&fresh.table).ok_or("its table is gone")?;
+            .ok_or_else(|| Refusal::NoSessionEnd { profile: fresh.profile.clone() })?;
+        let table = self.schema.table(&fresh.table).ok_or(Refusal::TableGone)?;
         let board = &self.watch(fresh.place).board;
-        let registry = board.registry.as_ref().ok_or("its registry is gone")?;
+        let registry = board.registry.as_ref().ok_or(Refusal::RegistryGone)?;
         let (guard, mut values) = fresh.row.guard("s.", ":seen");
         let id = super::cell::to_sql(&fresh.id);
         let now = time_in(

@@ -10,7 +10,7 @@ use super::actor::Actor;
 use super::image::{InFile, assignment, rowid};
 use super::keys::RowSql;
 use super::run::{bind_known, count, now_value};
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Moved, Outcome};
 use crate::domain::value::Value;
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Undo, unrecorded};
@@ -55,7 +55,7 @@ impl Actor {
 
     /// What triggers did is among the changes: fired again they would do it once more. Still they may
     /// forbid the undo, so it is rehearsed with them first.
-    fn without_triggers(&mut self, changes: &[Change]) -> rusqlite::Result<Result<Vec<Change>, String>> {
+    fn without_triggers(&mut self, changes: &[Change]) -> rusqlite::Result<Result<Vec<Change>, Moved>> {
         self.writer.execute_batch("SAVEPOINT rehearsal")?;
         let rehearsed = self.put_all_back(changes, false);
         self.writer.execute_batch("ROLLBACK TO rehearsal; RELEASE rehearsal")?;
@@ -76,7 +76,7 @@ impl Actor {
         &self,
         changes: &[Change],
         exactly: bool,
-    ) -> rusqlite::Result<Result<Vec<Change>, String>> {
+    ) -> rusqlite::Result<Result<Vec<Change>, Moved>> {
         let mut undone = Vec::new();
         let mut left: Vec<&Change> = changes.iter().rev().collect();
         while !left.is_empty() {
@@ -98,8 +98,7 @@ impl Actor {
                 }
             }
             if refused.len() == left.len() {
-                let why = "the database refuses the row: somebody has claimed it since, or what it refers to is gone";
-                return Ok(Err(why.into()));
+                return Ok(Err(Moved::NotAccepted));
             }
             left = refused;
         }
@@ -176,10 +175,10 @@ impl Actor {
     }
 }
 
-fn what_moved(change: &Change) -> String {
+fn what_moved(change: &Change) -> Moved {
     match (&change.before, &change.after) {
-        (Some(_), None) => "somebody has claimed it since".into(),
-        _ => format!("a row of {} is no longer what the act left behind", change.table),
+        (Some(_), None) => Moved::ClaimedSince,
+        _ => Moved::ChangedSince { table: change.table.clone() },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::options::writable;
 use claimtop::domain::claim::Process;
-use claimtop::domain::recovery::{Authorization, Outcome};
+use claimtop::domain::recovery::{Authorization, Moved, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
 use claimtop::recovery::{AuditedActor, Report};
@@ -151,7 +151,7 @@ fn a_session_that_beats_again_keeps_everything() {
         let reports = release(&mut desk, &holding, &Authorization::default());
         assert_eq!(reports.len(), 4);
         assert!(reports.iter().all(|report| is_moved(&report.outcome)), "{reports:#?}");
-        assert_eq!(reports[3].outcome.why(), Some("w-1 has beaten again, 1s ago"));
+        assert_eq!(reports[3].outcome.why().as_deref(), Some("w-1 has sent a heartbeat again, 1s ago"));
         assert_eq!(database.dump(), before);
     });
 }
@@ -165,7 +165,7 @@ fn a_session_that_claims_again_is_not_ended() {
         database.task("new", "w-1", 20 * MINUTE);
         let reports = release(&mut desk, &holding, &Authorization::default());
         assert_applied(&reports[..3], 3);
-        assert_eq!(reports[3].outcome, Outcome::Moved("it holds 1 claim still".into()));
+        assert_eq!(reports[3].outcome, Outcome::Moved(Moved::HoldsClaims(1)));
         assert_eq!(row(&database, "SELECT count(*) FROM sessions"), [number(2)]);
     });
 }

@@ -5,7 +5,7 @@ use crate::support::Noted;
 use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use crate::support::server::until;
-use claimtop::domain::recovery::{Action, Authorization, Outcome};
+use claimtop::domain::recovery::{Action, Authorization, Moved, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::domain::verdict::Set;
 use claimtop::store::{Actor, Filter, Order, Seen, Undo};
@@ -60,7 +60,7 @@ fn a_row_that_somebody_holds_costs_only_itself_and_no_record_is_written_twice() 
     let (tried, mut numbers) = reclaim(&mut actor, &all);
     for (id, outcome) in &tried {
         match outcome {
-            Outcome::Moved(why) => assert!(*id == held && why.contains("locked"), "{id}: {why}"),
+            Outcome::Moved(moved) => assert_eq!((id, moved), (&held, &Moved::RowLocked)),
             other => assert!(*id != held && *other == Outcome::Applied, "{id}: {other:?}"),
         }
     }

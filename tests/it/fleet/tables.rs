@@ -253,7 +253,7 @@ fn what_the_profile_forbids_and_what_the_database_forbids() {
     let before = table.rows();
     assert!(matches!(table.reclaim("1").0, Outcome::Refused(_)));
     let (refused, _) = table.reclaim("2");
-    assert!(matches!(&refused, Outcome::Refused(why) if why.contains("parts")), "{refused:?}");
+    assert!(matches!(&refused, Outcome::Refused(why) if why.to_string().contains("parts")), "{refused:?}");
     assert_eq!(table.rows(), before);
     assert_eq!(table.reclaim("3").0, Outcome::Applied);
 }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::super::actor::{Actor, BEING_CHANGED, is_locked};
+use super::super::actor::{Actor, is_locked};
 use super::super::error::PgError;
 use super::made::Made;
 use super::{Hold, moved, refused};
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Moved, Outcome, Refusal};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::Acted;
@@ -50,7 +50,11 @@ impl Actor {
             if hold == Hold::AsItGoes && is_locked(&error) {
                 parts.push((part, Hold::First));
             } else if let [(at, _)] = part {
-                let over = if is_locked(&error) { moved(BEING_CHANGED) } else { refused(error.to_string()) };
+                let over = if is_locked(&error) {
+                    moved(Moved::RowLocked)
+                } else {
+                    refused(Refusal::Row(error.to_string()))
+                };
                 made.tried[*at] = Some(over);
             } else {
                 let (first, second) = part.split_at(part.len() / 2);
@@ -80,7 +84,7 @@ impl Actor {
             other => other,
         };
         let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said.into())),
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(Refusal::Row(said))),
             other => other?,
         };
         self.run(|link| link.batch("ROLLBACK TO claimtop_row; RELEASE claimtop_row"))

@@ -6,8 +6,8 @@ use super::super::error::PgError;
 use super::super::image;
 use super::ending::Ready;
 use super::{moved, two_rows};
-use crate::domain::recovery::Outcome;
-use crate::store::act::{AT_THE_LAST_MOMENT, Intents, Note, Order, Pending, Tried, numbered};
+use crate::domain::recovery::{Moved, Outcome};
+use crate::store::act::{Intents, Note, Order, Pending, Tried, numbered};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
 use crate::store::seen::{Seen, prefix};
@@ -106,7 +106,7 @@ impl<'a> Made<'a> {
     pub(super) fn ready(self) -> Ready {
         let tried = self.tried.into_iter();
         Ready {
-            tried: tried.map(|tried| tried.unwrap_or_else(|| moved(AT_THE_LAST_MOMENT))).collect(),
+            tried: tried.map(|tried| tried.unwrap_or_else(|| moved(Moved::AtTheLastMoment))).collect(),
             records: self.records.unwrap_or_default(),
         }
     }
