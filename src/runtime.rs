@@ -129,7 +129,7 @@ impl Dashboard {
             forward(source, &reader, sender.clone());
             notice_silence(source, &reader, sender.clone());
             readers.push(reader);
-            let act = |writing| ActThread::start(source, feed.label, writing, feed.probers, sender.clone());
+            let act = |writing| ActThread::start(source, &feed.label, writing, &feed.probers, sender.clone());
             act_threads.push(feed.writing.map(act).transpose()?);
         }
         let past = TrailThread::start(labels, sender)?;

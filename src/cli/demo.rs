@@ -136,21 +136,20 @@ pub fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
 
 /// The server that a word means: a URL, or the name of a source in the config.
 fn server(setup: &Setup, word: &str) -> Result<Server, String> {
-    let access = setup.write_access_to_empty(word);
-    if matches!(access, Err(NoWriteAccess::ReadOnly)) {
-        return Err(format!("{} is open read-only in this session", setup.label(word)));
-    }
+    let access = match setup.write_access_to_empty(word) {
+        Ok(access) => access,
+        Err(NoWriteAccess::ReadOnly) => {
+            return Err(format!("{} is open read-only in this session", setup.label(word)));
+        }
+        Err(NoWriteAccess::Store(error)) => return Err(error.to_string()),
+    };
     if setup.source(word).engine() != "postgres" {
         return Err(format!("--postgres takes the URL of a server, and {} is none", setup.label(word)));
     }
-    if let Err(NoWriteAccess::Store(error)) = access {
-        return Err(error.to_string());
-    }
     let configured = setup.config.named(word).and_then(|name| setup.config.source.get(name));
-    Ok(Server {
-        at: configured.map_or_else(|| word.to_owned(), |source| source.at.0.clone()),
-        password_command: configured.and_then(|source| Some(source.password_command.as_ref()?.0.clone())),
-    })
+    let at = configured.map_or(word, |source| &source.at.0);
+    let command = configured.and_then(|source| source.password_command.as_ref());
+    Ok(Server::new(&access, at, command.map(|command| command.0.as_str())))
 }
 
 fn start(arguments: &DemoArgs, server: Option<Server>) -> Result<Fleet, DemoError> {
