@@ -22,7 +22,6 @@ mod recovery;
 mod serve;
 mod session;
 mod setup;
-mod source_events;
 mod sweep;
 mod undo;
 
@@ -247,16 +246,10 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 (false, true) => list::Format::Json,
                 (false, false) => list::Format::Table,
             };
-            let listing = async {
-                if history {
-                    list::history(&setup, &sources, only.limit, format).await
-                } else {
-                    list::run(&setup, &sources, only, format).await
-                }
-            };
-            match tokio::runtime::Builder::new_current_thread().build() {
-                Ok(runtime) => runtime.block_on(listing),
-                Err(error) => output::complain(&format!("cannot start: {error}")),
+            if history {
+                list::history(&setup, &sources, only.limit, format)
+            } else {
+                list::run(&setup, &sources, only, format)
             }
         }
         Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),

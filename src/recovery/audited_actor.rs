@@ -97,6 +97,15 @@ impl AuditedActor {
         })
     }
 
+    /// Prepares an actor that was kept open for another act, with its journal opened anew. `false`: it has to be opened
+    /// again, because its connection is lost or leads to another database now.
+    pub fn renew(&mut self, trail: &Path) -> Result<bool, RecoveryError> {
+        self.trail = Trail::open(trail)?;
+        self.settled = Position::default();
+        self.scopes.clear();
+        Ok(self.actor.refresh().is_ok() && self.actor.fingerprint() == self.fingerprint)
+    }
+
     /// The same actor for acts that nobody watches: its records say so.
     pub fn as_sweeper(self) -> AuditedActor {
         AuditedActor { by: By::Sweeper, ..self }

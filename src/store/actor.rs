@@ -38,6 +38,13 @@ impl Actor {
         })
     }
 
+    /// Brings an actor that was kept open up to date: its tables as they are now, in the database that is there now.
+    /// After an error it has to be opened again.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
+        self.driver.refresh()
+    }
+
     /// Tells this database from every other, whatever it is called.
     pub fn fingerprint(&self) -> String {
         self.driver.fingerprint()

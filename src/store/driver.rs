@@ -360,6 +360,10 @@ pub trait Driver: Debug + Send {
     /// The transaction that has begun.
     fn transaction(&mut self) -> Box<dyn ClaimReader + '_>;
 
+    /// Connects again if the connection was lost, and reads the tables again if they have changed. An error if
+    /// it is another database by now.
+    fn refresh(&mut self) -> Result<(), StoreError>;
+
     /// Tells this database from every other, whatever it is called.
     fn fingerprint(&self) -> String;
 

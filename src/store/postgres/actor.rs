@@ -74,6 +74,11 @@ impl Actor {
         &mut self.reader
     }
 
+    /// Connects again if the connection was lost, and reads the tables again if that was long ago.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        self.reader.aside("reading the tables", |_| Ok(()))
+    }
+
     /// Tells this database from every other, whatever it is called.
     pub fn fingerprint(&self) -> String {
         self.reader.fingerprint()

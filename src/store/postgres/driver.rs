@@ -165,6 +165,10 @@ impl Driver for Actor {
         Box::new(Claims { link, watched: &reader.watched, sentences, error: None })
     }
 
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        Actor::refresh(self)
+    }
+
     fn fingerprint(&self) -> String {
         self.reader.fingerprint()
     }

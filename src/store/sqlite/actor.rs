@@ -57,6 +57,12 @@ impl Actor {
         Ok(actor)
     }
 
+    /// Lays the profiles onto the tables again if those have changed. An error if the path leads to another file.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        self.expect_the_file()?;
+        self.reader.refresh()
+    }
+
     /// Reads the schema anew if it has changed: a column that came since is compared like any other.
     pub(super) fn read_schema(&mut self) -> Result<(), StoreError> {
         let version = self.write("reading the schema", |writer| {

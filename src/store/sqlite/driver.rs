@@ -146,6 +146,10 @@ impl Driver for Actor {
         Box::new(self.claims_of(&self.writer))
     }
 
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        Actor::refresh(self)
+    }
+
     fn fingerprint(&self) -> String {
         Actor::fingerprint(self)
     }

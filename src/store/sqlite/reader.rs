@@ -190,6 +190,12 @@ impl Reader {
         Ok(())
     }
 
+    /// Lays the profiles onto the tables again if those have changed.
+    pub(super) fn refresh(&mut self) -> Result<(), StoreError> {
+        self.follow_the_path()?;
+        self.in_one_transaction("reading the tables", |_, _, _| Ok(()))
+    }
+
     /// Begins anew when most of the numbered keys are those of rows that were in trouble once.
     fn forget_old_keys(&mut self) {
         const FEW: u64 = 100_000;
