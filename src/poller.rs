@@ -20,6 +20,7 @@ use crate::domain::close_up::{PageRequest, Whole};
 use crate::domain::time::Span;
 use crate::events::{ChangeDetector, Event};
 use crate::store::StoreError;
+use crate::store::error::ConnectFailures;
 use crate::store::postgres::Backoff;
 use crate::store::{Options, Pace, Prober, Reader, clock};
 use inbox::{Inbox, Taken};
@@ -135,7 +136,7 @@ struct Work {
     small: Vec<Whole>,
     detector: ChangeDetector,
     /// The server and why it cannot be reached, if the last poll found that out.
-    out_of_reach: Option<(String, String)>,
+    out_of_reach: Option<(String, ConnectFailures)>,
     backoff: Backoff,
     pace: Pace,
     turn: watch::Sender<u64>,
@@ -241,7 +242,7 @@ impl Work {
 
     /// Why there is no answer.
     fn trouble(&self, error: &StoreError) -> Trouble {
-        let why = error.sentence_after(&self.detector.profiles());
+        let why = error.brief(&self.detector.profiles());
         match error {
             StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
             _ => Trouble::Unreadable(why),

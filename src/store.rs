@@ -39,6 +39,7 @@ pub mod warn;
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
 pub use attempts::{Attempt, Attempts};
+pub use bind::LeftOut;
 pub use error::StoreError;
 pub use filter::Filter;
 pub use fit::{Fit, FitBoard};

@@ -9,6 +9,7 @@ use super::Common;
 use super::output::complain;
 use crate::config::{self, Config, Loaded, SourceConfig};
 use crate::domain::claim::Process;
+use crate::domain::shell::quoted;
 use crate::domain::time::{Moment, Span};
 use crate::liveness::{Machine, Subject};
 use crate::profile::Library;
@@ -33,6 +34,8 @@ pub struct Setup {
     read_only: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
+    /// Options that a command about the same source has to repeat, each as a shell reads it.
+    repeated: String,
     /// Whether it is about what is claimed, or about what is dead.
     rows: Rows,
     /// What the config protects from being written.
@@ -44,6 +47,13 @@ pub struct Setup {
     /// Who was registered before, as far as this process has seen.
     registrations: Registrations,
     warnings: Warnings,
+}
+
+/// The options that say which source and which tables are meant.
+fn repeated(common: &Common) -> String {
+    let config = common.config.iter().map(|file| ("--config", file.display().to_string()));
+    let profiles = common.profile.iter().map(|name| ("--profile", name.clone()));
+    config.chain(profiles).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
 /// Where a source's warnings go.
@@ -92,6 +102,7 @@ impl Setup {
             check_pid: common.check_pid,
             read_only: common.read_only,
             named,
+            repeated: repeated(common),
             rows: Rows::Claims,
             warned: Arc::default(),
             registrations: Registrations::default(),
@@ -213,6 +224,11 @@ impl Setup {
     /// The word as it may be printed: a URL without its password.
     pub fn label(&self, word: &str) -> String {
         Source::shown(word)
+    }
+
+    /// The command that takes back an act on the source that `word` means, up to the id of the act.
+    pub fn undo_command(&self, word: &str) -> String {
+        format!("claimtop undo{} {}", self.repeated, quoted(&self.label(word)))
     }
 
     /// Has a thread open the source that `word` means.

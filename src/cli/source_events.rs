@@ -1,5 +1,7 @@
 //! Who watches a source from look to look, for those who only listen.
 
+use std::collections::BTreeSet;
+
 use super::setup::Setup;
 use crate::events::{ChangeDetector, Event, Look};
 use crate::poller::{SMALL, read_again};
@@ -24,7 +26,7 @@ impl SourceEvents {
         self.try_look(setup).unwrap_or_else(|error| {
             // Whatever it was, the next look begins anew.
             self.reader = None;
-            self.detector.fail(&error.to_string(), clock()).into_iter().collect()
+            self.detector.fail(&error.brief(&BTreeSet::new()), clock()).into_iter().collect()
         })
     }
 

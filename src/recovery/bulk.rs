@@ -59,7 +59,7 @@ impl Told<'_> {
         let (id, address) = (self.action_id(), self.address());
         let tried = Tried { outcome: self.outcome, changes: self.changes, effects: self.effects };
         let mut report = report_of(self.seen, id, address, self.action, tried);
-        report.confess(self.unwritten);
+        report.note_unrecorded(self.unwritten);
         report
     }
 }

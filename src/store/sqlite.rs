@@ -10,6 +10,7 @@ mod cell;
 mod census;
 mod close_up;
 mod direct;
+mod error;
 mod file_state;
 mod fit;
 mod functions;

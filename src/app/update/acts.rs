@@ -21,7 +21,7 @@ impl Row {
             profile: self.profile.clone(),
             board: self.board.clone(),
             mark: self.judged.mark.clone(),
-            seen: self.judged.seen.clone(),
+            seen: self.judged.seen,
             claim: self.judged.claim.clone(),
         }
     }
@@ -70,7 +70,7 @@ impl Model {
         let mut target = row.target();
         // The state that was drawn is the one that was seen, whatever has arrived since.
         match self.on_screen.get(&row.id) {
-            Some(drawn) => target.seen.clone_from(drawn),
+            Some(drawn) => target.seen = *drawn,
             None => {
                 let why = "that claim was not on the screen yet; look, then press the key again";
                 self.say(Tone::Refused, why);

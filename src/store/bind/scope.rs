@@ -1,6 +1,7 @@
 //! The fields of one row, looked up one by one.
 
-use super::dialect::{Dialect, Fragment, Misfit, Problem};
+use super::dialect::{Dialect, Fragment};
+use super::misfit::{Misfit, Problem};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Time;
 use crate::store::bound::{BoundRegistry, BoundZone, Sql, TimeSql};
@@ -38,7 +39,7 @@ impl Scope<'_> {
                 self.complain(field, problem);
                 None
             }
-            Err(Problem::Missing(_)) => None,
+            Err(_) => None,
         }
     }
 
@@ -102,7 +103,8 @@ impl Scope<'_> {
             return Ok(Sql { text, column, declared });
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
-            return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
+            let (table, column) = (self.table.name.to_string(), value.to_owned());
+            return Err(Problem::NoColumn { table, column });
         }
         // The line break ends a comment.
         let text = if is_identifier(value) {

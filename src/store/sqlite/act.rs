@@ -4,6 +4,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
 use super::cell::bound;
+use super::error::is_lacking;
 use super::image::InFile;
 use super::run::{bind_known, now_value, time_value};
 use super::watch::Watch;
@@ -207,22 +208,6 @@ impl Statements {
         };
         all.flat_map(named).collect()
     }
-}
-
-/// Whether SQLite complains of a table or column that is not there, and not of anything else.
-///
-/// It has one code for all that is wrong with a statement, and knows the place of only some of it.
-fn is_lacking(error: &rusqlite::Error) -> bool {
-    let message = match error {
-        rusqlite::Error::SqlInputError { msg, .. } => msg,
-        rusqlite::Error::SqliteFailure(failure, Some(message))
-            if failure.extended_code == rusqlite::ffi::SQLITE_ERROR =>
-        {
-            message
-        }
-        _ => return false,
-    };
-    message.starts_with("no such table") || message.contains("has no column named")
 }
 
 /// Whether the statement names exactly this parameter.
