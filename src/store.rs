@@ -20,7 +20,6 @@ pub mod options;
 mod pace;
 pub mod postgres;
 pub mod prober;
-pub mod protected;
 mod reader;
 pub mod registrations;
 pub mod released;
@@ -32,9 +31,11 @@ mod selection;
 pub mod session;
 pub mod side_effects;
 pub mod source;
+mod source_location;
 pub mod sqlite;
 pub mod suspend;
 pub mod warn;
+pub mod write_access;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Tried, Undo, numbered};
 pub use actor::Actor;
@@ -50,7 +51,6 @@ pub use listed::{Listed, Tally, Trace};
 pub use options::{Effort, Options, Profiles};
 pub use pace::Pace;
 pub use prober::Prober;
-pub use protected::Protected;
 pub use reader::{Reader, fits};
 pub use registrations::Registrations;
 pub use released::Released;
@@ -61,7 +61,9 @@ pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
 pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
+pub use source_location::SourceLocation;
 pub use warn::Warn;
+pub use write_access::{NoWriteAccess, Protected, SessionMode, Standing, WriteAccess, WriteRules};
 
 use crate::domain::time::Moment;
 

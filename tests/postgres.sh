@@ -85,8 +85,10 @@ begin_server() {
     echo "  CLAIMTOP_PG_BIN, or a running server in CLAIMTOP_TEST_POSTGRES." >&2
     return 1
   fi
-  # In /tmp whatever TMPDIR says: the path of a socket ends at 107 bytes.
-  server_folder=$(mktemp -d /tmp/claimtop-pg.XXXXXX)
+  # The path of a socket ends at 107 bytes, so a long TMPDIR is not used.
+  local parent=${TMPDIR:-/tmp}
+  if [ "${#parent}" -gt 60 ]; then parent=/tmp; fi
+  server_folder=$(mktemp -d "$parent/claimtop-pg.XXXXXX")
   if [ "$(id -u)" = 0 ]; then chown "$(server_user)" "$server_folder"; fi
   if ! make_and_start >"$server_folder/begin" 2>&1 </dev/null; then
     echo "tests/run: the private PostgreSQL server does not start:" >&2

@@ -10,7 +10,7 @@ use super::trail::{Position, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Options, Order, Scope, Seen, Side, SideEffects, Tried};
+use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, Tried, WriteAccess};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -65,27 +65,23 @@ pub struct AuditedActor {
 }
 
 impl AuditedActor {
-    pub fn open(
-        options: impl Into<Options>,
-        source: &str,
-        trail: &Path,
-    ) -> Result<AuditedActor, RecoveryError> {
+    pub fn open(access: WriteAccess, source: &str, trail: &Path) -> Result<AuditedActor, RecoveryError> {
         let trail = Trail::open(trail)?;
-        AuditedActor::at(options.into(), source, trail)
+        AuditedActor::at(access, source, trail)
     }
 
-    /// A actor where acts can only be rehearsed: it makes no journal and writes to none.
+    /// An actor where acts can only be rehearsed: it creates no journal and writes to none.
     pub fn rehearsing(
-        options: impl Into<Options>,
+        access: WriteAccess,
         source: &str,
         trail: &Path,
     ) -> Result<AuditedActor, RecoveryError> {
         let trail = Trail::read_only(trail)?;
-        AuditedActor::at(options.into(), source, trail)
+        AuditedActor::at(access, source, trail)
     }
 
-    fn at(options: Options, source: &str, trail: Trail) -> Result<AuditedActor, RecoveryError> {
-        let actor = Actor::open(options)?;
+    fn at(access: WriteAccess, source: &str, trail: Trail) -> Result<AuditedActor, RecoveryError> {
+        let actor = Actor::open(access)?;
         let (fingerprint, settled) = (actor.fingerprint(), Position::default());
         let (who, by) = (Who::here(), By::Operator);
         Ok(AuditedActor {

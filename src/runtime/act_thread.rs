@@ -5,12 +5,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
+use super::{WriteOpener, WriteOpeners};
 use crate::app::message::{BulkOf, Done, Many, Msg, Ready, Summary, Target};
 use crate::domain::change::ClaimChange;
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
-use crate::poller::{Opener, ProberMaker};
+use crate::poller::ProberMaker;
 use crate::recovery::trail::Trail;
 use crate::recovery::{AuditedActor, BulkPlan, BulkResult, ListedClaim, Report};
 use crate::report::changes;
@@ -54,12 +55,12 @@ impl ActThread {
     pub fn start(
         source: usize,
         label: String,
-        (open, dead): (Opener, Opener),
+        writing: WriteOpeners,
         probers: ProberMaker,
         answers: mpsc::Sender<Msg>,
     ) -> std::io::Result<ActThread> {
         let (jobs, inbox) = channel();
-        let work = Work { source, label, open, dead, probers, answers, prepared: None, question: 0 };
+        let work = Work { source, label, writing, probers, answers, prepared: None, question: 0 };
         thread::Builder::new().name(format!("acts {source}")).spawn(move || work.run(&inbox))?;
         Ok(ActThread(jobs))
     }
@@ -73,8 +74,7 @@ impl ActThread {
 struct Work {
     source: usize,
     label: String,
-    open: Opener,
-    dead: Opener,
+    writing: WriteOpeners,
     probers: ProberMaker,
     answers: mpsc::Sender<Msg>,
     prepared: Option<Prepared>,
@@ -121,16 +121,15 @@ impl Work {
 
     /// A fresh look at the source, with a fresh look at its processes.
     fn audited_actor(&self) -> Result<AuditedActor, String> {
-        self.desk_behind(&self.open)
+        self.audited_actor_of(&self.writing.claims)
     }
 
-    fn desk_behind(&self, door: &Opener) -> Result<AuditedActor, String> {
+    fn audited_actor_of(&self, open: &WriteOpener) -> Result<AuditedActor, String> {
         let folder = Trail::default_folder()
             .ok_or("no act without its record, and no folder for it is known; set XDG_STATE_HOME")?;
-        let mut options = door().map_err(|error| error.to_string())?;
-        options.ask_the_kernel_by((self.probers)());
+        let access = open()?.probing_with((self.probers)());
         let mut actor =
-            AuditedActor::open(options, &self.label, &folder).map_err(|error| error.to_string())?;
+            AuditedActor::open(access, &self.label, &folder).map_err(|error| error.to_string())?;
         // What an earlier act left open is found out before anything else is done.
         actor.settle_open_actions().map_err(|error| error.to_string())?;
         Ok(actor)
@@ -163,8 +162,9 @@ impl Work {
         action: Action,
         word: &Authorization,
     ) -> Result<Result<Report, Moved>, String> {
-        let door = if action == Action::Requeue { &self.dead } else { &self.open };
-        let mut actor = self.desk_behind(door)?;
+        let dead = action == Action::Requeue;
+        let mut actor =
+            self.audited_actor_of(if dead { &self.writing.dead } else { &self.writing.claims })?;
         let seen = match still_there(&mut actor, target)? {
             Ok(seen) => seen,
             Err(moved) => return Ok(Err(moved)),

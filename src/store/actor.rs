@@ -9,7 +9,7 @@ use super::selection::{Again, Noted, Selection};
 use super::suspend::uninterrupted;
 use super::{
     Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
-    StoreError, Undo, postgres, sqlite,
+    StoreError, Undo, WriteAccess, postgres, sqlite,
 };
 use crate::domain::recovery::{Authorization, Outcome, Refusal};
 use crate::domain::snapshot::Snapshot;
@@ -36,8 +36,9 @@ macro_rules! either {
 }
 
 impl Actor {
-    pub fn open(options: impl Into<Options>) -> Result<Actor, StoreError> {
-        Ok(match options.into() {
+    /// Opens a source that may be written.
+    pub fn open(access: WriteAccess) -> Result<Actor, StoreError> {
+        Ok(match access.into_options() {
             Options::Sqlite(options) => Actor::Sqlite(Box::new(sqlite::Actor::open(*options)?)),
             Options::Postgres(options) => Actor::Postgres(Box::new(postgres::Actor::open(*options)?)),
         })
