@@ -66,7 +66,7 @@ impl BulkResult {
         let why = match ended {
             Ok(Ended::AtTheEnd) => return true,
             Ok(Ended::Stopped(why)) => why,
-            Ok(Ended::Early) => "nobody takes the results any more".into(),
+            Ok(Ended::Early) => "the output was closed".into(),
             Err(error) => {
                 let why = error.to_string();
                 self.error = Some(error);

@@ -247,7 +247,7 @@ impl Model {
             // It may go better the next time.
             Outcome::Refused(_) | Outcome::Unknown(_) if action == "undo" => {
                 let why = outcome.cause().unwrap_or_default();
-                self.say(Tone::Refused, format!("not taken back: {why}"));
+                self.say(Tone::Refused, format!("not undone: {why}"));
                 self.undoable.push((source, action_id, shown));
             }
             Outcome::Moved(what) => {
