@@ -9,12 +9,14 @@ mod completions;
 mod dashboard;
 mod demo;
 mod doctor;
+mod draft;
 mod event_stream;
 mod init;
 mod list;
 mod man;
 mod output;
 mod pid;
+mod profile_help;
 mod profiles;
 mod recovery;
 mod serve;
@@ -133,7 +135,7 @@ enum Verb {
     #[command(subcommand, hide = true)]
     DemoChild(demo::Child),
     /// Profiles: where a system keeps its claims
-    #[command(subcommand)]
+    #[command(subcommand, disable_help_subcommand = true)]
     Profile(ProfileVerb),
     /// A checklist: can it be read, judged and acted on, and does anything clean up
     Doctor {
@@ -175,6 +177,10 @@ enum ProfileVerb {
     Check { name: String, source: Option<String> },
     /// Which profiles fit a database
     Detect { source: String },
+    /// Write a profile for a database that none fits: guesses with their evidence, to check and fill in
+    Draft(draft::DraftArgs),
+    /// The keys of a profile: all of them, or those that KEY names, with type, default and example
+    Help { key: Option<String> },
 }
 
 fn moment(text: &str) -> Result<Moment, String> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone};
 use super::registrations::Remembered;
 use super::schema::{Schema, Table};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
 use crate::domain::snapshot::Nature;
@@ -19,13 +20,14 @@ use crate::domain::time::ZoneName;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
-pub use dialect::{Dialect, Fragment};
+use crate::profile::similar::similar;
+pub use dialect::{Compiler, Fragment};
 pub use misfit::{Lack, LeftOut, Misfit, Problem, RefusedSql, joined};
 use scope::Scope;
 
 /// Lays `profile` onto the database, if at least one of its boards fits.
 pub fn bind(
-    dialect: &dyn Dialect,
+    dialect: &dyn Compiler,
     schema: &Schema,
     profile: Profile,
     operator: &Operator,
@@ -60,7 +62,7 @@ pub fn bind(
 /// Resolves what is not compiled before it runs: the acts of the boards that fit, and the histories. An act on
 /// a table that may not be used is left out. The field that may not run at all, and why.
 fn resolve_rest(
-    dialect: &dyn Dialect,
+    dialect: &dyn Compiler,
     schema: &Schema,
     profile: &mut Profile,
     boards: &[BoundBoard],
@@ -111,7 +113,7 @@ fn resolve_rest(
 }
 
 struct Binder<'a> {
-    dialect: &'a dyn Dialect,
+    dialect: &'a dyn Compiler,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
@@ -131,7 +133,8 @@ impl Binder<'_> {
         let Some(table) = self.schema.table(&board.table) else {
             let is_there = self.schema.unreadable().any(|name| name == board.table);
             let table = board.table.clone();
-            let lack = if is_there { Lack::Unreadable { table } } else { Lack::Table { table } };
+            let near = similar(&table, self.schema.table_names()).map(str::to_owned);
+            let lack = if is_there { Lack::Unreadable { table } } else { Lack::Table { table, near } };
             return Err(Misfit::lacking(lack));
         };
         if let Some(pair) = board.detect.iter().find(|pair| !self.schema.has(pair)) {
@@ -253,6 +256,7 @@ impl Binder<'_> {
         });
         rules.doubt = unknown;
         let bound = BoundBoard {
+            board_id: BoardId::new(&self.profile.name, &board.name),
             zone,
             looks_at_session,
             disowned,

@@ -307,7 +307,7 @@ impl StoreError {
                 "restore it from a backup, and keep the log: SQLite deletes it when it opens an empty file"
             }
             StoreError::TooSlow { .. } => "`claimtop check` names indexes that would help",
-            StoreError::NoProfile { why, .. } => return why.advice(),
+            StoreError::NoProfile { path, why } => return why.advice(&path.display().to_string()),
             StoreError::NoBoard { boards, .. } => return Some(format!("there are {boards}")),
             StoreError::Unreachable { why, .. } | StoreError::Denied { why, .. } => return why.advice(),
             StoreError::ToldPassword { .. } => {

@@ -3,13 +3,17 @@
 use std::path::Path;
 
 use super::StoreError;
-use super::bind::{Dialect, Lack, LeftOut, Misfit, RefusedSql, bind};
+use super::bind::{Compiler, Lack, LeftOut, Misfit, RefusedSql, bind};
 use super::bound::{BoundBoard, BoundProfile, TimeSql};
 use super::error::NoProfileFits;
 use super::options::Profiles;
+use super::sampling::likeliest;
 use super::schema::Schema;
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
+
+/// Tables to name where no profile fits, the likeliest first.
+const LISTED: usize = 8;
 
 /// What became of one profile.
 #[derive(Debug)]
@@ -40,7 +44,7 @@ pub struct FitBoard {
 
 /// A database that profiles are laid onto.
 pub struct FitTarget<'a> {
-    pub dialect: &'a dyn Dialect,
+    pub dialect: &'a dyn Compiler,
     pub engine: Engine,
     pub schema: &'a Schema,
     pub operator: &'a Operator,
@@ -108,7 +112,7 @@ impl FitTarget<'_> {
         let of_fields = |lacks: Vec<Lack>| lacks.into_iter().filter(Lack::is_of_a_field).collect();
         let near: Vec<(String, Vec<Lack>)> =
             near.map(|(name, misfit)| (name, of_fields(misfit.lacks))).collect();
-        let tables: Vec<String> = self.schema.table_names().take(8).map(str::to_owned).collect();
+        let tables = likeliest(self.schema, self.engine);
         let unreadable = self.schema.unreadable().filter(|table| profiles.name(table));
         let unreadable: Vec<String> = unreadable.map(str::to_owned).collect();
         let why = if !unreadable.is_empty() {
@@ -118,7 +122,9 @@ impl FitTarget<'_> {
         } else if tables.is_empty() {
             NoProfileFits::NoTables
         } else {
-            NoProfileFits::OtherTables { tables }
+            let more = tables.len().saturating_sub(LISTED);
+            let tables = tables.into_iter().take(LISTED).map(Into::into).collect();
+            NoProfileFits::OtherTables { tables, more }
         };
         StoreError::NoProfile { path: self.source.into(), why }
     }

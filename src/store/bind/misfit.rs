@@ -21,22 +21,13 @@ pub struct RefusedSql {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lack {
     /// A table or column by which the profile is told apart from others.
-    Detected {
-        name: String,
-    },
-    Table {
-        table: String,
-    },
+    Detected { name: String },
+    /// `near` is a table with a similar name.
+    Table { table: String, near: Option<String> },
     /// The table is there, and may not be read.
-    Unreadable {
-        table: String,
-    },
+    Unreadable { table: String },
     /// A field of a board whose table is there.
-    Field {
-        board: String,
-        field: String,
-        problem: Problem,
-    },
+    Field { board: String, field: String, problem: Problem },
 }
 
 /// Why an expression cannot be used.
@@ -45,9 +36,11 @@ pub enum Problem {
     NoTable {
         table: String,
     },
+    /// `near` is a column with a similar name.
     NoColumn {
         table: String,
         column: String,
+        near: Option<String>,
     },
     /// What the engine reports about it.
     Missing(String),
@@ -125,7 +118,7 @@ impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Lack::Detected { name } => write!(f, "{name} is missing"),
-            Lack::Table { table } => write!(f, "table {table} is missing"),
+            Lack::Table { table, near } => write!(f, "table {table} is missing{}", meant(near.as_deref())),
             Lack::Unreadable { table } => write!(f, "table {table} may not be read by us: GRANT SELECT"),
             Lack::Field { board, .. } => write!(f, "board {board}: {}", self.without_board()),
         }
@@ -136,7 +129,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NoTable { table } => write!(f, "there is no table {table}"),
-            Problem::NoColumn { table, column } => write!(f, "column {table}.{column} is missing"),
+            Problem::NoColumn { table, column, near } => {
+                write!(f, "column {table}.{column} is missing{}", meant(near.as_deref()))
+            }
             Problem::Missing(why) | Problem::Refused(why) => f.write_str(why),
         }
     }
@@ -160,6 +155,11 @@ impl fmt::Display for LeftOut {
             }
         }
     }
+}
+
+/// The name that was most likely meant.
+fn meant(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
 /// All of them in one sentence.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::domain::shell::quoted;
 use crate::store::bind::{Lack, joined};
 
 /// Why no profile fits.
@@ -16,9 +17,10 @@ pub enum NoProfileFits {
     /// These profiles nearly fit: what each of them lacks.
     Near(Vec<(String, Vec<Lack>)>),
     NoTables,
-    /// No profile knows the tables; some of them.
+    /// No profile knows the tables: some of them, and how many there are besides.
     OtherTables {
         tables: Vec<String>,
+        more: usize,
     },
 }
 
@@ -33,23 +35,27 @@ impl NoProfileFits {
             }
             NoProfileFits::Near(profiles) => nearly(profiles),
             NoProfileFits::NoTables => "it has no tables".into(),
-            NoProfileFits::OtherTables { tables } => format!("its tables are {}", tables.join(", ")),
+            NoProfileFits::OtherTables { tables, more } => {
+                format!("its tables are {}", listed(tables, *more))
+            }
         };
         format!("no profile fits: {why}")
     }
 
-    pub(super) fn advice(&self) -> Option<String> {
-        let advice =
-            "write a profile (claimtop profile show coordination is one) and pass --profile FILE".to_owned();
-        matches!(self, NoProfileFits::OtherTables { .. }).then_some(advice)
+    pub(super) fn advice(&self, source: &str) -> Option<String> {
+        let draft = || {
+            let source = quoted(source);
+            format!("write a profile: `claimtop profile draft {source} > FILE.toml` makes a first one")
+        };
+        matches!(self, NoProfileFits::OtherTables { .. }).then(draft)
     }
 
     /// The same for somebody whose profiles did fit: what has changed, and no advice on how to come by a profile.
     pub(super) fn after(&self, known: &BTreeSet<&str>) -> String {
         let why = match self {
             NoProfileFits::NoTables => "its tables are gone; there are none".into(),
-            NoProfileFits::OtherTables { tables } => {
-                format!("its tables are gone or renamed; there are {}", tables.join(", "))
+            NoProfileFits::OtherTables { tables, more } => {
+                format!("its tables are gone or renamed; there are {}", listed(tables, *more))
             }
             NoProfileFits::Near(profiles) => {
                 let lost: Vec<String> = profiles
@@ -72,6 +78,11 @@ impl NoProfileFits {
     }
 }
 
+fn listed(tables: &[String], more: usize) -> String {
+    let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+    tables.join(", ") + &more
+}
+
 /// "jobs would, but board job: column t.at is missing (claimed_at)".
 fn nearly(profiles: &[(String, Vec<Lack>)]) -> String {
     let one = |(name, lacks): &(String, Vec<Lack>)| format!("{name} would, but {}", joined(lacks, ", "));
@@ -86,7 +97,7 @@ mod tests {
 
     #[test]
     fn whoever_had_a_profile_is_told_what_is_wrong_with_it() {
-        let at = Problem::NoColumn { table: "t".into(), column: "at".into() };
+        let at = Problem::NoColumn { table: "t".into(), column: "at".into(), near: None };
         let lacks = vec![
             Lack::Field { board: "job".into(), field: "claimed_at".into(), problem: at },
             Lack::Field {
@@ -100,9 +111,9 @@ mod tests {
         for (why, said, after) in [
             (NoProfileFits::NoTables, "it has no tables", "its tables are gone; there are none"),
             (
-                NoProfileFits::OtherTables { tables: vec!["a".into(), "b".into()] },
-                "its tables are a, b; write a profile (claimtop profile show coordination is one) and pass --profile FILE",
-                "its tables are gone or renamed; there are a, b",
+                NoProfileFits::OtherTables { tables: vec!["a".into(), "b".into()], more: 3 },
+                "its tables are a, b, and 3 more; write a profile: `claimtop profile draft db > FILE.toml` makes a first one",
+                "its tables are gone or renamed; there are a, b, and 3 more",
             ),
             (
                 NoProfileFits::Near(vec![("jobs".into(), lacks)]),

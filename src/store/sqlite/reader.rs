@@ -18,12 +18,13 @@ use super::stream::tally;
 use super::watch::{Since, Watch};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
-use crate::profile::format::{Engine, Profile};
+use crate::profile::format::Engine;
 use crate::profile::rules::Operator;
 use crate::store::fit::FitTarget;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::suspend::uninterrupted;
+use crate::store::watched::Watched;
 use crate::store::{Prober, Protected, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
@@ -45,15 +46,6 @@ pub struct Options {
     pub protected: Protected,
 }
 
-/// A profile under watch.
-#[derive(Debug)]
-pub struct Watched {
-    pub name: String,
-    pub profile: Profile,
-    pub notices: Vec<String>,
-    pub boards: Vec<Watch>,
-}
-
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
@@ -64,7 +56,7 @@ pub struct Reader {
     /// When the file was last really read, and not what is kept of it.
     read_at: Instant,
     denied: Denied,
-    pub(super) watched: Vec<Watched>,
+    pub(super) watched: Vec<Watched<Watch>>,
     pub(super) keys: Keys,
     schema_version: i64,
     /// The data version and the clock of the last poll.

@@ -30,7 +30,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let all = stale(desk.actor());
     let mut outcomes = Vec::new();
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        outcomes.push(told.outcome);
+        outcomes.push(told.acted.outcome);
         true
     })
     .expect("answers");
@@ -45,7 +45,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     database.run("DROP TRIGGER refuse ON claimtop_audit");
     let mut applied = 0;
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        applied += usize::from(told.outcome == Outcome::Applied);
+        applied += usize::from(told.acted.outcome == Outcome::Applied);
         true
     })
     .expect("answers");

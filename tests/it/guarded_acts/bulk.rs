@@ -4,7 +4,7 @@ use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;
 use claimtop::store::Filter;
-use claimtop::store::{Actor, Change, Order, Seen, Tried};
+use claimtop::store::{Acted, Actor, Change, Order, Seen};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
@@ -42,7 +42,7 @@ fn stale(actor: &mut Actor) -> Vec<Seen> {
 }
 
 /// Reclaims all in one transaction; what was recorded, and what came of it.
-fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Tried>) {
+fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Acted>) {
     let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
@@ -51,7 +51,7 @@ fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Ve
     (noted.numbers, batch.tried)
 }
 
-fn changes(tried: &Tried) -> Vec<Change> {
+fn changes(tried: &Acted) -> Vec<Change> {
     tried.changes.clone()
 }
 

@@ -193,7 +193,7 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut moved = Vec::new();
     let mut hear = |told: Told<'_>| {
-        match &told.outcome {
+        match &told.acted.outcome {
             Outcome::Applied => {}
             Outcome::Moved(_) => moved.push(told.report().id),
             other => panic!("{other:?}"),
