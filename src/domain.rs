@@ -16,6 +16,7 @@ pub mod shell;
 pub mod snapshot;
 pub mod tally;
 pub mod time;
+pub mod token;
 pub mod value;
 pub mod verdict;
 pub mod visible;

@@ -52,6 +52,7 @@ pub use act::{Acted, Batch, Intents, Order, Pending, Undo, numbered};
 pub use actor::Actor;
 pub use attempts::{Attempt, Attempts};
 pub use backoff::Backoff;
+pub use bind::LeftOut;
 pub use error::StoreError;
 pub use filter::Filter;
 pub use fit::{Fit, FitBoard};

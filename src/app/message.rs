@@ -12,6 +12,7 @@ use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::snapshot::Mark;
 use crate::domain::tally::BulkTally;
 use crate::domain::time::{Moment, Span};
+use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
 use crate::events::Event;
 
@@ -150,7 +151,7 @@ pub struct Target {
     pub board: String,
     pub mark: Option<Mark>,
     /// Stands for its state as it was drawn.
-    pub seen: Option<String>,
+    pub seen: Option<SeenToken>,
     pub claim: Claim,
 }
 

@@ -7,15 +7,15 @@ use std::io::{IsTerminal, Write};
 use super::output::print;
 use super::recovery::{Purpose, Refusal, audited_actor};
 use super::setup::Setup;
-use crate::domain::recovery::{Action, Authorization, Outcome};
-use crate::domain::shell::quoted;
+use crate::domain::recovery::{self, Action, Authorization, Moved, Outcome};
 use crate::domain::tally::BulkTally;
 use crate::domain::time::Span;
+use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
 use crate::recovery::{AuditedActor, BulkResult, ListedClaim, Report};
-use crate::report::act::{beyond_undo, json, text};
+use crate::report::act::{Telling, beyond_undo, json, text};
 use crate::report::bulk;
 use crate::store::Filter;
 use crate::store::Seen;
@@ -114,7 +114,7 @@ pub fn release(setup: &Setup, arguments: &ReleaseArgs) -> Exit {
 
 fn claims(setup: &Setup, action: Action, source: &str, id: Option<&str>, how: &How) -> Exit {
     let done = audited_actor(setup, source, how.purpose()).and_then(|mut actor| match id {
-        Some(id) => one(setup, &mut actor, action, id, how),
+        Some(id) => one(setup, &mut actor, action, (source, id), how),
         None => many(setup, &mut actor, action, how, source),
     });
     done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), id))
@@ -124,7 +124,7 @@ fn one(
     setup: &Setup,
     actor: &mut AuditedActor,
     action: Action,
-    id: &str,
+    (source, id): (&str, &str),
     arguments: &How,
 ) -> Result<Exit, Refusal> {
     let mut found = actor.actor().find(id, arguments.board.as_deref())?;
@@ -138,12 +138,10 @@ fn one(
         }
     };
     if let Some(token) = &arguments.seen {
-        let is = seen.judged.seen.as_deref().unwrap_or_default();
-        // A verdict that has come to rest on the session since adds that session to the token.
-        if is != token && !is.starts_with(&format!("{token}-s")) {
-            return Err(Refusal::Moved(
-                "it is not what was listed: it, or its session, has changed since".into(),
-            ));
+        let was = SeenToken::parse(token);
+        let is_it = seen.judged.seen.zip(was).is_some_and(|(is, was)| is.continues(&was));
+        if !is_it {
+            return Err(Refusal::Moved(Moved::NotAsListed.to_string()));
         }
     }
     confirm_profile(setup, actor, &seen)?;
@@ -152,7 +150,9 @@ fn one(
     } else {
         actor.perform(&seen, action, &arguments.word())?
     };
-    let shown = if setup.json { json(&report) } else { text(&report, arguments.dry_run) };
+    let undo = setup.undo_command(source);
+    let telling = if arguments.dry_run { Telling::Rehearsed } else { Telling::Done { undo: &undo } };
+    let shown = if setup.json { json(&report) } else { text(&report, telling) };
     print(&shown);
     Ok(exit_of(&report.outcome))
 }
@@ -162,9 +162,8 @@ pub fn confirm_profile(setup: &Setup, actor: &mut AuditedActor, seen: &Seen) -> 
     let named = setup.named_profiles(actor.source());
     let (profile, generic) = actor.actor().profile_of(seen);
     if generic && !named.iter().any(|name| name == profile) {
-        return Err(Refusal::Refused(format!(
-            "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
-        )));
+        let refusal = recovery::Refusal::Unconfirmed { profile: profile.to_owned() };
+        return Err(Refusal::Refused(refusal.to_string()));
     }
     Ok(())
 }
@@ -206,7 +205,7 @@ fn many(
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
     let (wanted, skipped) = (plan.preview.wanted, plan.preview.wanted - plan.preview.applied);
-    let mut each = OutcomePrinter::new(setup, wanted, skipped);
+    let mut each = OutcomePrinter::new(setup, source, wanted, skipped);
     let result = actor.run_plan(plan, &word, &mut |told| each.hear(&told.report()))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (claims, done), false);
@@ -226,7 +225,7 @@ pub fn conclude(
 ) -> Exit {
     let BulkResult { batch, tally, error } = result;
     let written = batch.as_ref().filter(|_| tally.applied + tally.unknown > 0);
-    let undo = written.map(|batch| format!("claimtop undo {} {batch}", quoted(&setup.label(source))));
+    let undo = written.map(|batch| format!("{} {batch}", setup.undo_command(source)));
     if setup.json {
         print(&bulk::json(batch.as_deref(), &tally, undo.as_deref(), dry_run));
     } else if !dry_run {
@@ -242,6 +241,8 @@ pub fn conclude(
 /// Prints results as they come: all of them for programs, for people the first that were not as they should.
 pub struct OutcomePrinter<'a> {
     setup: &'a Setup,
+    /// As in [`Telling::Done`].
+    undo: String,
     wanted: usize,
     heard: usize,
     /// What was not done and has been printed.
@@ -251,9 +252,10 @@ pub struct OutcomePrinter<'a> {
 }
 
 impl<'a> OutcomePrinter<'a> {
-    pub fn new(setup: &'a Setup, wanted: usize, heard: usize) -> OutcomePrinter<'a> {
+    pub fn new(setup: &'a Setup, source: &str, wanted: usize, heard: usize) -> OutcomePrinter<'a> {
         let progress = std::io::stderr().is_terminal();
-        OutcomePrinter { setup, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
+        let undo = setup.undo_command(source);
+        OutcomePrinter { setup, undo, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
     }
 
     /// Whether there is still somebody to read it.
@@ -271,7 +273,7 @@ impl<'a> OutcomePrinter<'a> {
             return true;
         }
         self.printed += 1;
-        print(&text(report, false))
+        print(&text(report, Telling::Done { undo: &self.undo }))
     }
 
     /// What an undo will not take back.

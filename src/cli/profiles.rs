@@ -96,7 +96,7 @@ fn report(fits: &[Fit], detail: bool) -> Exit {
     for fit in fits {
         let verdict = if fit.boards.is_empty() { "does not fit" } else { "fits" };
         let boards: Vec<&str> = fit.boards.iter().map(|board| board.name.as_str()).collect();
-        let what = if fit.boards.is_empty() { fit.missing.join("; ") } else { boards.join(", ") };
+        let what = if fit.boards.is_empty() { fit.problems().join("; ") } else { boards.join(", ") };
         rows.push(vec![Cell::text(fit.profile.clone()), Cell::text(verdict), Cell::text(safe(&what))]);
     }
     let mut text = render(&rows);
@@ -109,8 +109,8 @@ fn report(fits: &[Fit], detail: bool) -> Exit {
             });
             text.push_str(&render(&columns.collect::<Vec<_>>()));
         }
-        for missing in &fit.missing {
-            text.push_str(&format!("\nleft out: {}\n", safe(missing)));
+        for missing in fit.problems() {
+            text.push_str(&format!("\nleft out: {}\n", safe(&missing)));
         }
     }
     print(&text);

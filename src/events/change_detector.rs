@@ -129,13 +129,11 @@ impl ChangeDetector {
         }
     }
 
-    /// A look that failed; told once, however often it fails. What was seen before is kept.
+    /// A look that failed, and why, without the name of the source; told once, however often it fails. What was
+    /// seen before is kept.
     pub fn fail(&mut self, why: &str, at: Moment) -> Option<Event> {
         let is_news = !std::mem::replace(&mut self.is_blind, true);
         let source = self.source.clone();
-        // Which one it is stands beside it.
-        let why = why.strip_prefix(&source).map_or(why, |rest| rest.trim_start_matches([':', ' ']));
-        let why = why.trim_start_matches("cannot be reached: ");
         is_news.then(|| Event::SourceLost { why: safe(why), source, timestamp: millis(at) })
     }
 }

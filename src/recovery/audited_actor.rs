@@ -45,6 +45,8 @@ pub struct Report {
     pub changes: Vec<Change>,
     pub preview: Vec<String>,
     pub effects: SideEffects,
+    /// Why its outcome is not on record, although it was applied. What became of it can be found out from the rows.
+    pub unrecorded: Option<String>,
 }
 
 /// A source that can be acted on, and the trail that is kept of it.
@@ -152,7 +154,7 @@ impl AuditedActor {
     ) -> Result<Report, RecoveryError> {
         let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
         let mut report = self.report(seen, &id, action, acted);
-        report.confess(unwritten.as_ref());
+        report.note_unrecorded(unwritten.as_ref());
         Ok(report)
     }
 
@@ -207,6 +209,7 @@ pub(super) fn report_of(
         outcome: acted.outcome,
         preview: acted.preview,
         effects: acted.effects,
+        unrecorded: None,
     }
 }
 
@@ -221,10 +224,9 @@ impl Report {
         Images { changes: &self.changes, side }.json()
     }
 
-    /// Says it if an act was done and its outcome could not be put on record.
-    pub(super) fn confess(&mut self, unwritten: Option<&TrailError>) {
-        if let (Some(error), Outcome::Applied) = (unwritten, &self.outcome) {
-            self.preview.push(format!("applied, but its outcome could not be written: {error}"));
-        }
+    /// Notes that an act was done and its outcome could not be put on record.
+    pub(super) fn note_unrecorded(&mut self, unwritten: Option<&TrailError>) {
+        self.unrecorded =
+            unwritten.filter(|_| self.outcome == Outcome::Applied).map(|error| error.to_string());
     }
 }

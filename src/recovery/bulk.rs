@@ -56,7 +56,7 @@ impl Told<'_> {
     pub fn report(self) -> Report {
         let (id, address) = (self.action_id(), self.address());
         let mut report = report_of(self.seen, id, address, self.action, self.acted);
-        report.confess(self.unwritten);
+        report.note_unrecorded(self.unwritten);
         report
     }
 }

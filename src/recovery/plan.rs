@@ -5,6 +5,7 @@ use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::{Ended, Run, Told};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::tally::BulkTally;
+use crate::domain::visible::visible;
 use crate::store::{Noted, Order, Part, Seen, Selection};
 
 /// So many claims are listed in a preview.
@@ -44,12 +45,28 @@ impl BulkResult {
         BulkResult { batch: Some(batch), tally, error: None }
     }
 
+    /// Counts one act and tells of it; whether the next may begin.
+    pub(super) fn tell(
+        &mut self,
+        report: Result<Report, RecoveryError>,
+        each: &mut dyn FnMut(Report) -> bool,
+    ) -> bool {
+        let report = match report {
+            Ok(report) => report,
+            Err(error) => return self.goes_on(Err(error)),
+        };
+        self.tally.add(&report.outcome, || visible(&report.id));
+        let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
+        let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
+        self.goes_on(Ok(stop.unwrap_or(ended)))
+    }
+
     /// Takes in how a part of it ended; whether the next part may begin.
     pub(super) fn goes_on(&mut self, ended: Result<Ended, RecoveryError>) -> bool {
         let why = match ended {
             Ok(Ended::AtTheEnd) => return true,
             Ok(Ended::Stopped(why)) => why,
-            Ok(Ended::Early) => "nobody takes the results any more".into(),
+            Ok(Ended::Early) => "the output was closed".into(),
             Err(error) => {
                 let why = error.to_string();
                 self.error = Some(error);

@@ -2,7 +2,7 @@
 
 use super::audit_writer::AuditWriter;
 use super::audited_actor::{AuditedActor, RecoveryError, Report};
-use super::bulk::{Ended, Run};
+use super::bulk::Run;
 use super::plan::BulkResult;
 use super::trail::{Record, Stage, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
@@ -75,17 +75,8 @@ impl AuditedActor {
             return Ok(result);
         }
         for session in ends {
-            let report = match self.end_session(session, word, &run.batch) {
-                Ok(report) => report,
-                Err(error) => {
-                    result.goes_on(Err(error));
-                    break;
-                }
-            };
-            result.tally.add(&report.outcome, || visible(&report.id));
-            let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
-            let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
-            if !result.goes_on(Ok(stop.unwrap_or(ended))) {
+            let report = self.end_session(session, word, &run.batch);
+            if !result.tell(report, each) {
                 break;
             }
         }
@@ -144,7 +135,7 @@ impl AuditedActor {
         let unwritten = trail.append(&[of_bulk(scribe.end(Stage::Outcome, session, &id, &acted))]).err();
         let mut report = self.ended(session, id, acted);
         report.preview.clear();
-        report.confess(unwritten.as_ref());
+        report.note_unrecorded(unwritten.as_ref());
         Ok(report)
     }
 
@@ -159,6 +150,7 @@ impl AuditedActor {
             outcome: acted.outcome,
             preview: acted.preview,
             effects: acted.effects,
+            unrecorded: None,
         }
     }
 }
@@ -179,5 +171,6 @@ fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
         outcome,
         preview: Vec::new(),
         effects: SideEffects::default(),
+        unrecorded: None,
     }
 }

@@ -16,6 +16,7 @@ use crate::app::source::{Poll, Trouble};
 use crate::domain::close_up::{PageRequest, Whole};
 use crate::events::Event;
 use crate::poller::{Next, OpenSource, Polled, Poller, SourceWatch};
+use crate::store::error::ConnectFailures;
 use crate::store::{Backoff, Pace, Prober, StoreError};
 
 /// Makes a prober that remembers nothing from before.
@@ -117,7 +118,7 @@ struct Work {
     /// The small boards as they were read then.
     small: Vec<Whole>,
     /// The server and why it cannot be reached, if the last poll found that out.
-    out_of_reach: Option<(String, String)>,
+    out_of_reach: Option<(String, ConnectFailures)>,
     backoff: Backoff,
     pace: Pace,
     turn: watch::Sender<u64>,
@@ -228,7 +229,7 @@ impl Work {
 
     /// Why there is no answer.
     fn trouble(&self, error: &StoreError) -> Trouble {
-        let why = error.sentence_after(&self.watch.detector.profiles());
+        let why = error.brief(&self.watch.detector.profiles());
         match error {
             StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
             _ => Trouble::Unreadable(why),

@@ -22,7 +22,7 @@ use crate::store::schema::Names;
 pub struct BoundProfile {
     pub profile: Profile,
     pub boards: Vec<BoundBoard>,
-    pub notices: Vec<String>,
+    pub left_out: Vec<super::bind::LeftOut>,
 }
 
 /// A board as SQL over `c`, the claim's row, and `s`, its holder's registry row.

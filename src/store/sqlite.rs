@@ -11,6 +11,7 @@ mod close_up;
 mod dialect;
 mod direct;
 mod driver;
+mod error;
 mod file_state;
 mod fit;
 mod functions;

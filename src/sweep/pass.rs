@@ -14,7 +14,7 @@ use super::orders::{Manner, Orders, SweepError};
 use super::poison::Taken;
 use super::summary::Summary;
 use super::watching::{Memory, Watching};
-use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::domain::seen_boards::SeenBoards;
 use crate::domain::snapshot::Snapshot;
 use crate::events::{About, Event, millis};
@@ -125,10 +125,8 @@ impl<'a> Pass<'a> {
         }
         for (profile, count) in refused.into_iter().filter(|(_, count)| *count > 0) {
             self.summary.refused += count;
-            let sentence = format!(
-                "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
-            );
-            self.summary.hold(Brake::Profile, sentence);
+            let refusal = Refusal::Unconfirmed { profile: profile.to_string() };
+            self.summary.hold(Brake::Profile, refusal.to_string());
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The architecture, held by a test: a layer imports only what the map in `lib.rs` lets it know.
 
+mod sentences;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

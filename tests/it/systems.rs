@@ -131,5 +131,5 @@ fn built_in() -> Vec<Profile> {
 /// Every field that the profile has is in the database.
 fn is_whole(fit: &Fit) -> bool {
     let columns = fit.boards.iter().flat_map(|board| &board.columns);
-    !fit.boards.is_empty() && fit.missing.is_empty() && columns.into_iter().all(|(_, sql)| sql.is_some())
+    !fit.boards.is_empty() && fit.problems().is_empty() && columns.into_iter().all(|(_, sql)| sql.is_some())
 }

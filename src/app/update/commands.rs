@@ -189,7 +189,7 @@ impl Model {
         let until = self.now.plus(SNOOZE);
         match self.selected_row().map(|row| row.id.clone()) {
             Some(id) if self.pane != Pane::Claims => {
-                self.say(Tone::Told, format!("out of sight for {SNOOZE}; esc shows everything again"));
+                self.say(Tone::Told, format!("hidden for {SNOOZE}; esc shows hidden claims"));
                 self.hold_selection();
                 self.snoozed.insert(id, until);
             }

@@ -1,9 +1,10 @@
 //! The fields of one row, looked up one by one.
 
-use super::dialect::{Compiler, Fragment, Misfit, Problem};
+use super::dialect::{Compiler, Fragment};
+use super::misfit::{Misfit, Problem};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Time;
-use crate::profile::similar::did_you_mean;
+use crate::profile::similar::similar;
 use crate::store::bound::{BoundRegistry, BoundZone, Sql, TimeSql};
 use crate::store::schema::{Schema, Table, is_identifier, quoted};
 
@@ -39,7 +40,7 @@ impl Scope<'_> {
                 self.complain(field, problem);
                 None
             }
-            Err(Problem::Missing(_)) => None,
+            Err(_) => None,
         }
     }
 
@@ -104,8 +105,9 @@ impl Scope<'_> {
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
             let names = self.table.columns.iter().map(|column| column.name.as_str());
-            let near = did_you_mean(value, names);
-            return Err(Problem::Missing(format!("column {}.{value} is missing{near}", self.table.name)));
+            let near = similar(value, names).map(str::to_owned);
+            let (table, column) = (self.table.name.to_string(), value.to_owned());
+            return Err(Problem::NoColumn { table, column, near });
         }
         // The line break ends a comment.
         let text = if is_identifier(value) {

@@ -122,7 +122,7 @@ impl Options {
                 StoreError::Server { source_name, said: error.to_string(), doing: doing.into() }
             }
             PgError::Lost(_) | PgError::TimedOut(_) => {
-                StoreError::Unreachable { source_name, why: error.to_string() }
+                StoreError::Unreachable { source_name, why: error.to_string().into() }
             }
         }
     }
@@ -242,7 +242,7 @@ impl Reader {
                 boards.push(watch);
             }
             let name = profile.profile.name.clone();
-            let mut notices = profile.notices;
+            let mut notices: Vec<String> = profile.left_out.iter().map(ToString::to_string).collect();
             notices.extend(differing(link, &profile.profile, &boards).map_err(said)?);
             all.push(Watched { name, profile: profile.profile, notices, boards });
         }

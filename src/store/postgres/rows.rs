@@ -11,6 +11,7 @@ use crate::domain::evidence::{conclude, why};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
+use crate::domain::token::{SeenToken, row_digest};
 use crate::domain::value::{Key, Value};
 use crate::domain::verdict::{Verdict, judge};
 use crate::store::Prober;
@@ -230,7 +231,7 @@ impl RowReader {
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.
-    fn token(&self, row: &Row, board: &BoundBoard, with_session: bool) -> String {
+    fn token(&self, row: &Row, board: &BoundBoard, with_session: bool) -> SeenToken {
         let first = 1 + self.keys + FIELDS;
         let digest = |at: usize| {
             let mut hash = Sha256::new();
@@ -240,12 +241,10 @@ impl RowReader {
                 hash.update((bytes.map_or(0, <[u8]>::len) as u64).to_be_bytes());
                 hash.update(bytes.unwrap_or_default());
             }
-            hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>()
+            row_digest(hash)
         };
-        match (with_session, board.registry.is_some()) {
-            (true, true) => format!("c{}-s{}", digest(first), digest(first + 2)),
-            _ => format!("c{}", digest(first)),
-        }
+        let session = (with_session && board.registry.is_some()).then(|| digest(first + 2));
+        SeenToken { claim: digest(first), session }
     }
 }
 

@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::dialect::prepared;
+use super::error::is_lacking;
 use super::image::{read_row, row_at};
 use super::keys::Keys;
 use super::touched;
@@ -63,20 +64,4 @@ fn execute(connection: &Connection, sql: &str, params: &NamedParams) -> rusqlite
         return Err(rusqlite::Error::SqliteFailure(denied, Some(why)));
     }
     statement.raw_execute()
-}
-
-/// Whether SQLite complains of a table or column that is not there, and not of anything else.
-///
-/// It has one code for all that is wrong with a statement, and knows the place of only some of it.
-fn is_lacking(error: &rusqlite::Error) -> bool {
-    let message = match error {
-        rusqlite::Error::SqlInputError { msg, .. } => msg,
-        rusqlite::Error::SqliteFailure(failure, Some(message))
-            if failure.extended_code == rusqlite::ffi::SQLITE_ERROR =>
-        {
-            message
-        }
-        _ => return false,
-    };
-    message.starts_with("no such table") || message.contains("has no column named")
 }

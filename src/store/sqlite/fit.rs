@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::error::explain;
 use super::functions::code;
 use super::keys::Keys;
 use super::open::{self, Denied, Opened};
@@ -83,7 +84,7 @@ pub fn zone(name: &ZoneName) -> Result<BoundZone, String> {
 pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
     let Opened { connection, denied, .. } =
         open::read_only(&options.path, options.busy_timeout, &Keys::default())?;
-    let sentence = |error| open::explain(&options.path, &error, options.busy_timeout, "reading the schema");
+    let sentence = |error| explain(&options.path, &error, options.busy_timeout, "reading the schema");
     let schema = schema::read(&connection).map_err(sentence)?;
     let ground = FitTarget {
         dialect: &Sqlite { connection: &connection, denied: &denied },

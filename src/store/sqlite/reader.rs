@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::error::explain;
 use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::Sqlite;
 use super::functions;
 use super::keys::Keys;
-use super::open::{self, Denied, Identity, Opened, explain};
+use super::open::{self, Denied, Identity, Opened};
 use super::stream::tally;
 use super::watch::{Since, Watch};
 use crate::domain::snapshot::Snapshot;
@@ -346,7 +347,7 @@ impl Reader {
             self.watched.push(Watched {
                 name: profile.profile.name.clone(),
                 profile: profile.profile,
-                notices: profile.notices,
+                notices: profile.left_out.iter().map(ToString::to_string).collect(),
                 boards,
             });
         }

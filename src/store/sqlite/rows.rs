@@ -9,6 +9,7 @@ use crate::domain::claim::{Claim, Lease, Registry, Timeout, Worker};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::{Moment, Reading};
+use crate::domain::token::{SeenToken, row_digest};
 use crate::domain::value::{Key, Value};
 use crate::domain::verdict::judge;
 use crate::store::Prober;
@@ -124,7 +125,7 @@ impl RowReader {
     }
 
     /// A digest of the claim's whole row and, where the verdict rests on it, of the registry's.
-    fn token(&self, row: &Row<'_>, board: &BoundBoard, with_session: bool) -> String {
+    fn token(&self, row: &Row<'_>, board: &BoundBoard, with_session: bool) -> SeenToken {
         let all = row.as_ref().column_count();
         let end = self.raw + board.width;
         let digest = |range: std::ops::Range<usize>| {
@@ -132,13 +133,10 @@ impl RowReader {
             for column in range {
                 absorb(&mut hash, &cell(row, column));
             }
-            hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect::<String>()
+            row_digest(hash)
         };
-        let claim = digest(self.raw..end);
-        match (with_session, board.registry.is_some()) {
-            (true, true) => format!("c{claim}-s{}", digest(end..all)),
-            _ => format!("c{claim}"),
-        }
+        let session = (with_session && board.registry.is_some()).then(|| digest(end..all));
+        SeenToken { claim: digest(self.raw..end), session }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::cell::cell;
+use super::error::explain;
 use super::keys::Keys;
 use super::open::{self, Opened};
 use super::reader::Options;
@@ -49,7 +50,7 @@ impl SqliteSample {
 }
 
 fn sentence(options: &Options, error: &rusqlite::Error, doing: &str) -> StoreError {
-    open::explain(&options.path, error, options.busy_timeout, doing)
+    explain(&options.path, error, options.busy_timeout, doing)
 }
 
 impl SampleSource for SqliteSample {
