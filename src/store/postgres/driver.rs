@@ -215,7 +215,7 @@ impl Driver for Actor {
         look: &mut dyn FnMut(&mut dyn ClaimReader, Moment) -> Result<(), Failed>,
     ) -> Result<(), StoreError> {
         let options = self.reader.options.clone();
-        let looked = self.reader.reading(doing, |link, watched, now| {
+        self.reader.reading(doing, |link, watched, now| {
             let sentences = Sentences::of_polls(&options);
             let mut reader = Claims { link, watched, sentences, error: None };
             let looked = look(&mut reader, now);
@@ -224,8 +224,7 @@ impl Driver for Actor {
                 (Err(_), Some(error)) => Err(error),
                 (Err(failed), None) => Ok(Err(StoreError::from(failed))),
             }
-        })?;
-        looked
+        })?
     }
 
     fn table(&self, name: &str) -> Option<Table> {

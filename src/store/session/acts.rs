@@ -39,20 +39,20 @@ impl Actor {
     pub fn end_session(
         &mut self,
         seen: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         let _uninterrupted = uninterrupted();
         let turn = self.driver.begin()?;
-        let acted = self.end_inside(&turn, seen, word).and_then(|acted| {
+        let acted = self.end_inside(&turn, seen, authorization).and_then(|acted| {
             if acted.outcome != Outcome::Applied {
                 return Ok(acted);
             }
             if let Err(problem) = record(&acted) {
                 return Ok(Acted::nothing(unrecorded(&problem)));
             }
-            let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
+            let note = Note { action: END, address: &seen.address(), authorization, changes: &acted.changes };
             self.note(action_id, turn.now, &note)?;
             Ok(acted)
         });
@@ -64,11 +64,11 @@ impl Actor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let _uninterrupted = uninterrupted();
         let turn = self.driver.begin()?;
-        let rehearsed = self.rehearse_inside(&turn, holding, word);
+        let rehearsed = self.rehearse_inside(&turn, holding, authorization);
         let ended = self.driver.rollback();
         rehearsed.and_then(|acted| ended.map(|()| acted))
     }
@@ -77,15 +77,15 @@ impl Actor {
         &mut self,
         turn: &Turn,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let (mut released, mut ended) = (Vec::new(), Vec::new());
         for seen in &holding.claims {
-            let order = Order { action: Action::Release, word, action_id: "", dry_run: true };
+            let order = Order { action: Action::Release, authorization, action_id: "", dry_run: true };
             released.push(self.apart(|actor| actor.act_inside(turn, seen, &order, &mut |_| Ok(())))?);
         }
         for session in &holding.registered {
-            ended.push(self.apart(|actor| actor.end_inside(turn, session, word))?);
+            ended.push(self.apart(|actor| actor.end_inside(turn, session, authorization))?);
         }
         Ok((released, ended))
     }
@@ -94,9 +94,9 @@ impl Actor {
         &mut self,
         turn: &Turn,
         seen: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Acted, StoreError> {
-        unless_locked(self.end_step_by_step(turn, seen, word))
+        unless_locked(self.end_step_by_step(turn, seen, authorization))
     }
 
     /// The steps of the safety protocol for a session's own row.
@@ -104,7 +104,7 @@ impl Actor {
         &mut self,
         turn: &Turn,
         seen: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Acted, Failed> {
         let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         if self.driver.board(&seen.place.board).is_none() {
@@ -125,7 +125,7 @@ impl Actor {
             return moved(Moved::HoldsClaims(held));
         }
         let id = fresh.id.text().unwrap_or_default();
-        if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
+        if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, authorization) {
             return Ok(Acted::nothing(Outcome::Refused(refusal)));
         }
         let (Some(at), Some(table)) =
@@ -133,10 +133,11 @@ impl Actor {
         else {
             return moved(Moved::TablesChanged);
         };
-        let statements = match Statements::of_session(self.driver.dialect(), &at, &table, &fresh, word) {
-            Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
-        };
+        let statements =
+            match Statements::of_session(self.driver.dialect(), &at, &table, &fresh, authorization) {
+                Ok(statements) => statements,
+                Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            };
         let preview = statements.preview();
         let target = Target { table: &table, rowid: fresh.place.rowid, row: &fresh.row };
         Ok(match self.change(&target, &statements)? {
@@ -201,6 +202,7 @@ fn sharing<'a>(reader: &'a dyn ClaimReader, registry: &BoundRegistry) -> Vec<Boa
 }
 
 /// A session by its name, or by the row that was seen.
+#[derive(Clone, Copy)]
 enum Which<'a> {
     Named(&'a str),
     Seen(&'a Registered),

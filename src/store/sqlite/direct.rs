@@ -72,7 +72,7 @@ struct Slots {
 impl Actor {
     /// The statement that can decide alone about the claims of a board, if there is one.
     pub(super) fn direct<'a>(&self, board: &BoardId, order: &Order<'a>, now: Moment) -> Option<Direct<'a>> {
-        let plain = order.action == Action::Reclaim && !order.word.force && !order.dry_run;
+        let plain = order.action == Action::Reclaim && !order.authorization.force && !order.dry_run;
         if !plain || self.reader.options.prober.is_some() {
             return None;
         }
@@ -150,8 +150,8 @@ impl Actor {
             intents.add(number, &pending);
             if let Some(table) = audit_table {
                 let id = numbered(direct.order.action_id, number);
-                let (action, word) = (direct.order.action.as_str(), direct.order.word);
-                let note = Note { action, address: &pending.address, word, changes: &changes };
+                let (action, authorization) = (direct.order.action.as_str(), direct.order.authorization);
+                let note = Note { action, address: &pending.address, authorization, changes: &changes };
                 audit_table::insert(&mut self.claims_of(&self.writer), table, &id, direct.now, &note)?;
             }
             tried.push(Acted { changes, ..Acted::nothing(Outcome::Applied) });
@@ -189,10 +189,7 @@ fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Opt
 impl Direct<'_> {
     /// Whether its verdict rests on its own row alone, and that row can be compared as it is.
     fn suits(&self, seen: &Seen) -> bool {
-        let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
-        (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
-            && !seen.rests_on_session()
-            && !has(Reason::ProcessDead)
+        rests_on_its_row(seen)
             && seen.place.board == self.board
             && seen.row.len() == self.columns.len()
             && seen.row.iter().zip(&self.columns).all(|((name, value), column)| {
@@ -240,7 +237,7 @@ impl Direct<'_> {
             let rules = &watch.board.rules;
             let why = if named { why(claim, &seen.judged.verdict, rules, self.now) } else { String::new() };
             let mut own = own_values(&SqliteDialect, &watch.board, claim, &why, &self.order, self.now);
-            own.add("reason", "", self.order.word.reason.clone());
+            own.add("reason", "", self.order.authorization.reason.clone());
             for (name, at) in &slots.values {
                 let value = own.sent().find(|(own, _)| own == name).map_or(&Value::Null, |(_, value)| value);
                 bind(statement, *at, value)?;
@@ -256,6 +253,13 @@ impl Direct<'_> {
         while rows.next()?.is_some() {}
         Ok(after.map(Some))
     }
+}
+
+/// Whether its time is over by its own row, whatever its session and its process say.
+pub(super) fn rests_on_its_row(seen: &Seen) -> bool {
+    let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
+    let is_over = has(Reason::LeaseExpired) || has(Reason::TtlExceeded);
+    is_over && !seen.rests_on_session() && !has(Reason::ProcessDead)
 }
 
 impl Compared {

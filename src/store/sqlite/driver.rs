@@ -8,6 +8,7 @@ use super::actor::Actor;
 use super::cell::owned;
 use super::change;
 use super::dialect::{SqliteDialect, prepared};
+use super::direct::rests_on_its_row;
 use super::open;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
@@ -351,7 +352,7 @@ impl Driver for Actor {
         tried: &mut Vec<Acted>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let next = part.all.get(tried.len());
+        let next = part.all.get(tried.len()).filter(|next| rests_on_its_row(next));
         match next.and_then(|next| self.direct(&next.place.board, order, turn.now)) {
             Some(direct) => self.act_directly(&direct, part, tried, intents),
             None => Ok(()),
