@@ -12,6 +12,7 @@ mod repeated;
 mod shares;
 mod sighted;
 mod skew;
+mod slow_sources;
 mod stamps;
 mod urgent;
 
