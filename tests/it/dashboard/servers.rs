@@ -92,7 +92,7 @@ fn a_key_opens_no_connection_once_there_is_one_for_it() {
     pty.press("u", "y undo");
     pty.press("y", "undone: ");
     pty.press("4", "WAITS SINCE");
-    pty.keys("G");
+    pty.keys("g");
     pty.press(ENTER, "Dead: ");
     pty.press(ESC, "WAITS SINCE");
     let before = connections(&database);
