@@ -2,20 +2,22 @@
 //!
 //! ```text
 //!   keys ─────────────┐
-//!   pollers (watch) ──┼──► Msg ──► Model::update ──► draw
+//!   polls (watch) ────┼──► Msg ──► Model::update ──► draw
 //!   answers (mpsc) ───┤                 │
-//!   signals, ticks ───┘                 └──► Effect ──► poller, act_thread, terminal
+//!   signals, ticks ───┘                 └──► Effect ──► reader thread, act thread, terminal
 //! ```
 //!
-//! Only this file awaits. Nothing here waits for a database: pollers and act_threads are threads.
+//! Only this file awaits. Nothing here waits for a database: a source has a thread that reads, and one that acts
+//! if it may be written.
 
 mod act_thread;
+mod feed;
 mod input;
 mod reader_thread;
+mod suspension;
 mod trail_thread;
 
 use std::io::{self, Write, stdout};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
@@ -29,50 +31,16 @@ use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::background;
 use crate::domain::time::Span;
-use crate::poller::Opener;
 use crate::signals::{Request, Signals};
-use crate::store::suspend::{self, Idle};
-use crate::store::{WriteAccess, clock};
+use crate::store::clock;
+use crate::store::suspend::Idle;
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use act_thread::{ActThread, Job};
+pub use feed::{Feed, ProberMaker, WriteOpener, WriteOpeners};
 use input::Input;
-pub use reader_thread::ProberMaker;
-use reader_thread::{Answer, Question, ReaderThread, SILENCE};
+use reader_thread::{Question, ReaderThread};
 use trail_thread::TrailThread;
-
-/// A source as the runtime needs it.
-pub struct Feed {
-    pub label: String,
-    pub open: Opener,
-    /// The same source, seen from its dead jobs.
-    pub dead: Opener,
-    pub probers: ProberMaker,
-    /// How to act on it; a read-only source has no way.
-    pub writing: Option<WriteOpeners>,
-}
-
-/// Opens a source to act on it, with permission asked for anew; or says why that is refused.
-pub type WriteOpener = Arc<dyn Fn() -> Result<WriteAccess, String> + Send + Sync>;
-
-/// How to act on the claims of a source, and on its dead jobs.
-#[derive(Clone)]
-pub struct WriteOpeners {
-    pub claims: WriteOpener,
-    pub dead: WriteOpener,
-}
-
-impl std::fmt::Debug for WriteOpeners {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WriteOpeners")
-    }
-}
-
-impl std::fmt::Debug for Feed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Feed").field("label", &self.label).finish_non_exhaustive()
-    }
-}
 
 /// Answers that wait for the model; a poller with more to say waits itself.
 const WAITING: usize = 64;
@@ -86,8 +54,8 @@ pub fn run(model: Model, feeds: Vec<Feed>, theme: Theme, mouse: Mouse) -> io::Re
         let mut dashboard = Dashboard::start(model, feeds, theme, mouse, screen)?;
         dashboard.run(signals).await
     });
-    terminal::give_back();
-    terminal::say_last_words();
+    terminal::restore();
+    terminal::print_panics();
     ended
 }
 
@@ -126,8 +94,7 @@ impl Dashboard {
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
         for (source, feed) in feeds.into_iter().enumerate() {
             let reader = ReaderThread::start(source, &feed, interval, sender.clone())?;
-            forward(source, &reader, sender.clone());
-            notice_silence(source, &reader, sender.clone());
+            reader.report_to(source, &sender);
             readers.push(reader);
             let act = |writing| ActThread::start(source, &feed.label, writing, &feed.probers, sender.clone());
             act_threads.push(feed.writing.map(act).transpose()?);
@@ -216,7 +183,7 @@ impl Dashboard {
                 Ok(())
             }
             // A window that shrinks and grows again has lost what it showed, at the same size.
-            Some(Input::Event(Event::Resize(..))) => self.begin_anew(),
+            Some(Input::Event(Event::Resize(..))) => self.redraw_all(),
             Some(Input::Event(event)) => match input::message(event, &self.view) {
                 Some(msg) => self.take(msg),
                 None => Ok(()),
@@ -330,81 +297,4 @@ impl Dashboard {
         };
         self.take(Msg::Said(said))
     }
-
-    /// Has the process stopped as soon as no thread has a transaction open: workers would wait for its locks.
-    fn suspend(&mut self) -> io::Result<()> {
-        if !self.stopping {
-            self.stopping = true;
-            let idle = self.idle.clone();
-            let wait = move || {
-                // Whoever has left since needs it no more.
-                let _ = idle.blocking_send(suspend::idle());
-            };
-            std::thread::Builder::new().name("stop".into()).spawn(wait)?;
-        }
-        Ok(())
-    }
-
-    /// Gives the terminal back to the shell and stops; what follows runs when it goes on.
-    fn stop(&mut self, idle: Idle) -> io::Result<()> {
-        if !std::mem::replace(&mut self.stopping, false) {
-            return Ok(());
-        }
-        terminal::give_back();
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
-        drop(idle);
-        self.come_back()
-    }
-
-    fn come_back(&mut self) -> io::Result<()> {
-        terminal::enter(self.mouse)?;
-        self.begin_anew()
-    }
-
-    /// The next frame is drawn in full. Not by `clear`: it asks the terminal where the cursor is, and
-    /// the thread that reads the keys would have to hand over the answer.
-    fn begin_anew(&mut self) -> io::Result<()> {
-        let size = self.screen.size()?;
-        self.screen.resize(Rect::new(0, 0, size.width, size.height))
-    }
-}
-
-/// Says that a source is silent: the thread that waits for it cannot.
-fn notice_silence(source: usize, reader: &ReaderThread, messages: mpsc::Sender<Msg>) {
-    let mut turns = reader.turns.clone();
-    tokio::spawn(async move {
-        while let Ok(turn) = turns.wait_for(|turn| turn % 2 == 1).await.map(|turn| *turn) {
-            let since = clock();
-            let silent = tokio::time::timeout(SILENCE, turns.wait_for(|now| *now != turn)).await.is_err();
-            if silent && messages.send(Msg::Silent { source, since }).await.is_err() {
-                return;
-            }
-            if turns.wait_for(|now| *now != turn).await.is_err() {
-                return;
-            }
-        }
-    });
-}
-
-/// Of several polls that nobody has looked at yet only the latest counts.
-fn forward(source: usize, reader: &ReaderThread, messages: mpsc::Sender<Msg>) {
-    let (mut polls, slot) = (reader.polls.clone(), Arc::clone(&reader.latest));
-    tokio::spawn(async move {
-        while polls.changed().await.is_ok() {
-            polls.borrow_and_update();
-            let Some(Answer { poll, events }) = slot.lock().ok().and_then(|mut latest| latest.take()) else {
-                continue;
-            };
-            if messages.send(Msg::Polled { source, poll, events }).await.is_err() {
-                return;
-            }
-        }
-        let _ = messages
-            .send(Msg::Polled {
-                source,
-                poll: Err("the reader of this source has ended unexpectedly".into()),
-                events: Vec::new(),
-            })
-            .await;
-    });
 }

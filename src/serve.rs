@@ -8,15 +8,15 @@
 //! http      connections: how many, how long, how large
 //! reply     a request in, an answer out: pure
 //! watcher   polls a source and puts the figures into the metrics
-//! ledger    one thread that follows the trail
+//! trail_follower  one thread that follows the trail
 //! ```
 
 mod http;
-mod ledger;
 mod reply;
+mod trail_follower;
 mod watcher;
 
 pub use http::start;
-pub use ledger::follow;
 pub use reply::{Asked, Reply, reply};
+pub use trail_follower::follow;
 pub use watcher::{Reopen, watch};

@@ -51,8 +51,8 @@ pub fn run(setup: &Setup, words: &[String]) -> Exit {
     let variable = |name: &str| std::env::var(name).ok();
     let depth = Depth::of(variable("NO_COLOR").as_deref(), variable("COLORTERM").as_deref());
     let mouse = match config.mouse {
-        MouseUse::On => Mouse::Ours,
-        MouseUse::Off => Mouse::TheTerminals,
+        MouseUse::On => Mouse::Program,
+        MouseUse::Off => Mouse::Terminal,
     };
     match runtime::run(model, feeds, Theme::new(config.theme, depth), mouse) {
         Ok(()) => Exit::Fine,

@@ -67,7 +67,7 @@ fn one(
     let (sender, batches) = sync_channel::<Vec<Listed>>(UNDER_WAY);
     let label = setup.label(word);
     thread::scope(|scope| {
-        let listing = scope.spawn(|| list(options, filter, sender));
+        let listing = scope.spawn(move || list(options, filter, &sender));
         // Nobody waits for the rest of what is listed once the receiver is dropped.
         let printed =
             batches.into_iter().all(|batch| batch.iter().all(|listed| printer.claim(&label, listed)));
@@ -80,7 +80,7 @@ fn one(
 fn list(
     options: Options,
     filter: &Filter,
-    sender: SyncSender<Vec<Listed>>,
+    sender: &SyncSender<Vec<Listed>>,
 ) -> Result<Option<String>, StoreError> {
     let mut reader = Reader::open(options)?;
     reader.expect_board(filter.board.as_deref())?;

@@ -61,7 +61,7 @@ impl ActThread {
         answers: mpsc::Sender<Msg>,
     ) -> std::io::Result<ActThread> {
         let (jobs, inbox) = channel();
-        let open = |open| OpenActor::new(&label, open, probers());
+        let open = |open| OpenActor::new(label, open, probers());
         let (claims, dead) = (open(writing.claims), open(writing.dead));
         let work = Work { source, claims, dead, answers, prepared: None, question: 0 };
         thread::Builder::new().name(format!("acts {source}")).spawn(move || work.run(&inbox))?;

@@ -1,6 +1,7 @@
 //! The thread that reads one source for the dashboard: it polls, and answers closer questions in between.
 
 mod answers;
+mod forwarding;
 mod look;
 
 use std::mem::discriminant;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use super::Feed;
+use super::{Feed, ProberMaker};
 use crate::app::message::{DeadJobsQuery, Msg, Target};
 use crate::app::row::Row;
 use crate::app::source::{Poll, Trouble};
@@ -17,10 +18,7 @@ use crate::domain::close_up::{PageRequest, Whole};
 use crate::events::Event;
 use crate::poller::{Next, OpenSource, Polled, Poller, SourceWatch};
 use crate::store::error::ConnectFailures;
-use crate::store::{Backoff, Pace, Prober, StoreError};
-
-/// Makes a prober that remembers nothing from before.
-pub type ProberMaker = Arc<dyn Fn() -> Prober + Send + Sync>;
+use crate::store::{Backoff, Pace, StoreError};
 
 /// The answer of one poll, or why there is none, and the events that it revealed.
 #[derive(Debug)]

@@ -21,6 +21,8 @@ enum Stdout {
     People,
 }
 
+type Listener = dyn Fn(&Summary) + Send + Sync;
+
 /// What the sources that are swept share.
 pub struct SweepOutput {
     stdout: Stdout,
@@ -29,7 +31,7 @@ pub struct SweepOutput {
     is_open: bool,
     is_stdout: bool,
     /// Hears of the end of every run.
-    listener: Option<Box<dyn Fn(&Summary) + Send + Sync>>,
+    listener: Option<Box<Listener>>,
 }
 
 impl SweepOutput {
