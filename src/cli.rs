@@ -9,6 +9,7 @@ mod completions;
 mod dashboard;
 mod demo;
 mod doctor;
+mod draft;
 mod event_stream;
 mod help;
 mod init;
@@ -16,12 +17,12 @@ mod list;
 mod man;
 mod output;
 mod pid;
+mod profile_help;
 mod profiles;
 mod recovery;
 mod serve;
 mod session;
 mod setup;
-mod source_events;
 mod sweep;
 mod undo;
 
@@ -134,7 +135,7 @@ enum Verb {
     #[command(subcommand, hide = true)]
     DemoChild(demo::Child),
     /// List, show and check profiles: where a system keeps its claims
-    #[command(subcommand)]
+    #[command(subcommand, disable_help_subcommand = true)]
     Profile(ProfileVerb),
     /// Check whether a source can be read, judged and acted on, and what is missing
     Doctor {
@@ -191,6 +192,13 @@ enum ProfileVerb {
     Detect {
         /// A SQLite file, a postgres:// address, or a name from the config
         source: String,
+    },
+    /// Write a profile for a database that none fits: guesses with their evidence, to check and fill in
+    Draft(draft::DraftArgs),
+    /// Explain the keys of a profile: type, default and example
+    Help {
+        /// Only keys with this name [default: all]
+        key: Option<String>,
     },
 }
 
@@ -259,16 +267,10 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 (false, true) => list::Format::Json,
                 (false, false) => list::Format::Table,
             };
-            let listing = async {
-                if history {
-                    list::history(&setup, &sources, only.limit, format).await
-                } else {
-                    list::run(&setup, &sources, only, format).await
-                }
-            };
-            match tokio::runtime::Builder::new_current_thread().build() {
-                Ok(runtime) => runtime.block_on(listing),
-                Err(error) => output::complain(&format!("cannot start: {error}")),
+            if history {
+                list::history(&setup, &sources, only.limit, format)
+            } else {
+                list::run(&setup, &sources, only, format)
             }
         }
         Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),

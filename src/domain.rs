@@ -3,6 +3,7 @@
 //! Everything here takes `now` as an argument. Nothing here may know a database, a file, a
 //! terminal or the profile format; the layers above hand in what they read.
 
+pub mod board_id;
 pub mod cause;
 pub mod change;
 pub mod claim;

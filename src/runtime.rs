@@ -11,6 +11,7 @@
 
 mod act_thread;
 mod input;
+mod reader_thread;
 mod trail_thread;
 
 use std::io::{self, Write, stdout};
@@ -22,19 +23,22 @@ use crossterm::event::Event;
 use crossterm::execute;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
+use crate::background;
 use crate::domain::time::Span;
-use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, SILENCE, duration};
+use crate::poller::Opener;
+use crate::signals::{Request, Signals};
 use crate::store::suspend::{self, Idle};
 use crate::store::{WriteAccess, clock};
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use act_thread::{ActThread, Job};
 use input::Input;
+pub use reader_thread::ProberMaker;
+use reader_thread::{Answer, Question, ReaderThread, SILENCE};
 use trail_thread::TrailThread;
 
 /// A source as the runtime needs it.
@@ -75,18 +79,15 @@ const WAITING: usize = 64;
 
 /// Runs the dashboard until somebody leaves it.
 pub fn run(model: Model, feeds: Vec<Feed>, theme: Theme, mouse: Mouse) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(async {
-        // Before the terminal is taken: no signal may end the program with the terminal in its hands.
-        let signals = Signals::listen()?;
+    let ended = background::runtime()?.block_on(async {
+        // Before the terminal is taken: no signal may end the program while the terminal is in raw mode.
+        let signals = Signals::for_screen()?;
         let screen = terminal::take(mouse)?;
         let mut dashboard = Dashboard::start(model, feeds, theme, mouse, screen)?;
         dashboard.run(signals).await
     });
     terminal::give_back();
     terminal::say_last_words();
-    // Threads that wait for a database are not waited for.
-    runtime.shutdown_background();
     ended
 }
 
@@ -96,7 +97,7 @@ struct Dashboard {
     theme: Theme,
     mouse: Mouse,
     screen: Screen,
-    pollers: Vec<Poller>,
+    readers: Vec<ReaderThread>,
     /// One for each source that may be written.
     act_threads: Vec<Option<ActThread>>,
     past: TrailThread,
@@ -120,22 +121,15 @@ impl Dashboard {
     ) -> io::Result<Dashboard> {
         let (sender, messages) = mpsc::channel(WAITING);
         let inputs = input::start()?;
-        let (mut pollers, mut act_threads) = (Vec::new(), Vec::new());
-        let interval = duration(model.settings.interval);
+        let (mut readers, mut act_threads) = (Vec::new(), Vec::new());
+        let interval = model.settings.interval.duration();
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
         for (source, feed) in feeds.into_iter().enumerate() {
-            let doors = (feed.open, feed.dead);
-            let poller = Poller::start(
-                (source, &feed.label),
-                doors.clone(),
-                feed.probers.clone(),
-                interval,
-                sender.clone(),
-            )?;
-            forward(source, &poller, sender.clone());
-            notice_silence(source, &poller, sender.clone());
-            pollers.push(poller);
-            let act = |writing| ActThread::start(source, feed.label, writing, feed.probers, sender.clone());
+            let reader = ReaderThread::start(source, &feed, interval, sender.clone())?;
+            forward(source, &reader, sender.clone());
+            notice_silence(source, &reader, sender.clone());
+            readers.push(reader);
+            let act = |writing| ActThread::start(source, &feed.label, writing, &feed.probers, sender.clone());
             act_threads.push(feed.writing.map(act).transpose()?);
         }
         let past = TrailThread::start(labels, sender)?;
@@ -146,7 +140,7 @@ impl Dashboard {
             theme,
             mouse,
             screen,
-            pollers,
+            readers,
             act_threads,
             past,
             messages,
@@ -162,26 +156,31 @@ impl Dashboard {
         self.draw()?;
         while !self.ended {
             let tick = tokio::time::sleep(self.tick());
-            let [terminate, hangup, interrupt] = &mut signals.endings;
             tokio::select! {
                 input = self.inputs.recv() => self.take_input(input)?,
                 Some(msg) = self.messages.recv() => self.take(msg)?,
                 () = tick, if self.model.has_countdown() => self.take(Msg::Tick)?,
-                () = received(terminate) => self.ended = true,
-                () = received(hangup) => self.ended = true,
-                () = received(interrupt) => self.ended = true,
-                _ = signals.stops.recv() => self.suspend()?,
-                _ = signals.continues.recv() => {
-                    // It was told to go on before it had stopped.
-                    self.stopping = false;
-                    self.come_back()?;
-                }
+                request = signals.next() => self.take_request(request)?,
                 Some(idle) = self.idles.recv() => self.stop(idle)?,
             }
             self.take_what_waits()?;
             if !self.ended {
                 self.draw()?;
             }
+        }
+        Ok(())
+    }
+
+    fn take_request(&mut self, request: Request) -> io::Result<()> {
+        match request {
+            Request::Stop => self.ended = true,
+            Request::Suspend => self.suspend()?,
+            Request::Continue => {
+                // It was told to go on before it had stopped.
+                self.stopping = false;
+                self.come_back()?;
+            }
+            Request::Reload => {}
         }
         Ok(())
     }
@@ -268,7 +267,7 @@ impl Dashboard {
             Effect::Undo { source, action_id } => self.tell_act_thread(source, Job::Undo { action_id }),
             Effect::LoadTrail => self.past.read(),
             Effect::Probe(rows) => {
-                for source in 0..self.pollers.len() {
+                for source in 0..self.readers.len() {
                     let here: Vec<_> = rows.iter().filter(|row| row.id.source == source).cloned().collect();
                     if !here.is_empty() {
                         self.ask(source, Question::Probe(here));
@@ -281,8 +280,8 @@ impl Dashboard {
             Effect::LoadKinds { source } => self.ask(source, Question::Kinds),
             Effect::Examine { target } => self.ask(target.id.source, Question::Examine(Box::new(target))),
             Effect::SetPace { interval, paused } => {
-                for source in 0..self.pollers.len() {
-                    self.ask(source, Question::Pace { interval: duration(interval), paused });
+                for source in 0..self.readers.len() {
+                    self.ask(source, Question::Pace { interval: interval.duration(), paused });
                 }
             }
             Effect::Copy(text) => execute!(stdout(), CopyToClipboard::to_clipboard_from(text))?,
@@ -295,9 +294,9 @@ impl Dashboard {
     }
 
     fn ask(&self, source: usize, question: Question) {
-        // A poller that has ended says so by its silence: its source goes stale.
-        if let Some(poller) = self.pollers.get(source) {
-            let _ = poller.questions.send(question);
+        // A thread that has ended shows by its silence: its source goes stale.
+        if let Some(reader) = self.readers.get(source) {
+            reader.questions.ask(question);
         }
     }
 
@@ -370,41 +369,9 @@ impl Dashboard {
     }
 }
 
-/// What the system may ask of the program.
-struct Signals {
-    endings: [Option<Signal>; 3],
-    stops: Signal,
-    continues: Signal,
-}
-
-impl Signals {
-    fn listen() -> io::Result<Signals> {
-        let endings = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
-        Ok(Signals {
-            endings: endings.map(|kind| signal(kind).ok()),
-            stops: signal(SignalKind::from_raw(STOP))?,
-            continues: signal(SignalKind::from_raw(CONTINUE))?,
-        })
-    }
-}
-
-/// SIGTSTP and SIGCONT.
-const STOP: i32 = rustix::process::Signal::TSTP.as_raw();
-const CONTINUE: i32 = rustix::process::Signal::CONT.as_raw();
-
-/// Waits for a signal that could be listened to; for one that could not, for ever.
-async fn received(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
 /// Says that a source is silent: the thread that waits for it cannot.
-fn notice_silence(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
-    let mut turns = poller.turns.clone();
+fn notice_silence(source: usize, reader: &ReaderThread, messages: mpsc::Sender<Msg>) {
+    let mut turns = reader.turns.clone();
     tokio::spawn(async move {
         while let Ok(turn) = turns.wait_for(|turn| turn % 2 == 1).await.map(|turn| *turn) {
             let since = clock();
@@ -420,8 +387,8 @@ fn notice_silence(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
 }
 
 /// Of several polls that nobody has looked at yet only the latest counts.
-fn forward(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
-    let (mut polls, slot) = (poller.polls.clone(), Arc::clone(&poller.latest));
+fn forward(source: usize, reader: &ReaderThread, messages: mpsc::Sender<Msg>) {
+    let (mut polls, slot) = (reader.polls.clone(), Arc::clone(&reader.latest));
     tokio::spawn(async move {
         while polls.changed().await.is_ok() {
             polls.borrow_and_update();

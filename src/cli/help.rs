@@ -207,6 +207,12 @@ const VERBS: &[VerbHelp] = &[
             "claimtop profile check mine.toml tasks.db",
         ],
     ),
+    verb(&["profile", "draft"], NO_SOURCE_NO_JSON, &["claimtop profile draft tasks.db"]),
+    verb(
+        &["profile", "help"],
+        NO_SOURCE_NO_JSON,
+        &["claimtop profile help", "claimtop profile help deadline"],
+    ),
     verb(&["profile", "detect"], NO_SOURCE_NO_JSON, &["claimtop profile detect tasks.db"]),
     verb(
         &["doctor"],

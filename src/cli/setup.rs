@@ -3,7 +3,9 @@
 mod opening;
 mod process_lookup;
 mod recognition;
+mod shared;
 
+pub use shared::SharedSetup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
@@ -15,7 +17,7 @@ use crate::domain::time::Moment;
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::write_access::ProtectedSource;
-use crate::store::{Handle, Registrations, SessionMode, Source, StoreError, Warn, WriteRules};
+use crate::store::{Registrations, SessionMode, Source, Warn, WriteRules};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -127,11 +129,6 @@ impl Setup {
     /// The word as it may be printed: a URL without its password.
     pub fn label(&self, word: &str) -> String {
         Source::shown(word)
-    }
-
-    /// Has a thread open the source that `word` means.
-    pub async fn open(&self, word: &str) -> Result<Handle, StoreError> {
-        Handle::open(self.options(word, self.effort())?).await
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 use thiserror::Error;
 
 use super::audit_writer::{AuditWriter, By};
-use super::trail::{Position, Trail, TrailError, Who, new_action_id};
+use super::trail::{Position, Record, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, Tried, WriteAccess};
+use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, WriteAccess};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -60,6 +60,8 @@ pub struct AuditedActor {
     pub(super) settled: Position,
     /// What acts may change, by profile, board and action.
     pub(super) scopes: HashMap<[String; 3], Option<Scope>>,
+    /// The intents of the transaction that was looked up last, by action id.
+    pub(super) intents: HashMap<String, Record>,
 }
 
 impl AuditedActor {
@@ -91,7 +93,17 @@ impl AuditedActor {
             fingerprint,
             settled,
             scopes: HashMap::new(),
+            intents: HashMap::new(),
         })
+    }
+
+    /// Prepares an actor that was kept open for another act, with its journal opened anew. `false`: it has to be opened
+    /// again, because its connection is lost or leads to another database now.
+    pub fn renew(&mut self, trail: &Path) -> Result<bool, RecoveryError> {
+        self.trail = Trail::open(trail)?;
+        self.settled = Position::default();
+        self.scopes.clear();
+        Ok(self.actor.refresh().is_ok() && self.actor.fingerprint() == self.fingerprint)
     }
 
     /// The same actor for acts that nobody watches: its records say so.
@@ -173,8 +185,7 @@ impl AuditedActor {
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
         let address = self.actor.address(seen);
-        let preview = acted.preview.clone();
-        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
+        report_of(seen, action_id.into(), address, action, acted)
     }
 }
 
@@ -184,7 +195,7 @@ pub(super) fn report_of(
     action_id: String,
     address: String,
     action: Action,
-    tried: Tried,
+    acted: Acted,
 ) -> Report {
     Report {
         action_id,
@@ -192,10 +203,10 @@ pub(super) fn report_of(
         id: seen.judged.claim.key.text(),
         address,
         holder: seen.judged.claim.holder.clone(),
-        changes: tried.changes,
-        outcome: tried.outcome,
-        preview: Vec::new(),
-        effects: tried.effects,
+        changes: acted.changes,
+        outcome: acted.outcome,
+        preview: acted.preview,
+        effects: acted.effects,
     }
 }
 

@@ -68,7 +68,7 @@ impl AuditedActor {
         let claims = holding.claims.iter().collect();
         let tally = &mut result.tally;
         let ended = self.perform_each(claims, Action::Release, word, &mut run, &mut |told| {
-            tally.add(&told.outcome, || told.seen.judged.claim.key.visible());
+            tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
             each(told.report())
         });
         if !result.goes_on(ended) {

@@ -54,6 +54,21 @@ impl Acted {
         Acted { outcome, changes, preview, transaction: None, effects }
     }
 
+    /// Somebody else had been quicker, so that nothing was tried.
+    pub fn too_late() -> Acted {
+        Acted::nothing(Outcome::Moved(Moved::SomebodyWasFaster))
+    }
+
+    /// The same, but for what would have been applied.
+    pub fn unless_applied(self, outcome: Outcome) -> Acted {
+        match self.outcome {
+            // What was taken back has changed nothing.
+            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Acted::nothing(outcome),
+            Outcome::Applied => Acted { outcome, ..self },
+            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
+        }
+    }
+
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()
     }
@@ -111,41 +126,12 @@ pub struct Batch {
     /// quicker with them.
     pub passed: usize,
     /// One result for each of the next; at least one, unless some were passed over.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Acted>,
     /// How long all other writers were kept out; nothing, if only those of the same rows were.
     pub held: Option<Duration>,
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
     /// waiting.
     pub log: Option<JoinHandle<()>>,
-}
-
-/// What came of one act among many.
-#[derive(Debug)]
-pub struct Tried {
-    pub outcome: Outcome,
-    pub changes: Vec<Change>,
-    pub effects: SideEffects,
-}
-
-impl Tried {
-    pub fn of(acted: Acted) -> Tried {
-        Tried { outcome: acted.outcome, changes: acted.changes, effects: acted.effects }
-    }
-
-    /// Somebody else had been quicker, so that nothing was tried.
-    pub fn quicker() -> Tried {
-        Tried::of(Acted::nothing(Outcome::Moved(Moved::SomebodyWasFaster)))
-    }
-
-    /// The same, but for what would have been applied.
-    pub fn unless_applied(self, outcome: Outcome) -> Tried {
-        match self.outcome {
-            // What was taken back has changed nothing.
-            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Tried::of(Acted::nothing(outcome)),
-            Outcome::Applied => Tried { outcome, ..self },
-            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
-        }
-    }
 }
 
 /// The name of one act among many.
@@ -226,15 +212,17 @@ struct Entry<'a> {
 }
 
 impl Note<'_> {
-    pub fn text(&self) -> serde_json::Result<String> {
-        serde_json::to_string(&Entry {
+    pub fn text(&self) -> String {
+        let entry = Entry {
             action: self.action,
             address: self.address,
             after: Differences(self.changes),
             before: Images { changes: self.changes, side: Side::Before },
             by: self.word.unattended.then_some(SWEEPER),
             reason: self.word.reason.as_deref(),
-        })
+        };
+        // Texts, numbers and lists of them can always be written.
+        serde_json::to_string(&entry).unwrap_or_default()
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone};
 use super::registrations::Remembered;
 use super::schema::{Schema, Table};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
 use crate::domain::snapshot::Nature;
@@ -18,12 +19,13 @@ use crate::domain::time::ZoneName;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
-pub use dialect::{Dialect, Fragment, Misfit, Problem};
+use crate::profile::similar::did_you_mean;
+pub use dialect::{Compiler, Fragment, Misfit, Problem};
 use scope::Scope;
 
 /// Lays `profile` onto the database, if at least one of its boards fits.
 pub fn bind(
-    dialect: &dyn Dialect,
+    dialect: &dyn Compiler,
     schema: &Schema,
     profile: Profile,
     operator: &Operator,
@@ -61,7 +63,7 @@ pub fn bind(
 /// Resolves what is not compiled before it runs: the acts of the boards that fit, and the histories. An act on
 /// a table that may not be used is left out. The field that may not run at all, and why.
 fn resolve_rest(
-    dialect: &dyn Dialect,
+    dialect: &dyn Compiler,
     schema: &Schema,
     profile: &mut Profile,
     boards: &[BoundBoard],
@@ -112,7 +114,7 @@ fn resolve_rest(
 }
 
 struct Binder<'a> {
-    dialect: &'a dyn Dialect,
+    dialect: &'a dyn Compiler,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
@@ -131,7 +133,11 @@ impl Binder<'_> {
     fn board(&self, board: &Board, notices: &mut Vec<String>) -> Result<BoundBoard, Misfit> {
         let Some(table) = self.schema.table(&board.table) else {
             let is_there = self.schema.unreadable().any(|name| name == board.table);
-            let what = if is_there { "may not be read by us: GRANT SELECT" } else { "is missing" };
+            let near = || did_you_mean(&board.table, self.schema.table_names());
+            let what = match is_there {
+                true => "may not be read by us: GRANT SELECT".into(),
+                false => format!("is missing{}", near()),
+            };
             return Err(Misfit {
                 missing: vec![format!("table {} {what}", board.table)],
                 ..Misfit::default()
@@ -256,6 +262,7 @@ impl Binder<'_> {
         });
         rules.doubt = unknown;
         let bound = BoundBoard {
+            board_id: BoardId::new(&self.profile.name, &board.name),
             zone,
             looks_at_session,
             disowned,

@@ -3,12 +3,17 @@
 use std::path::Path;
 
 use super::StoreError;
-use super::bind::{Dialect, Misfit, bind};
+use super::bind::{Compiler, Misfit, bind};
 use super::bound::{BoundBoard, BoundProfile, TimeSql};
 use super::options::Profiles;
+use super::sampling::likeliest;
 use super::schema::Schema;
+use crate::domain::shell::quoted;
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
+
+/// Tables to name where no profile fits, the likeliest first.
+const LISTED: usize = 8;
 
 /// What became of one profile.
 #[derive(Debug)]
@@ -27,7 +32,7 @@ pub struct FitBoard {
 
 /// A database that profiles are laid onto.
 pub struct FitTarget<'a> {
-    pub dialect: &'a dyn Dialect,
+    pub dialect: &'a dyn Compiler,
     pub engine: Engine,
     pub schema: &'a Schema,
     pub operator: &'a Operator,
@@ -102,7 +107,7 @@ impl FitTarget<'_> {
             format!("{name} would, but {}", columns.join(", "))
         });
         let near: Vec<String> = near.collect();
-        let tables: Vec<&str> = self.schema.table_names().take(8).collect();
+        let tables = likeliest(self.schema, self.engine);
         let unreadable: Vec<&str> = self.schema.unreadable().filter(|table| profiles.name(table)).collect();
         let hint = if !unreadable.is_empty() {
             format!("; {} may not be read by us: GRANT SELECT", unreadable.join(", "))
@@ -111,9 +116,12 @@ impl FitTarget<'_> {
         } else if tables.is_empty() {
             "; it has no tables".into()
         } else {
+            let more = tables.len().saturating_sub(LISTED);
+            let more = if more == 0 { String::new() } else { format!(", and {more} more") };
             format!(
-                "; its tables are {}; write a profile (claimtop profile show coordination is one) and pass --profile FILE",
-                tables.join(", ")
+                "; its tables are {}{more}; write a profile: `claimtop profile draft {} > FILE.toml` makes a first one",
+                tables[..tables.len().min(LISTED)].join(", "),
+                quoted(&self.source.display().to_string())
             )
         };
         StoreError::NoProfile { path: self.source.into(), hint }

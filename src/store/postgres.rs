@@ -3,7 +3,6 @@
 //! A target says which server and how to prove who we are; a link is one connection to it. No
 //! password, wherever it came from, is in anything that these print or hand out.
 
-mod act;
 mod actor;
 mod attempts;
 mod audit_table;
@@ -13,10 +12,12 @@ mod batch_size;
 mod candidate_queries;
 mod cascade;
 mod cell;
+mod change;
 mod close_up;
 mod commit_resolution;
 mod dependencies;
 mod dialect;
+mod driver;
 pub mod error;
 mod found;
 mod history;
@@ -36,25 +37,27 @@ mod path;
 mod reader;
 mod released;
 mod rows;
+mod sample;
 mod schema;
 mod scope;
 mod selection;
-mod session;
+mod sentences;
+mod statements;
 mod surroundings;
 pub mod target;
 pub mod tls;
 mod touched;
 mod trust;
-mod undo;
 mod watch;
 mod zone;
 
+pub use crate::store::backoff::Backoff;
 pub use actor::Actor;
 pub use audit_table::find as find_audit_table;
 pub use error::PgError;
-pub use found::Spotted;
 pub use identify::{fingerprint_of, identify};
-pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
+pub use link::{Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};
+pub use sample::PostgresSample;
 pub use schema::home;
 pub use target::Target;

@@ -1,5 +1,7 @@
 //! A session as a whole, as an operator saw it: everything it holds, and its own row.
 
+mod acts;
+
 use super::image::Image;
 use super::seen::{Place, Seen};
 use crate::domain::claim::{Session, Worker};

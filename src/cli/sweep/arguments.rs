@@ -30,24 +30,24 @@ pub struct SweepArgs {
 }
 
 /// What a sweep may take, how much of it, and who is told: the same wherever it runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "What a sweep may take")]
 pub struct SweepTerms {
     /// Only claims in these sets: stale, orphaned
     #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = sweepable)]
-    pub(super) set: Vec<Set>,
+    pub set: Vec<Set>,
     /// Only claims on this board
     #[arg(long, value_name = "NAME")]
-    pub(super) board: Option<String>,
+    pub board: Option<String>,
     /// At most this many claims in a run of a source [default: 1000]
     #[arg(long, value_name = "N")]
-    pub(super) max: Option<usize>,
+    pub max: Option<usize>,
     /// Stop if more of a board's claims, or of all claims, went stale at once [default: 30%]
     #[arg(long, value_name = "SHARE", value_parser = Share::parse)]
-    pub(super) max_share: Option<Share>,
+    pub max_share: Option<Share>,
     /// Append the events to a file as JSON lines; - prints them
     #[arg(long, value_name = "FILE|-")]
-    pub(super) events: Option<PathBuf>,
+    pub events: Option<PathBuf>,
 }
 
 fn sweepable(text: &str) -> Result<Set, String> {

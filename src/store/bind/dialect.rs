@@ -23,8 +23,8 @@ pub enum Fragment {
     Joins,
 }
 
-/// What a database engine knows of its own SQL.
-pub trait Dialect {
+/// What binding asks of a live database; what needs no connection is in [`crate::store::driver::Dialect`].
+pub trait Compiler {
     /// SQL of the profile's author in a form in which every name means what the author sees, if it may run.
     fn resolve(&self, sql: &str, _fragment: Fragment) -> Result<String, Problem> {
         Ok(sql.to_owned())

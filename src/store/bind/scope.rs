@@ -1,14 +1,15 @@
 //! The fields of one row, looked up one by one.
 
-use super::dialect::{Dialect, Fragment, Misfit, Problem};
+use super::dialect::{Compiler, Fragment, Misfit, Problem};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Time;
+use crate::profile::similar::did_you_mean;
 use crate::store::bound::{BoundRegistry, BoundZone, Sql, TimeSql};
 use crate::store::schema::{Schema, Table, is_identifier, quoted};
 
 /// Where the fields of one row are looked up.
 pub(super) struct Scope<'a> {
-    pub(super) dialect: &'a dyn Dialect,
+    pub(super) dialect: &'a dyn Compiler,
     pub(super) table: &'a Table,
     pub(super) alias: &'a str,
     pub(super) from: String,
@@ -102,7 +103,9 @@ impl Scope<'_> {
             return Ok(Sql { text, column, declared });
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
-            return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
+            let names = self.table.columns.iter().map(|column| column.name.as_str());
+            let near = did_you_mean(value, names);
+            return Err(Problem::Missing(format!("column {}.{value} is missing{near}", self.table.name)));
         }
         // The line break ends a comment.
         let text = if is_identifier(value) {

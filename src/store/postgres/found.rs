@@ -1,20 +1,20 @@
 //! Claims found and kept by where they are, to be read in parts: a few bytes each, however many there are.
 
 use super::actor::Actor;
-use super::audit_table;
 use super::candidate_queries;
 use super::cell::number;
 use super::error::PgError;
 use super::link::{Link, Row};
-use super::look::{self, rows_of, seen};
+use super::look::{rows_of, seen};
 use super::named_params::array;
-use super::reader::Watched;
 use super::watch::{Watch, query};
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reasons, Set};
-use crate::store::found::Overdue;
-use crate::store::seen::{Place, Seen, Spot};
+use crate::store::found::{FoundBoard, Overdue, RowRef};
+use crate::store::seen::{Seen, Spot};
+use crate::store::watched;
 use crate::store::{Filter, StoreError};
 
 /// Rows that come with one answer of the cursor.
@@ -22,31 +22,10 @@ const FETCHED: usize = 5_000;
 /// Places that one statement goes to: with more of them reading the whole table would seem cheaper.
 const AT_ONCE: usize = 250;
 
-/// Where a claim was: its board, its table (of a partitioned one the part) and its place there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Spotted {
-    profile: u32,
-    board: u32,
-    table: u32,
-    spot: Spot,
-}
-
-impl Spotted {
-    /// The place `16403(0,1)` of a row of this board.
-    fn parse((profile, board): (usize, usize), place: &str) -> Option<Spotted> {
-        let at = place.find('(')?;
-        let (table, spot) = (place[..at].parse().ok()?, Spot::parse(&place[at..])?);
-        Some(Spotted {
-            profile: u32::try_from(profile).ok()?,
-            board: u32::try_from(board).ok()?,
-            table,
-            spot,
-        })
-    }
-
-    pub fn board(&self) -> (usize, usize) {
-        (self.profile as usize, self.board as usize)
-    }
+/// The row at a place such as `16403(0,1)`.
+fn row_at(place: &str) -> Option<RowRef> {
+    let at = place.find('(')?;
+    Some(RowRef::Version { table: place[..at].parse().ok()?, spot: Spot::parse(&place[at..])? })
 }
 
 /// In which order claims are found.
@@ -97,16 +76,15 @@ impl Watch {
         &self,
         link: &mut Link,
         now: Moment,
-        place: (usize, usize),
         filter: &Filter,
         order: Order,
-    ) -> Result<Vec<Spotted>, PgError> {
+    ) -> Result<Vec<RowRef>, PgError> {
         let wanted = filter.wanted();
-        let mut found: Vec<(Rank, Spotted)> = Vec::new();
+        let mut found: Vec<(Rank, RowRef)> = Vec::new();
         self.each_troubled(link, now, filter, order, &mut |row, judged| {
             let reasons: Reasons = judged.verdict.reasons;
             let first = wanted.iter().position(|wanted| wanted.meet(reasons));
-            let spotted = self.reader.place(row).and_then(|text| Spotted::parse(place, text));
+            let spotted = self.reader.place(row).and_then(row_at);
             if let (Some(first), Some(spotted)) = (first, spotted) {
                 let (first, urgency) = match order {
                     Order::UrgentFirst => (first, self.reader.rank(row)),
@@ -125,7 +103,7 @@ impl Watch {
         &self,
         link: &mut Link,
         now: Moment,
-        found: &[Spotted],
+        found: &[RowRef],
         select: &str,
         read: impl Fn(&Row) -> T,
     ) -> Result<Vec<T>, PgError> {
@@ -133,10 +111,10 @@ impl Watch {
         let mut all = Vec::with_capacity(found.len());
         for some in found.chunks(AT_ONCE) {
             let mut params = self.clock(now);
-            params.add("tids", "tid[]", Some(array(some.iter().map(|one| Some(one.spot.to_string())))));
+            params.add("tids", "tid[]", Some(array(some.iter().map(spot))));
             let rows = query(link, &params, &sql)?;
-            let place = |row: &Row| Spotted::parse(some[0].board(), self.reader.place(row)?);
-            let mut here: Vec<(Spotted, &Row)> =
+            let place = |row: &Row| row_at(self.reader.place(row)?);
+            let mut here: Vec<(RowRef, &Row)> =
                 rows.iter().filter_map(|row| Some((place(row)?, row))).collect();
             for wanted in some {
                 // Of a partitioned table several rows are at one place, each in a part of its own.
@@ -151,39 +129,36 @@ impl Watch {
 
 impl Actor {
     /// Where the claims are that a filter looks for.
-    pub fn places_of(&mut self, filter: &Filter) -> Result<Vec<Spotted>, StoreError> {
-        let places = self.reader.places(filter.board.as_deref());
+    pub fn places_of(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
         self.reader.reading("looking for claims", |link, watched, now| {
             let mut found = Vec::new();
-            for &(profile, board) in &places {
-                let Some(watch) = at(watched, (profile, board)).filter(|watch| watch.board.has_rowid) else {
-                    continue;
-                };
-                found.extend(watch.spotted(link, now, (profile, board), filter, Order::UrgentFirst)?);
+            for watch in watched.iter().flat_map(|watched| &watched.boards) {
+                if watch.board.has_rowid && filter.takes_board(&watch.board.name) {
+                    let rows = watch.spotted(link, now, filter, Order::UrgentFirst)?;
+                    found.push(FoundBoard { board: watch.board.board_id.clone(), rows });
+                }
             }
             Ok(found)
         })
     }
 
     /// Those of the claims that are still there, as they are now.
-    pub fn look_at(&mut self, found: &[Spotted]) -> Result<Vec<Seen>, StoreError> {
+    pub fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
         self.reader.reading("looking at claims", |link, watched, now| {
-            let mut all = Vec::with_capacity(found.len());
-            for some in found.chunk_by(|one, other| one.board() == other.board()) {
-                let (profile, board) = some[0].board();
-                let Some(watch) = at(watched, (profile, board)) else { continue };
-                let place = Place { profile, board, rowid: 0 };
+            let mut all = Vec::new();
+            for (board, some) in found {
+                let Some((_, watch)) = watched::find(watched, board) else { continue };
                 let select = watch.reader.select_with(&rows_of(watch));
-                all.extend(watch.at_spots(link, now, some, &select, |row| seen(watch, place, row, now))?);
+                all.extend(watch.at_spots(link, now, some, &select, |row| seen(watch, row, now))?);
             }
             Ok(all)
         })
     }
 
     /// How many claims a board has, and how many are past their deadline, counted by the server.
-    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
+    pub fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
         self.reader.reading("counting", |link, watched, now| {
-            let Some(watch) = at(watched, (profile, board)) else { return Ok(None) };
+            let Some((_, watch)) = watched::find(watched, board) else { return Ok(None) };
             let Some(overdue) = candidate_queries::overdue(&watch.board) else { return Ok(None) };
             let mut params = candidate_queries::params(std::slice::from_ref(&overdue), now);
             params.extend(watch.clock(now));
@@ -198,19 +173,12 @@ impl Actor {
             Ok(Some(Overdue { claims: count(1).unsigned_abs(), of: count(0).unsigned_abs() }))
         })
     }
-
-    /// Every act of a sweep in `claimtop_audit` since an instant.
-    pub fn each_swept_since(
-        &mut self,
-        since: Moment,
-        each: &mut dyn FnMut(&str, &str),
-    ) -> Result<(), StoreError> {
-        let Some(table) = self.reader.audit_table.clone() else { return Ok(()) };
-        self.reader
-            .aside("reading claimtop_audit", |link| audit_table::each_swept_since(link, &table, since, each))
-    }
 }
 
-fn at(watched: &[Watched], (profile, board): (usize, usize)) -> Option<&Watch> {
-    look::at(watched, Place { profile, board, rowid: 0 })
+fn spot(row: &RowRef) -> Option<String> {
+    match row {
+        RowRef::Version { spot, .. } => Some(spot.to_string()),
+        // What was found on another engine is not here.
+        RowRef::Number(_) => None,
+    }
 }

@@ -4,18 +4,22 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use super::cell::sent;
+use super::dialect::PostgresDialect;
 use super::error::PgError;
 use super::found::Order;
 use super::link::{Link, Row};
 use super::named_params::NamedParams;
-use super::reader::{Reader, Watched};
+use super::reader::Reader;
 use super::watch::{Watch, query};
+use crate::domain::board_id::BoardId;
 use crate::domain::close_up::Cursor;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::value::{Key, Value};
 use crate::domain::verdict::Set;
+use crate::store::driver::Dialect;
 use crate::store::listed::{Listed, worse_first};
+use crate::store::watched;
 use crate::store::{Filter, StoreError};
 
 /// Rows read in one transaction.
@@ -26,15 +30,7 @@ const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiri
 impl Watch {
     /// That a row has this key; its values go to `params`.
     pub fn has_key(&self, key: &[Value], params: &mut NamedParams) -> String {
-        let parts = self.board.id.iter().zip(&self.board.id_types).zip(key).enumerate();
-        let condition = parts.map(|(at, ((id, kind), value))| {
-            if *value == Value::Null {
-                return format!("({id}) IS NULL");
-            }
-            params.add(&format!("key{at}"), kind, sent(value));
-            format!("({id}) = :key{at}")
-        });
-        condition.collect::<Vec<_>>().join(" AND ")
+        PostgresDialect.has_key(&self.board, key, params)
     }
 
     /// The claims that meet a condition, with their tokens.
@@ -109,6 +105,13 @@ impl Watch {
         Ok(claims)
     }
 
+    /// Those of the claims that a filter takes, as they are shown.
+    fn listed(&self, claims: Vec<Judged>, filter: &Filter, now: Moment) -> Vec<Listed> {
+        let id = &self.board.board_id;
+        let taken = claims.into_iter().filter(|judged| filter.takes(judged));
+        taken.map(|judged| Listed::new(id.profile(), id.board(), judged, &self.board.rules, now)).collect()
+    }
+
     /// The database itself looks for a holder and a kind.
     pub fn narrowed(&self, holder: Option<&str>, kind: Option<&str>) -> (String, NamedParams) {
         let (mut condition, mut params) = (String::new(), NamedParams::default());
@@ -130,17 +133,15 @@ impl Reader {
     /// Hands the claims that `filter` takes to `each`, until that says `false`.
     pub fn list(&mut self, filter: &Filter, mut each: impl FnMut(Listed) -> bool) -> Result<(), StoreError> {
         let mut left = filter.limit.unwrap_or(usize::MAX);
-        for place in self.places(filter.board.as_deref()) {
-            let mut take = |watched: &Watched, judged: Judged, now: Moment| {
-                if left > 0 && filter.takes(&judged) {
+        for board in watched::ids(&self.watched, filter.board.as_deref()) {
+            let mut take = |listed: Listed| {
+                if left > 0 {
                     left -= 1;
-                    let board = &watched.boards[place.1].board;
-                    return each(Listed::new(&watched.name, &board.name, judged, &board.rules, now))
-                        && left > 0;
+                    return each(listed) && left > 0;
                 }
-                left > 0
+                false
             };
-            if !self.list_board(place, filter, &mut take)? && left > 0 {
+            if !self.list_board(&board, filter, &mut take)? && left > 0 {
                 // Whoever listens has had enough.
                 return Ok(());
             }
@@ -151,14 +152,14 @@ impl Reader {
     /// The troubled ones, worst first, then the healthy ones page by page; whether `take` wants more.
     fn list_board(
         &mut self,
-        place: (usize, usize),
+        board: &BoardId,
         filter: &Filter,
-        take: &mut dyn FnMut(&Watched, Judged, Moment) -> bool,
+        take: &mut dyn FnMut(Listed) -> bool,
     ) -> Result<bool, StoreError> {
         let mut shown = Shown::default();
         let mut moved = 0;
         if filter.sets != [Set::Healthy] {
-            match self.list_troubled(place, filter, &mut shown, take)? {
+            match self.list_troubled(board, filter, &mut shown, take)? {
                 Some(count) => moved = count,
                 None => return Ok(false),
             }
@@ -169,8 +170,9 @@ impl Reader {
         }
         let mut from = Cursor::First;
         loop {
-            let (mut page, now) = self.reading("listing", |link, watched, now| {
-                let watch = &watched[place.0].boards[place.1];
+            let page = self.reading("listing", |link, watched, now| {
+                // Its tables may have been dropped since the last page.
+                let Some((_, watch)) = watched::find(watched, board) else { return Ok(None) };
                 let (mut condition, mut params) =
                     watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
                 if !wants_healthy {
@@ -178,18 +180,20 @@ impl Reader {
                     condition += &trouble;
                     params.extend(more);
                 }
-                Ok((watch.page_of(link, now, &from, &condition, params, PAGE)?, now))
+                let mut claims = watch.page_of(link, now, &from, &condition, params, PAGE)?;
+                let more = claims.len() > PAGE;
+                claims.truncate(PAGE);
+                let next = claims.last().and_then(|last| Some(Cursor::After(last.mark.clone()?)));
+                Ok(Some((watch.listed(claims, filter, now), next.filter(|_| more))))
             })?;
-            let more = page.len() > PAGE;
-            page.truncate(PAGE);
-            let next = page.last().and_then(|last| Some(Cursor::After(last.mark.clone()?)));
-            for judged in page {
-                if shown.is_new(&judged) && !take(&self.watched[place.0], judged, now) {
+            let Some((page, next)) = page else { return Ok(true) };
+            for listed in page {
+                if shown.is_new(&listed.judged) && !take(listed) {
                     return Ok(false);
                 }
             }
             match next {
-                Some(next) if more && next != from => from = next,
+                Some(next) if next != from => from = next,
                 _ => return Ok(true),
             }
         }
@@ -199,61 +203,45 @@ impl Reader {
     /// once `take` wants no more.
     fn list_troubled(
         &mut self,
-        place: (usize, usize),
-        filter: &Filter,
+        board: &BoardId,
+        wanted: &Filter,
         shown: &mut Shown,
-        take: &mut dyn FnMut(&Watched, Judged, Moment) -> bool,
+        take: &mut dyn FnMut(Listed) -> bool,
     ) -> Result<Option<usize>, StoreError> {
-        let every = Filter { sets: TROUBLED.into(), limit: None, ..filter.clone() };
-        let filter = if filter.sets.is_empty() { &every } else { filter };
+        let every = Filter { sets: TROUBLED.into(), limit: None, ..wanted.clone() };
+        let filter = if wanted.sets.is_empty() { &every } else { wanted };
         let found = self.reading("listing", |link, watched, now| {
-            let watch = &watched[place.0].boards[place.1];
-            Ok(if watch.board.has_rowid {
-                Some(watch.spotted(link, now, place, filter, Order::WorstFirst)?)
+            let Some((_, watch)) = watched::find(watched, board) else { return Ok(Vec::new()) };
+            // A view has no places to come back to: its claims are read at once.
+            if watch.board.has_rowid {
+                watch.spotted(link, now, filter, Order::WorstFirst)
             } else {
-                None
-            })
-        })?;
-        let Some(found) = found else {
-            // A view has no places to come back to.
-            let (troubled, now) = self.reading("listing", |link, watched, now| {
-                Ok((watched[place.0].boards[place.1].troubled(link, now, filter)?, now))
-            })?;
-            for judged in troubled {
-                if shown.is_new(&judged) && !take(&self.watched[place.0], judged, now) {
-                    return Ok(None);
-                }
+                Ok(Vec::new())
             }
-            return Ok(Some(0));
-        };
+        })?;
         let mut moved = 0;
-        for some in found.chunks(PAGE) {
-            let (page, now) = self.reading("listing", |link, watched, now| {
-                let watch = &watched[place.0].boards[place.1];
-                let read = |row: &Row| watch.reader.read(row, &watch.board, now);
-                Ok((watch.at_spots(link, now, some, &watch.reader.select(true), read)?, now))
+        let pages = found.chunks(PAGE).map(Some).chain(found.is_empty().then_some(None));
+        for some in pages {
+            let page = self.reading("listing", |link, watched, now| {
+                let Some((_, watch)) = watched::find(watched, board) else { return Ok(Vec::new()) };
+                let claims = match some {
+                    None if watch.board.has_rowid => Vec::new(),
+                    None => watch.troubled(link, now, filter)?,
+                    Some(some) => {
+                        let read = |row: &Row| watch.reader.read(row, &watch.board, now);
+                        watch.at_spots(link, now, some, &watch.reader.select(true), read)?
+                    }
+                };
+                moved += some.map_or(0, <[_]>::len).saturating_sub(claims.len());
+                Ok(watch.listed(claims, wanted, now))
             })?;
-            moved += some.len() - page.len();
-            for judged in page {
-                if shown.is_new(&judged) && !take(&self.watched[place.0], judged, now) {
+            for listed in page {
+                if shown.is_new(&listed.judged) && !take(listed) {
                     return Ok(None);
                 }
             }
         }
         Ok(Some(moved))
-    }
-
-    /// Every board that is meant, by number.
-    pub(super) fn places(&self, board: Option<&str>) -> Vec<(usize, usize)> {
-        let mut places = Vec::new();
-        for (profile, watched) in self.watched.iter().enumerate() {
-            for (number, watch) in watched.boards.iter().enumerate() {
-                if board.is_none_or(|board| board == watch.board.name) {
-                    places.push((profile, number));
-                }
-            }
-        }
-        places
     }
 }
 

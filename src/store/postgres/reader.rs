@@ -18,7 +18,7 @@ use super::schema::{self, Catalog};
 use super::target::Target;
 use super::trust::{Allowed, Trust};
 use super::watch::Watch;
-use crate::domain::seen_boards::BoardName;
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
@@ -29,6 +29,7 @@ use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::{Schema, Table};
 use crate::store::suspend::uninterrupted;
+use crate::store::watched;
 use crate::store::{Prober, Protected, Registrations, StoreError, Warn, clock};
 
 /// What a reader is told about its source.
@@ -57,13 +58,7 @@ pub struct Options {
 }
 
 /// A profile under watch.
-#[derive(Debug)]
-pub struct Watched {
-    pub name: String,
-    pub profile: Profile,
-    pub notices: Vec<String>,
-    pub boards: Vec<Watch>,
-}
+pub type Watched = watched::Watched<Watch>;
 
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
@@ -77,7 +72,7 @@ pub struct Reader {
     pub(super) audit_table: Option<Table>,
     fitted: Instant,
     /// The boards that were ever fitted, and how long to wait before that is tried again.
-    known: BTreeSet<BoardName>,
+    known: BTreeSet<BoardId>,
     fits_for: Duration,
     fingerprint: String,
     sky: PollContext,
@@ -265,10 +260,7 @@ impl Reader {
         }
         self.sky.warnings = warnings;
         self.audit_table = audit_table;
-        let boards = |one: &Watched| -> Vec<BoardName> {
-            one.boards.iter().map(|watch| (one.name.clone(), watch.board.name.clone())).collect()
-        };
-        let here: BTreeSet<BoardName> = all.iter().flat_map(boards).collect();
+        let here: BTreeSet<BoardId> = all.iter().flat_map(Watched::board_ids).cloned().collect();
         self.fits_for = if self.known.is_subset(&here) { FITS_FOR } else { MISSING };
         self.known.extend(here);
         self.watched = all;

@@ -208,7 +208,7 @@ impl RowReader {
         let rows =
             Rows { row: seen.row.clone(), version: seen.version.clone(), spot: seen.spot, session: None };
         let judged = Judged { claim, verdict, seen: None, mark: None };
-        Cow::Owned(Seen::new(seen.place, judged, rows, rules, now))
+        Cow::Owned(Seen::new(seen.place.clone(), judged, rows, rules, now))
     }
 
     /// Whether everything that a claim is judged by stands in its own row: nothing is joined, selected from

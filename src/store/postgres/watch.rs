@@ -23,6 +23,7 @@ use crate::store::bound::BoundBoard;
 use crate::store::listed::{Tally, worse_first};
 use crate::store::options::Effort;
 use crate::store::schema::{Schema, Table};
+use crate::store::watched::WatchedBoard;
 use gather::{Claims, UnindexedQuery};
 use signs::Examined;
 
@@ -62,6 +63,12 @@ struct Found {
     more: bool,
     /// The oldest of the looks that it rests on, if that is not this poll's.
     since: Option<Moment>,
+}
+
+impl WatchedBoard for Watch {
+    fn bound(&self) -> &BoundBoard {
+        &self.board
+    }
 }
 
 impl Watch {

@@ -3,19 +3,20 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as SqlValue;
 
-use super::image::InFile;
+use super::image::read_row;
 use super::keys::RowSql;
 use super::reader::Reader;
 use super::run::{bind_known, now_value};
 use super::stream::stream;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::close_up::{Cursor, Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::image::Image;
 use crate::store::schema::Schema;
+use crate::store::watched;
 
 impl Reader {
     /// One page of a board.
@@ -75,7 +76,7 @@ impl Reader {
             };
             let schema = super::schema::read(&reader.connection)?;
             let columns = match schema.table(&watch.board.table) {
-                Some(table) => Image::read(&reader.connection, table, rowid)?.map(|image| image.columns()),
+                Some(table) => read_row(&reader.connection, table, rowid)?.map(|image| image.columns()),
                 None => None,
             };
             let session = session_columns(&reader.connection, &schema, watch, &judged)?;
@@ -84,8 +85,11 @@ impl Reader {
     }
 
     pub(super) fn board_named(&self, profile: &str, board: &str) -> Option<&Watch> {
-        let watched = self.watched.iter().find(|watched| watched.name == profile)?;
-        watched.boards.iter().find(|watch| watch.board.name == board)
+        self.board(&BoardId::new(profile, board))
+    }
+
+    pub(super) fn board(&self, id: &BoardId) -> Option<&Watch> {
+        Some(watched::find(&self.watched, id)?.1)
     }
 }
 
@@ -166,7 +170,7 @@ fn session_columns(
     let mut rows = statement.query([holder])?;
     match rows.next()? {
         Some(row) => {
-            Ok(Image::read(connection, table, row.get(0)?)?.map(|image| image.columns()).unwrap_or_default())
+            Ok(read_row(connection, table, row.get(0)?)?.map(|image| image.columns()).unwrap_or_default())
         }
         None => Ok(Vec::new()),
     }

@@ -10,7 +10,7 @@ use super::schema;
 use crate::domain::time::{TimeUnit, Zone, ZoneName};
 use crate::profile::format::{Engine, Profile};
 use crate::store::StoreError;
-use crate::store::bind::{Dialect, Problem};
+use crate::store::bind::{Compiler, Problem};
 use crate::store::bound::{BoundZone, Sql, TimeSql};
 use crate::store::fit::{Fit, FitTarget};
 use crate::store::schema::Table;
@@ -22,7 +22,7 @@ pub struct Sqlite<'a> {
     pub denied: &'a Denied,
 }
 
-impl Dialect for Sqlite<'_> {
+impl Compiler for Sqlite<'_> {
     fn compile(&self, expression: &str, from: &str) -> Result<String, Problem> {
         self.denied.take();
         // The second column is gone if the expression swallows the rest.

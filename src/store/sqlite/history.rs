@@ -5,10 +5,12 @@ use rusqlite::Connection;
 use super::cell::cell;
 use super::fit;
 use super::functions::code;
-use super::reader::{Reader, Watched};
+use super::reader::Reader;
+use super::watch::Watch;
 use crate::domain::time::Zone;
 use crate::profile::format::History;
 use crate::store::StoreError;
+use crate::store::Watched;
 use crate::store::listed::Trace;
 use crate::store::schema::{Schema, is_identifier, quoted};
 
@@ -32,7 +34,7 @@ impl Reader {
         })
     }
 
-    fn zone_of(&self, watched: &Watched, history: &History) -> Zone {
+    fn zone_of(&self, watched: &Watched<Watch>, history: &History) -> Zone {
         let said = self.options.operator.zone.clone();
         let name = said.unwrap_or_else(|| watched.profile.zone_of_history(history));
         fit::zone(&name).ok().and_then(|zone| zone.own).unwrap_or_default()

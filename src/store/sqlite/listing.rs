@@ -10,13 +10,15 @@ use super::reader::Reader;
 use super::rowset::RowSet;
 use super::stream::stream;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reasons, Set};
 use crate::store::filter::expect_board;
+use crate::store::found::{FoundBoard, RowRef};
 use crate::store::listed::{Listed, worse_first};
 use crate::store::options::Effort;
-use crate::store::seen;
+use crate::store::watched;
 use crate::store::{Filter, StoreError};
 
 /// Rows read in one transaction.
@@ -34,53 +36,41 @@ impl Reader {
             Ok(())
         })?;
         let mut left = filter.limit.unwrap_or(usize::MAX);
-        for board in self.board_names() {
-            let is_wanted = left > 0 && filter.takes_board(&board.board);
-            if is_wanted && !self.list_board(&board, filter, &mut left, &mut each)? {
+        // By identity: between two pages tables may be dropped, and other boards be in their place.
+        for board in watched::ids(&self.watched, filter.board.as_deref()) {
+            if left > 0 && !self.list_board(&board, filter, &mut left, &mut each)? {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Every board, by names: between two pages its tables may have been dropped, and others be in its place.
-    fn board_names(&self) -> Vec<BoardName> {
-        let boards = self.watched.iter().flat_map(|watched| {
-            watched
-                .boards
-                .iter()
-                .map(|watch| BoardName { profile: watched.name.clone(), board: watch.board.name.clone() })
-        });
-        boards.collect()
-    }
-
     /// Where the claims are that a filter looks for: the most urgent first, then the worst.
-    pub fn members(&mut self, filter: &Filter) -> Result<Vec<seen::Place>, StoreError> {
+    pub fn members(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
         self.follow_the_path()?;
         let effort = Effort { rows: 0, ..self.options.effort };
         self.in_one_transaction("looking for claims", |reader, now, since| {
-            let mut places = Vec::new();
-            for (profile, watched) in reader.watched.iter_mut().enumerate() {
-                for (board, watch) in watched.boards.iter_mut().enumerate() {
-                    if !watch.board.is_addressable() || !filter.takes_board(&watch.board.name) {
-                        continue;
-                    }
-                    watch.refresh(&reader.connection, now, since, effort)?;
-                    let sets = watch.sets();
-                    let mut shown = RowSet::default();
-                    for reasons in filter.wanted() {
-                        let mut rows = watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
-                        watch.urgent_first(&reader.connection, &mut rows, now)?;
-                        for rowid in rows {
-                            if !shown.contains(rowid) {
-                                shown.insert(rowid);
-                                places.push(seen::Place { profile, board, rowid });
-                            }
+            let mut found = Vec::new();
+            for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                if !watch.board.is_addressable() || !filter.takes_board(&watch.board.name) {
+                    continue;
+                }
+                watch.refresh(&reader.connection, now, since, effort)?;
+                let sets = watch.sets();
+                let (mut shown, mut rows) = (RowSet::default(), Vec::new());
+                for reasons in filter.wanted() {
+                    let mut some = watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
+                    watch.urgent_first(&reader.connection, &mut some, now)?;
+                    for rowid in some {
+                        if !shown.contains(rowid) {
+                            shown.insert(rowid);
+                            rows.push(RowRef::Number(rowid));
                         }
                     }
                 }
+                found.push(FoundBoard { board: watch.board.board_id.clone(), rows });
             }
-            Ok(places)
+            Ok(found)
         })
     }
 
@@ -93,7 +83,7 @@ impl Reader {
 
     fn list_board(
         &mut self,
-        place: &BoardName,
+        place: &BoardId,
         filter: &Filter,
         left: &mut usize,
         each: &mut impl FnMut(Listed) -> bool,
@@ -132,7 +122,7 @@ impl Reader {
     /// The way through a set, past what was shown with a worse one.
     fn pages(
         &mut self,
-        place: &BoardName,
+        place: &BoardId,
         set: Set,
         filter: &Filter,
         limit: usize,
@@ -147,7 +137,7 @@ impl Reader {
         let mut members = self.in_one_transaction("listing", |reader, now, since| {
             // Bound anew, it knows nothing yet.
             let Reader { watched, connection, .. } = reader;
-            let boards = watched.iter_mut().filter(|watched| watched.name == place.profile);
+            let boards = watched.iter_mut().filter(|watched| watched.name == place.profile());
             for watch in boards.flat_map(|watched| &mut watched.boards).filter(|watch| !watch.is_refreshed())
             {
                 watch.refresh(connection, now, since, effort)?;
@@ -160,7 +150,7 @@ impl Reader {
     }
 
     /// The next page, or nothing after the last.
-    fn next_page(&mut self, place: &BoardName, pages: &mut Pages) -> Result<Option<PageOfRows>, StoreError> {
+    fn next_page(&mut self, place: &BoardId, pages: &mut Pages) -> Result<Option<PageOfRows>, StoreError> {
         self.in_one_transaction("listing", |reader, now, _| {
             let Some(watch) = reader.watch(place) else { return Ok(None) };
             let rows = match pages {
@@ -191,7 +181,7 @@ impl Reader {
 
     fn list_streamed(
         &mut self,
-        place: &BoardName,
+        place: &BoardId,
         filter: &Filter,
         left: &mut usize,
         each: &mut impl FnMut(Listed) -> bool,
@@ -219,20 +209,14 @@ impl Reader {
         Ok(true)
     }
 
-    fn watch(&self, place: &BoardName) -> Option<&Watch> {
-        self.board_named(&place.profile, &place.board)
+    fn watch(&self, place: &BoardId) -> Option<&Watch> {
+        self.board(place)
     }
 
-    fn listed(&self, place: &BoardName, judged: Judged, now: Moment) -> Option<Listed> {
+    fn listed(&self, place: &BoardId, judged: Judged, now: Moment) -> Option<Listed> {
         let rules = &self.watch(place)?.board.rules;
-        Some(Listed::new(&place.profile, &place.board, judged, rules, now))
+        Some(Listed::new(place.profile(), place.board(), judged, rules, now))
     }
-}
-
-#[derive(Debug)]
-struct BoardName {
-    profile: String,
-    board: String,
 }
 
 /// What is still to be shown of a set.

@@ -17,12 +17,13 @@ use super::stream::tally;
 use super::watch::{Since, Watch};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span};
-use crate::profile::format::{Engine, Profile};
+use crate::profile::format::Engine;
 use crate::profile::rules::Operator;
 use crate::store::fit::FitTarget;
 use crate::store::listed::Tally;
 use crate::store::options::{Effort, Profiles};
 use crate::store::suspend::uninterrupted;
+use crate::store::watched::Watched;
 use crate::store::{Prober, Protected, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
@@ -44,15 +45,6 @@ pub struct Options {
     pub protected: Protected,
 }
 
-/// A profile under watch.
-#[derive(Debug)]
-pub struct Watched {
-    pub name: String,
-    pub profile: Profile,
-    pub notices: Vec<String>,
-    pub boards: Vec<Watch>,
-}
-
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
@@ -63,7 +55,7 @@ pub struct Reader {
     /// When the file was last really read, and not what is kept of it.
     read_at: Instant,
     denied: Denied,
-    pub(super) watched: Vec<Watched>,
+    pub(super) watched: Vec<Watched<Watch>>,
     pub(super) keys: Keys,
     schema_version: i64,
     /// The data version and the clock of the last poll.
@@ -196,6 +188,12 @@ impl Reader {
             .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
         *self = Reader::open_with(self.options.clone(), self.keys.clone(), self.state)?;
         Ok(())
+    }
+
+    /// Lays the profiles onto the tables again if those have changed.
+    pub(super) fn refresh(&mut self) -> Result<(), StoreError> {
+        self.follow_the_path()?;
+        self.in_one_transaction("reading the tables", |_, _, _| Ok(()))
     }
 
     /// Begins anew when most of the numbered keys are those of rows that were in trouble once.

@@ -29,6 +29,7 @@ use crate::store::bound::BoundBoard;
 use crate::store::listed::{Tally, worse_first};
 use crate::store::options::Effort;
 use crate::store::schema::quoted;
+use crate::store::watched::WatchedBoard;
 
 /// What a poll knows about the time since the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,12 @@ struct Total {
     sql: String,
     indexed: bool,
     count: u64,
+}
+
+impl WatchedBoard for Watch {
+    fn bound(&self) -> &BoundBoard {
+        &self.board
+    }
 }
 
 impl Watch {

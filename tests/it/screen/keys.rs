@@ -1,12 +1,12 @@
 //! What each message does to the model, and what it asks for.
 
-mod asking;
-mod at_once;
 mod bulk;
 mod clocks;
+mod confirmation;
 mod filter;
-mod happenings;
+mod immediate;
 mod mouse;
+mod notices;
 mod paging;
 mod panes;
 mod refusals;
