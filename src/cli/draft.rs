@@ -15,6 +15,7 @@ use crate::store::{Sampling, StoreError};
 
 #[derive(Debug, Args)]
 pub struct DraftArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The table of the claims [default: the one that looks most like claims]
     table: Option<String>,
