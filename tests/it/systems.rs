@@ -13,7 +13,7 @@ use crate::support::options::at_server;
 use crate::support::postgres::PgDatabase;
 use crate::support::{command, stdout};
 use claimtop::profile::{Library, Profile};
-use claimtop::store::{Fit, Options, Profiles, fits};
+use claimtop::store::{Fit, Options, Profiles, StoreError, fits};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -108,9 +108,12 @@ impl Tables {
         }
     }
 
-    /// How these profiles fit.
+    /// How these profiles fit; none fits a file without a single table.
     fn fits(&self, profiles: Vec<Profile>) -> Vec<Fit> {
-        fits(&self.options(Profiles::Detect(Library::built_in())), profiles).expect("a readable database")
+        match fits(&self.options(Profiles::Detect(Library::built_in())), profiles) {
+            Err(StoreError::Empty { .. }) => Vec::new(),
+            fits => fits.expect("a readable database"),
+        }
     }
 
     /// The built-in profiles that fit.
