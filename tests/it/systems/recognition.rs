@@ -50,8 +50,9 @@ fn without_one_of_the_columns_that_tell_it_a_system_is_not_recognised() {
         for pair in pairs {
             let (table, column) = pair.rsplit_once('.').expect("table.column");
             tables.run(&format!("ALTER TABLE {table} RENAME COLUMN {column} TO not_{column}"));
+            // It may look like an earlier version then, which has a profile of its own.
             let recognised = tables.recognised();
-            assert_eq!(recognised, Vec::<String>::new(), "{} without {pair}", fixture.system);
+            assert!(!recognised.contains(&fixture.profile), "{} without {pair}", fixture.system);
             tables.run(&format!("ALTER TABLE {table} RENAME COLUMN not_{column} TO {column}"));
         }
     }
