@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::act::{ChangeRecorder, Intents, Recorder};
+use super::filter::expect_board;
 use super::found::{Found, Overdue};
+use super::look::ReadEngine;
 use super::selection::{Again, Noted, Selection};
 use super::suspend::uninterrupted;
 use super::{
@@ -57,7 +59,7 @@ impl Actor {
 
     /// An error that names the boards there are, unless `wanted` is one of them.
     pub fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        either!(self, actor => actor.reader().expect_board(wanted))
+        either!(self, actor => expect_board(actor.reader(), wanted))
     }
 
     /// Stops this actor's clock at an instant, or moves it to another.

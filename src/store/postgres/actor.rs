@@ -30,6 +30,7 @@ use crate::store::act::{
     unrecorded,
 };
 use crate::store::image::{Change, Image};
+use crate::store::look::ReadEngine;
 use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
 use crate::store::side_effects::SideEffects;

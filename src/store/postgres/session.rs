@@ -3,8 +3,8 @@
 use super::act::{Statements, add_instant, effect, guarded};
 use super::actor::{Actor, BEING_CHANGED, Turn, is_locked};
 use super::cell::{number, sent};
+use super::dialect::PostgresDialect;
 use super::error::PgError;
-use super::holders;
 use super::image;
 use super::link::{Link, Row};
 use super::look;
@@ -19,6 +19,7 @@ use crate::store::Prober;
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::BoundRegistry;
+use crate::store::holders;
 use crate::store::seen::Place;
 use crate::store::session::{END, Ends, Holding, Registered};
 use crate::store::watched;
@@ -218,7 +219,7 @@ fn registered(
     params.add("session", "", sent(id));
     let sql = format!(
         "SELECT {}, s.xmin::text, {} FROM {} WHERE ({})::text = :session",
-        holders::columns(&watch.board, registry),
+        holders::columns(&watch.board, registry, &PostgresDialect),
         image::columns(table, "s").join(", "),
         registry.from,
         registry.id.text
@@ -238,8 +239,8 @@ fn registered(
         profile: profile.name.clone(),
         table: registry.table.clone(),
         id,
-        row: image::read(table, row, 7),
-        version: row.get(6).map(str::to_owned),
+        row: image::read(table, row, holders::COLUMNS + 1),
+        version: row.get(holders::COLUMNS).map(str::to_owned),
         session,
         is_stale,
         worker,

@@ -45,7 +45,12 @@ impl Statements<'_> {
 
 /// The failure that an error of the server is.
 pub fn failed(error: &PgError, sentence: StoreError) -> Failed {
-    if is_locked(error) { Failed::Locked(sentence) } else { Failed::Other(sentence) }
+    match error.code() {
+        _ if is_locked(error) => Failed::Locked(sentence),
+        // The server objects to the text of the statement, and neither to its time nor to who asks.
+        Some(code) if code.starts_with("42") && code != "42501" => Failed::NotUnderstood(sentence),
+        _ => Failed::Other(sentence),
+    }
 }
 
 /// Whether somebody else holds the row.
@@ -69,6 +74,19 @@ impl Connection for Statements<'_> {
         let rows = self.link.query(&put.sql, &put.values());
         rows.map_err(|error| self.failed(&error, doing))?.iter().for_each(|next| row(next));
         Ok(())
+    }
+
+    fn stream(
+        &mut self,
+        doing: &str,
+        sql: &str,
+        params: &NamedParams,
+        row: &mut dyn FnMut(&dyn Row),
+    ) -> Result<(), Failed> {
+        let put = params.put_into(sql);
+        let first = self.link.patience();
+        let done = self.link.each_after(&first, &put.sql, &put.values(), |next| row(next));
+        done.map_err(|error| self.failed(&error, doing))
     }
 
     fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {

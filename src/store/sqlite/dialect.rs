@@ -3,13 +3,15 @@
 use rusqlite::types::ValueRef;
 
 use super::cell::{bound, cell, owned, to_sql};
+use super::functions::code;
 use super::run::time_in;
-use crate::domain::time::{Moment, Span, TimeUnit};
+use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
 use crate::store::StoreError;
-use crate::store::bound::BoundZone;
-use crate::store::driver::{Connection, Dialect, Failed, Row};
+use crate::store::bound::{BoundZone, TimeSql};
+use crate::store::driver::{Connection, Dialect, Failed, Row, TraceTime};
 use crate::store::named_params::NamedParams;
+use crate::store::schema::Column;
 
 /// How SQLite writes things.
 #[derive(Debug)]
@@ -18,6 +20,25 @@ pub struct SqliteDialect;
 impl Dialect for SqliteDialect {
     fn selected(&self, sql: &str) -> String {
         sql.to_owned()
+    }
+
+    fn earliest(&self, time: &TimeSql) -> Option<String> {
+        Some(time.comparable.clone())
+    }
+
+    fn read_earliest(&self, time: &TimeSql, row: &dyn Row, at: usize) -> Reading {
+        time.compared_in().read(&row.number(at))
+    }
+
+    fn trace_time(
+        &self,
+        at: &str,
+        _: Option<&Column>,
+        unit: TimeUnit,
+        zone: Option<&BoundZone>,
+    ) -> TraceTime {
+        let own = zone.and_then(|zone| zone.own).unwrap_or_default();
+        TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {}) DESC", code(unit, own)) }
     }
 
     fn holds_exactly(&self, column: &str, place: &str) -> String {
@@ -87,7 +108,13 @@ pub struct Statements<'a> {
 
 impl Statements<'_> {
     fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
-        result.map_err(|error| Failed::Other((self.explain)(&error, doing)))
+        result.map_err(|error| {
+            let sentence = (self.explain)(&error, doing);
+            match error {
+                rusqlite::Error::SqlInputError { .. } => Failed::NotUnderstood(sentence),
+                _ => Failed::Other(sentence),
+            }
+        })
     }
 }
 

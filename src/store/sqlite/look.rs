@@ -26,7 +26,7 @@ impl Actor {
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
         watchless.map_err(|error| self.reader.sentence(&error, "looking for the claim"))?;
         let now = self.now();
-        let examined = self.reader.examine_zones(now);
+        let examined = self.reader.examine_zones_at(now);
         examined.map_err(|error| self.reader.sentence(&error, "looking at the times"))?;
         let mut found = Vec::new();
         for watch in self.reader.watched.iter().flat_map(|watched| &watched.boards) {

@@ -8,18 +8,18 @@ use std::collections::HashSet;
 
 use super::act::{Statements, guarded, renames};
 use super::actor::Actor;
-use super::cell::cell;
-use super::holders::{held_by, read_session, session_columns};
+use super::cell::to_sql;
+use super::dialect::SqliteDialect;
 use super::image::{InFile, number_of};
 use super::keys::RowSql;
-use super::run::{bind_known, now_value, select, time_in};
+use super::run::{bind_known, count, now_value, select, time_in};
 use crate::domain::board_id::BoardId;
-use crate::domain::claim::Worker;
 use crate::domain::recovery::{Action, Authorization, Outcome, permit_end};
 use crate::domain::time::Moment;
 use crate::store::StoreError;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, TABLES_CHANGED, unrecorded};
 use crate::store::bound::{BoundBoard, BoundRegistry};
+use crate::store::holders;
 use crate::store::image::Image;
 use crate::store::schema::Table;
 use crate::store::seen::Place;
@@ -34,7 +34,7 @@ impl Actor {
         let watchless = self.reader.connection.progress_handler(0, None::<fn() -> bool>);
         watchless.map_err(|error| self.reader.sentence(&error, "looking at the session"))?;
         let now = self.now();
-        let examined = self.reader.examine_zones(now);
+        let examined = self.reader.examine_zones_at(now);
         examined.map_err(|error| self.reader.sentence(&error, "looking at the times"))?;
         let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
         let mut known: Vec<&str> = Vec::new();
@@ -121,12 +121,9 @@ impl Actor {
         let look = || -> rusqlite::Result<Option<Registered>> {
             let Some(table) = self.schema.table(&registry.table) else { return Ok(None) };
             let Some(image) = Image::read(connection, table, place.rowid)? else { return Ok(None) };
-            let process =
-                [&board.pid, &board.host].map(|sql| sql.clone().unwrap_or_else(|| "NULL".to_owned()));
-            let columns = [&session_columns(registry)[..], &process[..]].concat().join(", ");
             let sql = format!(
-                "SELECT {}, {columns} FROM {} WHERE {}",
-                registry.id.text,
+                "SELECT {} FROM {} WHERE {}",
+                holders::columns(board, registry, &SqliteDialect),
                 registry.from,
                 RowSql::sessions(registry).is(":rowid")
             );
@@ -134,14 +131,12 @@ impl Actor {
             bind_known(&mut statement, &[(":rowid".into(), SqlValue::Integer(place.rowid))])?;
             let mut rows = statement.raw_query();
             let Some(row) = rows.next()? else { return Ok(None) };
-            let session = read_session(row, 1, registry);
-            let mut worker = Worker::new(cell(row, 4), cell(row, 5).text());
+            let (id, session, mut worker) = holders::read(row, registry);
             if let Some(prober) = &self.reader.options.prober {
                 prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
             }
             let is_stale = self.sharing(registry).iter().all(|board| board.gives_up_on(&session, now));
             let ends = if watched.end_of(watch).is_some() { Ends::Described } else { Ends::Undescribed };
-            let id = cell(row, 0);
             let (profile, place) = (watched.name.clone(), place.clone());
             let table = registry.table.clone();
             Ok(Some(Registered {
@@ -303,4 +298,29 @@ impl Actor {
             values,
         })
     }
+}
+
+/// How many claims a session holds on the boards that share its registry.
+fn held_by(
+    connection: &rusqlite::Connection,
+    boards: &[&BoundBoard],
+    registry: &BoundRegistry,
+    id: &crate::domain::value::Value,
+    now: Moment,
+) -> rusqlite::Result<u64> {
+    let mut claims = 0;
+    for board in boards {
+        let shares = board.registry.as_ref().is_some_and(|other| other.table == registry.table);
+        if let (true, Some(holder)) = (shares, &board.holder) {
+            let sql = format!(
+                "SELECT count(*) FROM {} WHERE {} = :holder AND {}",
+                board.from,
+                holder.text,
+                board.is_held()
+            );
+            let values = [(":now".to_owned(), now_value(board, now)), (":holder".to_owned(), to_sql(id))];
+            claims += count(connection, &sql, &values)?;
+        }
+    }
+    Ok(claims)
 }
