@@ -229,7 +229,7 @@ fn reclaim(jobs: i64) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let sweeper = |number: usize| {
             let trail = folder.path().join(number.to_string());
-            let desk = AuditedActor::open(database.options(acting()), "jobs", &trail).expect("a desk");
+            let desk = AuditedActor::open(database.writable(acting()), "jobs", &trail).expect("a desk");
             Sweeper { desk, trail }
         };
         // They stay, as the connection of the raw statement does.

@@ -18,7 +18,7 @@ use crate::domain::time::{Span, ZoneName};
 use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
-use crate::store::{Source, sqlite};
+use crate::store::{Source, SourceLocation, Standing};
 use crate::ui::theme::Palette;
 pub use file::{Loaded, folder};
 pub use sweep::{Share, SweepLimits};
@@ -139,6 +139,13 @@ pub struct SourceConfig {
     pub sweep: SweepLimits,
 }
 
+impl SourceConfig {
+    /// Where the database is.
+    pub fn location(&self) -> SourceLocation {
+        SourceLocation::of(&self.at.0, self.password_command.as_ref().map(|command| command.0.as_str()))
+    }
+}
+
 /// A path or URL; shown without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Location(pub String);
@@ -224,7 +231,7 @@ impl Config {
         let wanted = Source::parse(text);
         let same = |source: &SourceConfig| match (&wanted, Source::parse(&source.at.0)) {
             (Source::Postgres(wanted), Source::Postgres(at)) => *wanted == at,
-            _ => is_same_place(&source.at.0, text),
+            _ => Source::is_same_place(&source.at.0, text),
         };
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
     }
@@ -232,38 +239,19 @@ impl Config {
     /// The source whose settings apply to what a user means by `text`, as far as can be told without asking a
     /// server: also that of the same database in other words.
     pub fn settings_for(&self, text: &str) -> Option<&str> {
-        let same = |source: &SourceConfig| is_same_place(&source.at.0, text);
+        let same = |source: &SourceConfig| Source::is_same_place(&source.at.0, text);
         let found = || self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str());
         self.named(text).or_else(found)
     }
 
-    /// Whether the config forbids to write what a user means by `text`, as far as can be told without asking a
-    /// server: a name decides for itself, and any other text is as protected as any source at the same place.
-    pub fn is_read_only(&self, text: &str) -> bool {
+    /// What the config says about writing to what a user means by `text`.
+    pub fn standing(&self, text: &str) -> Standing {
         match self.source.get(text).and_then(|source| source.read_only) {
-            Some(read_only) => read_only,
-            None => {
-                let at = self.source.get(text).map_or(text, |source| source.at.0.as_str());
-                let protects =
-                    |source: &SourceConfig| source.read_only == Some(true) && is_same_place(&source.at.0, at);
-                self.source.values().any(protects)
-            }
+            Some(true) => Standing::ReadOnly,
+            Some(false) => Standing::Writable,
+            None if self.settings_for(text).is_some() => Standing::Configured,
+            None => Standing::Unconfigured,
         }
-    }
-}
-
-/// Whether two texts lead to one database: one file by whichever path, or one server as far as its words tell.
-fn is_same_place(one: &str, other: &str) -> bool {
-    match (Source::parse(one), Source::parse(other)) {
-        (Source::Sqlite(one), Source::Sqlite(other)) => {
-            let identity = |path: &PathBuf| sqlite::Identity::at(path).ok();
-            match identity(&one).zip(identity(&other)) {
-                Some((one, other)) => one == other,
-                None => file::resolved(&one) == file::resolved(&other),
-            }
-        }
-        (Source::Postgres(_), Source::Postgres(_)) => Source::is_same_server(one, other),
-        _ => false,
     }
 }
 

@@ -4,13 +4,15 @@
 //! terminal or the profile format; the layers above hand in what they read.
 
 pub mod board_id;
+pub mod cause;
 pub mod change;
 pub mod claim;
-pub mod close_up;
+pub mod detail;
 pub mod evidence;
 pub mod recovery;
 pub mod rules;
 pub mod seen_boards;
+pub mod shell;
 pub mod snapshot;
 pub mod tally;
 pub mod time;

@@ -29,8 +29,8 @@ use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::domain::time::Span;
 use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, SILENCE, duration};
-use crate::store::clock;
 use crate::store::suspend::{self, Idle};
+use crate::store::{WriteAccess, clock};
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use act_thread::{ActThread, Job};
@@ -44,6 +44,24 @@ pub struct Feed {
     /// The same source, seen from its dead jobs.
     pub dead: Opener,
     pub probers: ProberMaker,
+    /// How to act on it; a read-only source has no way.
+    pub writing: Option<WriteOpeners>,
+}
+
+/// Opens a source to act on it, with permission asked for anew; or says why that is refused.
+pub type WriteOpener = Arc<dyn Fn() -> Result<WriteAccess, String> + Send + Sync>;
+
+/// How to act on the claims of a source, and on its dead jobs.
+#[derive(Clone)]
+pub struct WriteOpeners {
+    pub claims: WriteOpener,
+    pub dead: WriteOpener,
+}
+
+impl std::fmt::Debug for WriteOpeners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WriteOpeners")
+    }
 }
 
 impl std::fmt::Debug for Feed {
@@ -79,7 +97,8 @@ struct Dashboard {
     mouse: Mouse,
     screen: Screen,
     pollers: Vec<Poller>,
-    act_threads: Vec<ActThread>,
+    /// One for each source that may be written.
+    act_threads: Vec<Option<ActThread>>,
     past: TrailThread,
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
@@ -116,7 +135,8 @@ impl Dashboard {
             forward(source, &poller, sender.clone());
             notice_silence(source, &poller, sender.clone());
             pollers.push(poller);
-            act_threads.push(ActThread::start(source, feed.label, doors, feed.probers, sender.clone())?);
+            let act = |writing| ActThread::start(source, feed.label, writing, feed.probers, sender.clone());
+            act_threads.push(feed.writing.map(act).transpose()?);
         }
         let past = TrailThread::start(labels, sender)?;
         let (idle, idles) = mpsc::channel(1);
@@ -282,12 +302,14 @@ impl Dashboard {
     }
 
     fn tell_act_thread(&mut self, source: usize, job: Job) {
-        let Some(act_thread) = self.act_threads.get(source) else { return };
-        if !act_thread.give(job) {
-            let said =
-                "nothing was done: what acts on this source has ended unexpectedly; start claimtop again";
-            self.model.update(clock(), Msg::Said(said.into()));
-        }
+        let said = match self.act_threads.get(source) {
+            Some(Some(act_thread)) if act_thread.give(job) => return,
+            Some(Some(_)) => {
+                "nothing was done: the thread that acts on this source has ended unexpectedly; start claimtop again"
+            }
+            Some(None) | None => "nothing was done: this source is open read-only",
+        };
+        self.model.update(clock(), Msg::Said(said.into()));
     }
 
     /// Keeps the screen as a file in the folder the program was started in.

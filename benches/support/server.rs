@@ -3,7 +3,7 @@
 use claimtop::config::Config;
 use claimtop::profile::Library;
 use claimtop::store::postgres::{Options, Target};
-use claimtop::store::{Effort, Profiles};
+use claimtop::store::{Effort, Profiles, Standing, WriteAccess, WriteRules};
 use postgres::{Client, NoTls, config::Host};
 use std::process::Command;
 use std::time::Duration;
@@ -64,6 +64,13 @@ impl Database {
             registrations: claimtop::store::Registrations::default(),
             protected: Default::default(),
         }
+    }
+
+    /// Permission to write to it: nothing is protected here.
+    #[allow(dead_code, reason = "not every bench acts")]
+    pub fn writable(&self, effort: Effort) -> WriteAccess {
+        let options = || Ok(self.options(effort).into());
+        WriteRules::default().grant("", Standing::Unconfigured, options).expect("permission to write")
     }
 }
 

@@ -6,8 +6,8 @@ use super::message::{Many, Ready, Target};
 use super::row::Row;
 use crate::domain::recovery::Action;
 use crate::domain::rules::DeadlineRule;
+use crate::domain::shell::quoted;
 use crate::domain::time::Moment;
-use crate::domain::visible::{is_deceptive, visible};
 
 /// An act on one claim that takes more than its key.
 #[derive(Debug, Clone)]
@@ -138,17 +138,4 @@ pub fn command_line(action: Action, row: &Row, source: &str, asks: &Asks, reason
         words.extend(["--reason".into(), quoted(reason)]);
     }
     words.join(" ")
-}
-
-/// A word that a shell reads as one, whatever is in it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._/:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.into();
-    }
-    if word.chars().any(is_deceptive) {
-        // Nobody could type what cannot be seen: shown, not to be copied.
-        return format!("'{}'", visible(word));
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -7,7 +7,7 @@ use super::model::Pane;
 use super::row::{Row, RowId};
 use super::source::{Poll, Trouble};
 use crate::domain::claim::{Claim, Process};
-use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
+use crate::domain::detail::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::snapshot::Mark;
 use crate::domain::tally::BulkTally;
@@ -164,7 +164,7 @@ pub enum Many {
 }
 
 /// What an act in bulk would do, before anybody has said yes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
     /// What will come of it if nothing moves: `applied` will be done, the rest is skipped.
     pub tally: BulkTally,
@@ -179,7 +179,7 @@ pub struct Ready {
 }
 
 /// What came of an act in bulk, or of its undo.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     pub source: usize,
     pub of: BulkOf,
@@ -199,7 +199,7 @@ pub enum BulkOf {
 }
 
 /// What came of an act.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     pub source: usize,
     /// The claim, as the screen knows it.

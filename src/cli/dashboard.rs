@@ -12,8 +12,8 @@ use crate::app::source::{Access, SourceView};
 use crate::config::MouseUse;
 use crate::exit::Exit;
 use crate::poller::{Opener, ProberMaker};
-use crate::runtime::{self, Feed};
-use crate::store::{Effort, Options, clock};
+use crate::runtime::{self, Feed, WriteOpener, WriteOpeners};
+use crate::store::{Effort, NoWriteAccess, Options, clock};
 use crate::terminal::Mouse;
 use crate::ui::Theme;
 use crate::ui::theme::Depth;
@@ -84,12 +84,18 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
         Options::Sqlite(_) => None,
         Options::Postgres(options) => Some(options.target.label().to_owned()),
     };
-    let reach = if setup.is_read_only(word) {
-        Access::ReadOnly("asked for with --read-only or in the config".into())
+    let (reach, writing) = if matches!(setup.write_access(word, effort), Err(NoWriteAccess::ReadOnly)) {
+        (Access::ReadOnly("asked for with --read-only or in the config".into()), None)
     } else if file.is_some_and(|path| access(path, Mode::WRITE_OK).is_err()) {
-        Access::ReadOnly("you may not write this file".into())
+        (Access::ReadOnly("you may not write this file".into()), None)
     } else {
-        Access::Write
+        (
+            Access::Write,
+            Some(WriteOpeners {
+                claims: writer(setup, word, effort),
+                dead: writer(&setup.of_the_dead(), word, effort),
+            }),
+        )
     };
     let engine = setup.source(word).engine();
     let (own, name) = (setup.clone(), word.to_owned());
@@ -102,5 +108,16 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
     let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
     let mut view = SourceView::new(shown, engine, reach);
     view.place = server.filter(|_| is_named);
-    Ok((view, Feed { label, open, dead, probers }))
+    Ok((view, Feed { label, open, dead, probers, writing }))
+}
+
+/// Asks for permission whenever a connection is opened to act.
+fn writer(setup: &Setup, word: &str, effort: Effort) -> WriteOpener {
+    let (setup, word) = (setup.clone(), word.to_owned());
+    Arc::new(move || {
+        setup.write_access(&word, effort).map_err(|why| match why {
+            NoWriteAccess::ReadOnly => format!("{} is open read-only in this session", setup.label(&word)),
+            NoWriteAccess::Store(error) => error.to_string(),
+        })
+    })
 }

@@ -14,6 +14,7 @@ use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Server, Tall
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::reference::System;
+use crate::store::NoWriteAccess;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
@@ -130,13 +131,16 @@ pub fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
 
 /// The server that a word means: a URL, or the name of a source in the config.
 fn server(setup: &Setup, word: &str) -> Result<Server, String> {
-    if setup.is_read_only(word) {
+    let access = setup.write_access_to_empty(word);
+    if matches!(access, Err(NoWriteAccess::ReadOnly)) {
         return Err(format!("{} is open read-only in this session", setup.label(word)));
     }
     if setup.source(word).engine() != "postgres" {
         return Err(format!("--postgres takes the URL of a server, and {} is none", setup.label(word)));
     }
-    setup.target(word).map_err(|error| error.to_string())?;
+    if let Err(NoWriteAccess::Store(error)) = access {
+        return Err(error.to_string());
+    }
     let configured = setup.config.named(word).and_then(|name| setup.config.source.get(name));
     Ok(Server {
         at: configured.map_or_else(|| word.to_owned(), |source| source.at.0.clone()),

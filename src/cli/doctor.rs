@@ -8,8 +8,7 @@ use crate::profile::format::Profile;
 use crate::profile::library::Entry;
 use crate::report::doctor::{line, page};
 use crate::report::paint::Paint;
-use crate::store::Profiles;
-use crate::store::StoreError;
+use crate::store::{NoWriteAccess, Profiles, StoreError};
 
 pub fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut setup = setup.silent();
@@ -18,8 +17,8 @@ pub fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut exit = Exit::Fine;
     for (at, word) in sources.iter().enumerate() {
         let (label, engine) = (setup.label(word), setup.source(word).engine());
-        let (diagnosis, error) = match patient(&setup, word) {
-            Ok(patient) => (examine(&patient), None),
+        let (diagnosis, error) = match target(&setup, word) {
+            Ok(target) => (examine(&target), None),
             Err(error) => {
                 let sentence = error.to_string();
                 (Diagnosis { checks: Vec::new(), unreachable: Some(sentence.clone()) }, Some(sentence))
@@ -48,13 +47,17 @@ fn exit_of(diagnosis: &Diagnosis) -> Exit {
     }
 }
 
-fn patient(setup: &Setup, word: &str) -> Result<DoctorTarget, StoreError> {
-    let options = setup.options(word, setup.effort())?;
+fn target(setup: &Setup, word: &str) -> Result<DoctorTarget, StoreError> {
+    let (options, session) = match setup.write_access(word, setup.effort()) {
+        Ok(access) => (access.options().clone(), Session::MayAct),
+        Err(NoWriteAccess::ReadOnly) => (setup.options(word, setup.effort())?, Session::ReadOnly),
+        Err(NoWriteAccess::Store(error)) => return Err(error),
+    };
     let name = setup.settings_for(word);
     Ok(DoctorTarget {
         profiles: profiles(setup, options.profiles())?,
         vouched: setup.named_profiles(word),
-        session: if setup.is_read_only(word) { Session::ReadOnly } else { Session::MayAct },
+        session,
         holders_on: name.and_then(|name| setup.config.source.get(&name)?.holders_on),
         options,
     })

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::output::{complain, print};
-use super::recovery::Refusal;
+use super::recovery::{Refusal, no_access};
 use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::reference::{How, InstallError, Laid, System, install};
 use crate::report::json::line;
 use crate::report::table::{Cell, render};
-use crate::store::{Source, StoreError};
+use crate::store::{Options, Source, StoreError};
 
 /// A word after `--system`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,14 +75,11 @@ fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
     }
-    if setup.is_read_only(word) {
-        return Err(Refusal::Refused(format!("{} is open read-only in this session", setup.label(word))));
-    }
+    let access = setup.write_access_to_empty(word).map_err(|why| no_access(&setup.label(word), why))?;
     let patience = Duration::from_micros(setup.config.busy_timeout.as_micros().unsigned_abs());
-    let path = match source {
-        Source::Sqlite(path) => path.clone(),
-        Source::Postgres(_) => return postgres::lay(setup, word, &systems, patience),
-        Source::Unsupported(shown) => return Err(Source::unsupported(shown).into()),
+    let path = match access.options() {
+        Options::Sqlite(options) => options.path.clone(),
+        Options::Postgres(options) => return postgres::lay(&access, &options.target, &systems, patience),
     };
     admit(&path)?;
     let told = |error: rusqlite::Error| Refusal::from(explain(&path, &error, patience));

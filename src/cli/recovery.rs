@@ -7,7 +7,7 @@ use crate::recovery::AuditedActor;
 use crate::recovery::audited_actor::RecoveryError;
 use crate::recovery::trail::Trail;
 use crate::report::json::line;
-use crate::store::StoreError;
+use crate::store::{NoWriteAccess, StoreError};
 
 /// Why there is nothing to report but a sentence.
 #[derive(Debug)]
@@ -77,6 +77,14 @@ fn is_full(code: i32) -> bool {
     code == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE
 }
 
+/// Why the source called `label` cannot be written.
+pub fn no_access(label: &str, why: NoWriteAccess) -> Refusal {
+    match why {
+        NoWriteAccess::ReadOnly => Refusal::Refused(format!("{label} is open read-only in this session")),
+        NoWriteAccess::Store(error) => error.into(),
+    }
+}
+
 /// What a source is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -89,19 +97,17 @@ pub fn audited_actor(setup: &Setup, word: &str, purpose: Purpose) -> Result<Audi
     if setup.now.is_some() {
         return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
     }
-    if setup.is_read_only(word) {
-        return Err(Refusal::Refused(format!("{} is open read-only in this session", setup.label(word))));
-    }
+    let label = setup.label(word);
+    let access = setup.write_access(word, setup.effort()).map_err(|why| no_access(&label, why))?;
     let folder = Trail::default_folder().ok_or_else(|| {
         Refusal::Refused(
             "no act without its record, and no folder for it is known; set XDG_STATE_HOME".into(),
         )
     })?;
-    let (options, label) = (setup.options(word, setup.effort())?, setup.label(word));
     if purpose == Purpose::Rehearse {
-        return Ok(AuditedActor::rehearsing(options, &label, &folder)?);
+        return Ok(AuditedActor::rehearsing(access, &label, &folder)?);
     }
-    let mut actor = AuditedActor::open(options, &label, &folder)?;
+    let mut actor = AuditedActor::open(access, &label, &folder)?;
     // What an earlier act left open is found out before anything else is offered.
     actor.settle_open_actions()?;
     Ok(actor)

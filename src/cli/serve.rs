@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::recovery::trail::Trail;
 use crate::report::json::line;
 use crate::serve::{Opener, Watcher, follow, start};
-use crate::store::Effort;
+use crate::store::{Effort, NoWriteAccess};
 use crate::sweep::{Call, Calls, Summary};
 
 #[derive(Debug, Args)]
@@ -154,8 +154,10 @@ impl Server<'_> {
 
     /// The sources that may be written, made known as those that are swept.
     fn swept(&self, setup: &Setup, metrics: &Metrics) -> Vec<String> {
+        let is_read_only =
+            |word: &String| matches!(setup.write_access(word, setup.effort()), Err(NoWriteAccess::ReadOnly));
         let (spared, swept): (Vec<String>, Vec<String>) =
-            self.sources.iter().cloned().partition(|word| setup.is_read_only(word));
+            self.sources.iter().cloned().partition(is_read_only);
         for word in &spared {
             complain(&format!("{}: read-only by the config, and so not swept", setup.label(word)));
         }

@@ -83,18 +83,6 @@ impl Location {
     }
 }
 
-/// A path that leads to the same file from everywhere, also if that is not there yet.
-pub(super) fn resolved(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if let Ok(real) = std::fs::canonicalize(&path) {
-        return real;
-    }
-    match (path.parent().map(std::fs::canonicalize), path.file_name()) {
-        (Some(Ok(folder)), Some(name)) => folder.join(name),
-        _ => path,
-    }
-}
-
 fn unreadable(path: &Path, why: &io::Error) -> ConfigError {
     ConfigError::Unreadable { path: path.into(), why: why.to_string() }
 }

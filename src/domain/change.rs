@@ -1,52 +1,61 @@
 //! What happened to a claim between two looks at it.
 
+use std::fmt;
+
 use super::claim::Claim;
 use super::time::{Moment, Span};
 use super::visible::visible;
 
-/// What became of a claim that was seen before.
+/// What became of a claim that was seen before. It reads as a sentence: "renewed 1.2s ago by w7".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// Nobody claims it any more.
-    Finished,
-    TakenBy(String),
-    ClaimedAgain,
-    Renewed,
+pub enum ClaimChange {
+    TakenBy(Option<String>),
+    ClaimedAgain {
+        by: Option<String>,
+    },
+    Renewed {
+        by: Option<String>,
+        ago: Option<Span>,
+    },
     /// Its kind, or the state that is its kind.
     Kind,
-    /// Only what is not mapped, or nothing at all.
+    /// Only columns that are not mapped, or nothing at all.
     Other,
 }
 
-impl Change {
+impl ClaimChange {
     /// What became of `was`, which is now `is`.
-    pub fn between(was: &Claim, is: Option<&Claim>) -> Change {
-        let Some(is) = is else { return Change::Finished };
+    pub fn between(was: &Claim, is: &Claim, now: Moment) -> ClaimChange {
         if was.holder != is.holder {
-            return Change::TakenBy(is.holder.clone().unwrap_or_else(|| "nobody".into()));
+            ClaimChange::TakenBy(is.holder.clone())
+        } else if was.claimed_at != is.claimed_at {
+            ClaimChange::ClaimedAgain { by: is.holder.clone() }
+        } else if was.beat_at != is.beat_at || was.lease != is.lease {
+            ClaimChange::renewed(is, now)
+        } else if was.kind != is.kind {
+            ClaimChange::Kind
+        } else {
+            ClaimChange::Other
         }
-        if was.claimed_at != is.claimed_at {
-            return Change::ClaimedAgain;
-        }
-        if was.beat_at != is.beat_at || was.lease != is.lease {
-            return Change::Renewed;
-        }
-        if was.kind != is.kind { Change::Kind } else { Change::Other }
     }
 
-    /// The sentence for it: "renewed 1.2 s ago by w7".
-    pub fn sentence(&self, is: Option<&Claim>, now: Moment) -> String {
-        let holder = is.and_then(|claim| claim.holder.as_deref()).map_or_else(|| "nobody".into(), visible);
+    /// The holder has shown a sign of life.
+    pub fn renewed(is: &Claim, now: Moment) -> ClaimChange {
+        let ago = is.beat_at.at().map(|beat| now.since(beat).max(Span::ZERO));
+        ClaimChange::Renewed { by: is.holder.clone(), ago }
+    }
+}
+
+impl fmt::Display for ClaimChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |by: &Option<String>| by.as_deref().map_or_else(|| "nobody".into(), visible);
         match self {
-            Change::Finished => "it is claimed no longer: finished or released".into(),
-            Change::TakenBy(by) => format!("taken by {}", visible(by)),
-            Change::ClaimedAgain => format!("claimed again by {holder}"),
-            Change::Renewed => match is.and_then(|claim| claim.beat_at.at()) {
-                Some(beat) => format!("renewed {} ago by {holder}", now.since(beat).max(Span::ZERO)),
-                None => format!("renewed by {holder}"),
-            },
-            Change::Kind => "its state changed".into(),
-            Change::Other => "its row, or its session, changed".into(),
+            ClaimChange::TakenBy(by) => write!(f, "taken by {}", name(by)),
+            ClaimChange::ClaimedAgain { by } => write!(f, "claimed again by {}", name(by)),
+            ClaimChange::Renewed { by, ago: Some(ago) } => write!(f, "renewed {ago} ago by {}", name(by)),
+            ClaimChange::Renewed { by, ago: None } => write!(f, "renewed by {}", name(by)),
+            ClaimChange::Kind => f.write_str("its state changed"),
+            ClaimChange::Other => f.write_str("its row changed"),
         }
     }
 }

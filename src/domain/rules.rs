@@ -47,17 +47,17 @@ impl Default for Thresholds {
     }
 }
 
-/// The longest and, for absolute leases, the usual time of warning.
+/// The longest time of warning.
 const WARN: Span = Span::minutes(5);
 
 impl Thresholds {
     /// How long before an absolute deadline a claim is expiring.
     pub fn warn_of_lease(&self) -> Span {
-        self.warn_before.unwrap_or(WARN)
+        self.warn_of(self.lease)
     }
 
-    /// The same for a deadline derived from a length of time: a fifth of it, for a five-minute
-    /// TTL with a warning of five minutes would always be expiring.
+    /// How long before a deadline that ends a length of time: a fifth of it. A lease of 30 seconds with
+    /// a warning of five minutes would always be expiring.
     pub fn warn_of(&self, length: Span) -> Span {
         self.warn_before.unwrap_or_else(|| length.fifth().min(WARN))
     }
@@ -106,5 +106,20 @@ impl Rules {
     /// `now` as the clock that wrote the registry would show it.
     pub fn session_now(&self, now: Moment) -> Moment {
         now.floor(self.session_tick)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_warning_is_a_fifth_of_the_lease_and_at_most_five_minutes() {
+        let warning = |lease: Span| Thresholds { lease, ..Thresholds::default() }.warn_of_lease();
+        assert_eq!(warning(Span::seconds(30)), Span::seconds(6));
+        assert_eq!(warning(Span::minutes(10)), Span::minutes(2));
+        assert_eq!(warning(Span::minutes(30)), Span::minutes(5));
+        let set = Thresholds { warn_before: Some(Span::seconds(1)), ..Thresholds::default() };
+        assert_eq!(set.warn_of_lease(), Span::seconds(1));
     }
 }

@@ -3,6 +3,8 @@
 //! A preview and a result are the same type, filled by the same outcomes: the preview with those that the
 //! rules foretell, the result with those that the acts came to.
 
+use std::borrow::Cow;
+
 use super::recovery::Outcome;
 
 /// Different reasons are kept up to this many; a database can refuse every row with a sentence of its own.
@@ -11,7 +13,7 @@ const MOST_REASONS: usize = 12;
 const OTHER_REASONS: &str = "other reasons";
 
 /// What came, or would come, of the claims of a bulk act.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BulkTally {
     /// The claims that the act was asked for.
     pub wanted: usize,
@@ -26,31 +28,14 @@ pub struct BulkTally {
 }
 
 /// Claims that were not done, all for the same reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NotDone {
-    pub outcome: NotDoneAs,
-    pub why: String,
+    /// What they have in common.
+    pub why: Cow<'static, str>,
     pub count: usize,
-    /// The first of them, and what exactly was said of it.
+    /// The first of them, and what came of it.
     pub example: String,
-    pub said: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotDoneAs {
-    Refused,
-    Moved,
-    Unknown,
-}
-
-impl NotDoneAs {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NotDoneAs::Refused => "refused",
-            NotDoneAs::Moved => "moved",
-            NotDoneAs::Unknown => "unknown",
-        }
-    }
+    pub outcome: Outcome,
 }
 
 impl BulkTally {
@@ -60,37 +45,23 @@ impl BulkTally {
 
     /// Counts what came of one claim; `id` names it.
     pub fn add(&mut self, outcome: &Outcome, id: impl FnOnce() -> String) {
-        let (not_done, why, said) = match outcome {
+        let (count, why) = match outcome {
             Outcome::Applied => {
                 self.applied += 1;
                 return;
             }
-            Outcome::Refused(refused) => {
-                let why = refused.rule.map_or(refused.why.as_str(), |rule| rule.why());
-                (NotDoneAs::Refused, why, &**refused)
-            }
-            Outcome::Moved(said) => (NotDoneAs::Moved, "changed meanwhile", said.as_str()),
-            Outcome::Unknown(said) => (NotDoneAs::Unknown, said.as_str(), said.as_str()),
+            Outcome::Refused(refusal) => (&mut self.refused, refusal.in_common()),
+            Outcome::Moved(_) => (&mut self.moved, "changed meanwhile".into()),
+            Outcome::Unknown(unknown) => (&mut self.unknown, unknown.to_string().into()),
         };
-        *self.count(not_done) += 1;
+        *count += 1;
         let is_full = self.reasons.len() >= MOST_REASONS;
-        let is_it = |one: &NotDone, why: &str| one.outcome == not_done && one.why == why;
-        let is_known = self.reasons.iter().any(|one| is_it(one, why));
-        let why = if is_known || !is_full { why } else { OTHER_REASONS };
-        match self.reasons.iter_mut().find(|one| is_it(one, why)) {
+        let is_it = |one: &NotDone, why: &str| one.outcome.as_str() == outcome.as_str() && one.why == why;
+        let is_known = self.reasons.iter().any(|one| is_it(one, &why));
+        let why = if is_known || !is_full { why } else { OTHER_REASONS.into() };
+        match self.reasons.iter_mut().find(|one| is_it(one, &why)) {
             Some(one) => one.count += 1,
-            None => {
-                let (why, said, example) = (why.into(), said.into(), id());
-                self.reasons.push(NotDone { outcome: not_done, why, count: 1, example, said });
-            }
-        }
-    }
-
-    fn count(&mut self, of: NotDoneAs) -> &mut usize {
-        match of {
-            NotDoneAs::Refused => &mut self.refused,
-            NotDoneAs::Moved => &mut self.moved,
-            NotDoneAs::Unknown => &mut self.unknown,
+            None => self.reasons.push(NotDone { why, count: 1, example: id(), outcome: outcome.clone() }),
         }
     }
 
@@ -128,15 +99,28 @@ impl BulkTally {
 }
 
 impl NotDone {
-    /// The first of them, and exactly what was said of it.
+    /// Why the first of them was not done, and which options would allow it.
+    pub fn said(&self) -> String {
+        self.outcome.why().unwrap_or_default()
+    }
+
+    /// Whether what they have in common is all there is to say of the first.
+    pub fn is_all_said(&self) -> bool {
+        self.outcome.cause().is_none_or(|cause| cause == self.why)
+    }
+
+    /// The first of them, and why exactly it was not done, without the options that would allow it.
     pub fn in_full(&self) -> String {
-        format!("{}: {}", self.example, self.said)
+        format!("{}: {}", self.example, self.outcome.cause().unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::change::ClaimChange;
+    use crate::domain::recovery::{Clue, Moved, Refusal, Unknown};
+    use crate::domain::time::Span;
 
     fn tally(outcomes: &[Outcome]) -> BulkTally {
         let mut tally = BulkTally::of(outcomes.len() + 1);
@@ -148,31 +132,28 @@ mod tests {
 
     #[test]
     fn every_outcome_is_counted_once_and_the_rest_was_not_tried() {
+        let renewed = ClaimChange::Renewed { by: Some("w7".into()), ago: Some(Span::seconds(2)) };
         let tally = tally(&[
             Outcome::Applied,
-            Outcome::Refused("the disk is full".into()),
-            Outcome::Moved("renewed 2s ago by w7".into()),
-            Outcome::Moved("taken by w8".into()),
-            Outcome::Unknown("the answer was lost".into()),
-            Outcome::Refused("the disk is full".into()),
+            Outcome::Refused(Refusal::Database("the disk is full".into())),
+            Outcome::Moved(Moved::Claim(renewed)),
+            Outcome::Moved(Moved::Claim(ClaimChange::TakenBy(Some("w8".into())))),
+            Outcome::Unknown(Unknown { error: "the answer was lost".into(), clue: Clue::NotSought }),
+            Outcome::Refused(Refusal::Database("the disk is full".into())),
         ]);
         assert_eq!((tally.applied, tally.refused, tally.moved, tally.unknown), (1, 2, 2, 1));
         assert_eq!((tally.tried(), tally.not_tried()), (6, 1));
         assert_eq!(tally.not_done(), "2 refused, 2 moved, 1 with unknown outcome, 1 not tried");
-        let reasons: Vec<(usize, &str)> =
-            tally.reasons.iter().map(|one| (one.count, one.why.as_str())).collect();
+        let reasons: Vec<(usize, &str)> = tally.reasons.iter().map(|one| (one.count, &*one.why)).collect();
         let expected = [(2, "the disk is full"), (2, "changed meanwhile"), (1, "the answer was lost")];
         assert_eq!(reasons, expected);
-        assert_eq!(
-            (tally.reasons[1].example.as_str(), tally.reasons[1].said.as_str()),
-            ("task-2", "renewed 2s ago by w7")
-        );
+        assert_eq!(tally.reasons[1].in_full(), "task-2: renewed 2s ago by w7");
     }
 
     #[test]
     fn a_thousand_different_reasons_take_no_room() {
         let outcomes: Vec<Outcome> =
-            (0..1_000).map(|at| Outcome::Refused(format!("refused for reason {at}").into())).collect();
+            (0..1_000).map(|at| Outcome::Refused(Refusal::Row(format!("refused for reason {at}")))).collect();
         let tally = tally(&outcomes);
         assert_eq!((tally.refused, tally.reasons.len()), (1_000, MOST_REASONS + 1));
         assert_eq!(tally.reasons.iter().map(|one| one.count).sum::<usize>(), 1_000);

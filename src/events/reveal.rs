@@ -3,7 +3,7 @@
 use super::event::{About, By, Event, millis};
 use super::look::{Board, Extent, Look};
 use super::sessions::Sessions;
-use crate::domain::change::Change;
+use crate::domain::change::ClaimChange;
 use crate::domain::claim::{Claim, Registry};
 use crate::domain::evidence::why;
 use crate::domain::snapshot::Judged;
@@ -105,23 +105,23 @@ impl BoardComparison<'_> {
     /// It is among the rows of both looks.
     fn stayed(&self, address: &str, was: &Judged, is: &Judged) -> Option<Event> {
         let (then, now) = (was.verdict.headline(), is.verdict.headline());
-        match Change::between(&was.claim, Some(&is.claim)) {
+        match ClaimChange::between(&was.claim, &is.claim, self.is.now) {
             // Of one that is in trouble again already, that is the news.
             _ if now < then => self.entered(address, is),
-            Change::TakenBy(_) | Change::ClaimedAgain => Some(self.changed_hands(address, was, is)),
+            ClaimChange::TakenBy(_) | ClaimChange::ClaimedAgain { .. } => {
+                Some(self.changed_hands(address, was, is))
+            }
             // A new end of its lease is news; a heartbeat under the same one is not.
-            Change::Renewed if now != then || was.claim.lease != is.claim.lease => {
+            ClaimChange::Renewed { .. } if now != then || was.claim.lease != is.claim.lease => {
                 Some(self.extended(address, is))
             }
             _ if now == then => None,
-            Change::Finished | Change::Kind | Change::Other if session_beat(was, is) => {
+            ClaimChange::Kind | ClaimChange::Other if session_beat(was, is) => {
                 Some(self.extended(address, is))
             }
-            Change::Finished | Change::Kind | Change::Other if now == Set::Healthy => {
-                Some(self.left(address, is))
-            }
+            ClaimChange::Kind | ClaimChange::Other if now == Set::Healthy => Some(self.left(address, is)),
             // It is better off than it was, and still in a set.
-            Change::Finished | Change::Kind | Change::Other | Change::Renewed => None,
+            ClaimChange::Kind | ClaimChange::Other | ClaimChange::Renewed { .. } => None,
         }
     }
 
@@ -146,15 +146,17 @@ impl BoardComparison<'_> {
             Again::Gone => Some(self.released(address, was)),
             Again::Released { state, error } => Some(self.recovered(address, was, &state, error)),
             Again::Unknown => Some(self.left(address, was)),
-            Again::Is(is) => match Change::between(&was.claim, Some(&is.claim)) {
-                Change::TakenBy(_) | Change::ClaimedAgain => Some(self.changed_hands(address, was, &is)),
-                Change::Renewed => Some(self.extended(address, &is)),
-                Change::Finished | Change::Kind | Change::Other if session_beat(was, &is) => {
+            Again::Is(is) => match ClaimChange::between(&was.claim, &is.claim, self.is.now) {
+                ClaimChange::TakenBy(_) | ClaimChange::ClaimedAgain { .. } => {
+                    Some(self.changed_hands(address, was, &is))
+                }
+                ClaimChange::Renewed { .. } => Some(self.extended(address, &is)),
+                ClaimChange::Kind | ClaimChange::Other if session_beat(was, &is) => {
                     Some(self.extended(address, &is))
                 }
                 // Unchanged, and only beyond the rows that were fetched.
                 _ if is.verdict.headline() != Set::Healthy => None,
-                Change::Finished | Change::Kind | Change::Other => Some(self.left(address, &is)),
+                ClaimChange::Kind | ClaimChange::Other => Some(self.left(address, &is)),
             },
         }
     }
@@ -196,10 +198,10 @@ impl BoardComparison<'_> {
     }
 
     fn changed_hands(&self, address: &str, was: &Judged, is: &Judged) -> Event {
-        let change = Change::between(&was.claim, Some(&is.claim));
+        let change = ClaimChange::between(&was.claim, &is.claim, self.is.now);
         let why = match &change {
-            Change::TakenBy(by) => format!("{} → {}", holder(&was.claim), visible(by)),
-            other => other.sentence(Some(&is.claim), self.is.now),
+            ClaimChange::TakenBy(_) => format!("{} → {}", holder(&was.claim), holder(&is.claim)),
+            other => other.to_string(),
         };
         Event::ChangedHands {
             task_id: is.claim.key.text(),
@@ -214,7 +216,7 @@ impl BoardComparison<'_> {
             task_id: is.claim.key.text(),
             session_id: is.claim.holder.clone(),
             expires_at: is.verdict.deadline.map(millis),
-            about: self.about(address, is, Change::Renewed.sentence(Some(&is.claim), self.is.now)),
+            about: self.about(address, is, ClaimChange::renewed(&is.claim, self.is.now).to_string()),
         }
     }
 

@@ -54,7 +54,7 @@ impl AuditWriter<'_> {
             profile,
             board,
             outcome: Some(acted.outcome.as_str().into()),
-            why: acted.outcome.why().map(str::to_owned).or_else(|| acted.effects.sentence()),
+            why: acted.outcome.why().or_else(|| acted.effects.sentence()),
             ..self.of_claim(Stage::Outcome, order, seen, &actor.address(seen))
         }
     }
@@ -153,7 +153,7 @@ impl AuditWriter<'_> {
             after: image(Side::After),
             db_at: (!is_outcome).then(|| clock().rfc3339()),
             outcome: is_outcome.then(|| acted.outcome.as_str().into()),
-            why: acted.outcome.why().filter(|_| is_outcome).map(str::to_owned),
+            why: acted.outcome.why().filter(|_| is_outcome),
             transaction: acted.transaction.clone(),
             ..self.blank(stage, id, END)
         }
@@ -165,7 +165,7 @@ impl AuditWriter<'_> {
             address: session.into(),
             holder: Some(session.into()),
             outcome: Some(outcome.as_str().into()),
-            why: outcome.why().map(str::to_owned),
+            why: outcome.why(),
             ..self.blank(Stage::Outcome, id, "release")
         }
     }

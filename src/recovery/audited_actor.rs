@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::audit_writer::{AuditWriter, By};
 use super::trail::{Position, Trail, TrailError, Who, new_action_id};
-use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Options, Order, Scope, Seen, Side, SideEffects, Tried};
+use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, WriteAccess};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -63,27 +63,23 @@ pub struct AuditedActor {
 }
 
 impl AuditedActor {
-    pub fn open(
-        options: impl Into<Options>,
-        source: &str,
-        trail: &Path,
-    ) -> Result<AuditedActor, RecoveryError> {
+    pub fn open(access: WriteAccess, source: &str, trail: &Path) -> Result<AuditedActor, RecoveryError> {
         let trail = Trail::open(trail)?;
-        AuditedActor::at(options.into(), source, trail)
+        AuditedActor::at(access, source, trail)
     }
 
-    /// A actor where acts can only be rehearsed: it makes no journal and writes to none.
+    /// An actor where acts can only be rehearsed: it creates no journal and writes to none.
     pub fn rehearsing(
-        options: impl Into<Options>,
+        access: WriteAccess,
         source: &str,
         trail: &Path,
     ) -> Result<AuditedActor, RecoveryError> {
         let trail = Trail::read_only(trail)?;
-        AuditedActor::at(options.into(), source, trail)
+        AuditedActor::at(access, source, trail)
     }
 
-    fn at(options: Options, source: &str, trail: Trail) -> Result<AuditedActor, RecoveryError> {
-        let actor = Actor::open(options)?;
+    fn at(access: WriteAccess, source: &str, trail: Trail) -> Result<AuditedActor, RecoveryError> {
+        let actor = Actor::open(access)?;
         let (fingerprint, settled) = (actor.fingerprint(), Position::default());
         let (who, by) = (Who::here(), By::Operator);
         Ok(AuditedActor {
@@ -167,7 +163,7 @@ impl AuditedActor {
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         });
         let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(said.into())),
+            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(Refusal::Row(said))),
             other => other?,
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
@@ -177,8 +173,7 @@ impl AuditedActor {
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
         let address = self.actor.address(seen);
-        let preview = acted.preview.clone();
-        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
+        report_of(seen, action_id.into(), address, action, acted)
     }
 }
 
@@ -188,7 +183,7 @@ pub(super) fn report_of(
     action_id: String,
     address: String,
     action: Action,
-    tried: Tried,
+    acted: Acted,
 ) -> Report {
     Report {
         action_id,
@@ -196,10 +191,10 @@ pub(super) fn report_of(
         id: seen.judged.claim.key.text(),
         address,
         holder: seen.judged.claim.holder.clone(),
-        changes: tried.changes,
-        outcome: tried.outcome,
-        preview: Vec::new(),
-        effects: tried.effects,
+        changes: acted.changes,
+        outcome: acted.outcome,
+        preview: acted.preview,
+        effects: acted.effects,
     }
 }
 

@@ -9,7 +9,7 @@ use super::audited_actor::{AuditedActor, RecoveryError, Report, report_of};
 use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Batch, Change, Intents, Order, Pending, Seen, SideEffects, Tried, numbered, prefix};
+use crate::store::{Acted, Batch, Intents, Order, Pending, Seen, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -34,9 +34,7 @@ struct Done {
 #[derive(Debug)]
 pub struct Told<'a> {
     pub seen: &'a Seen,
-    pub outcome: Outcome,
-    changes: Vec<Change>,
-    effects: SideEffects,
+    pub acted: Acted,
     action: Action,
     /// The name of the transaction, and its number there.
     id: &'a str,
@@ -57,8 +55,7 @@ impl Told<'_> {
     /// Everything that is to be said of it.
     pub fn report(self) -> Report {
         let (id, address) = (self.action_id(), self.address());
-        let tried = Tried { outcome: self.outcome, changes: self.changes, effects: self.effects };
-        let mut report = report_of(self.seen, id, address, self.action, tried);
+        let mut report = report_of(self.seen, id, address, self.action, self.acted);
         report.confess(self.unwritten);
         report
     }
@@ -141,15 +138,13 @@ impl AuditedActor {
             }
             // All of them are done: also who wants no more has to hear of each.
             let (mut go_on, mut stop) = (true, None);
-            let others_were_quicker = (0..passed).map(|_| Tried::quicker());
-            for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
-                let Tried { outcome, changes, effects } = tried;
+            let too_late = (0..passed).map(|_| Acted::too_late());
+            for (at, (seen, acted)) in now_done.iter().zip(too_late.chain(tried)).enumerate() {
                 if stop.is_none() {
-                    stop = outcome.stops_a_bulk().map(str::to_owned);
+                    stop = acted.outcome.stops_a_bulk();
                 }
                 let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
-                go_on &=
-                    each(Told { seen, outcome, changes, effects, action, id, number, prefix, unwritten });
+                go_on &= each(Told { seen, acted, action, id, number, prefix, unwritten });
             }
             if let Some(why) = stop {
                 return Ok(Ended::Stopped(why));
@@ -248,7 +243,7 @@ fn write_outcomes<'a>(
     scribe: &AuditWriter<'_>,
     shared: Record,
     prefix: &str,
-    all: impl Iterator<Item = ((usize, &'a Seen), &'a Tried)>,
+    all: impl Iterator<Item = ((usize, &'a Seen), &'a Acted)>,
 ) -> Result<Stretch, TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
     for ((at, seen), tried) in all {
@@ -257,8 +252,8 @@ fn write_outcomes<'a>(
             applied += 1;
         } else {
             let address = seen.address_after(prefix);
-            let why = tried.outcome.why().or(said.as_deref());
-            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why))?;
+            let why = tried.outcome.why().or(said);
+            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };
@@ -267,10 +262,10 @@ fn write_outcomes<'a>(
 
 /// Up to where what became of every act is known, after a batch: what one has just written oneself, with nothing
 /// of others in between, need not be read again.
-fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried: &[Tried]) -> Position {
+fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried: &[Acted]) -> Position {
     let from = intended.map_or(told.from, |intended| intended.from);
     let goes_on = intended.is_none_or(|intended| intended.to == Some(told.from));
-    let is_open = |tried: &Tried| matches!(tried.outcome, Outcome::Unknown(_));
+    let is_open = |tried: &Acted| matches!(tried.outcome, Outcome::Unknown(_));
     match told.to {
         Some(to) if from == before && goes_on && !tried.iter().any(is_open) => to,
         _ => before,

@@ -134,7 +134,7 @@ impl AuditedActor {
                     noted.push(one);
                     seen.push(again);
                 }
-                Err(why) => tally.add(&Outcome::Moved(why.into()), || "one of them".into()),
+                Err(moved) => tally.add(&Outcome::Moved(moved), || "one of them".into()),
             }
         }
         Ok((noted, seen))
@@ -164,7 +164,7 @@ impl AuditedActor {
             };
             let tally = &mut result.tally;
             let ended = self.perform_each(seen.iter().collect(), action, word, &mut run, &mut |told| {
-                tally.add(&told.outcome, || told.seen.judged.claim.key.visible());
+                tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
                 each(told)
             });
             if !result.goes_on(ended) {

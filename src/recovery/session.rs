@@ -5,7 +5,7 @@ use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::{Ended, Run};
 use super::plan::BulkResult;
 use super::trail::{Record, Stage, new_action_id};
-use crate::domain::recovery::{Action, Authorization, Outcome, Refused};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::store::session::END;
@@ -35,7 +35,7 @@ impl AuditedActor {
         let outcome = match tally.refused {
             0 => Outcome::Applied,
             // A session ends only if it holds nothing any more.
-            some => Outcome::Moved(format!("it holds {some} {} still", claims_word(some))),
+            some => Outcome::Moved(Moved::HoldsClaims(some as u64)),
         };
         ends.iter().for_each(|_| tally.add(&outcome, || visible(&holding.session)));
         Ok(tally)
@@ -68,7 +68,7 @@ impl AuditedActor {
         let claims = holding.claims.iter().collect();
         let tally = &mut result.tally;
         let ended = self.perform_each(claims, Action::Release, word, &mut run, &mut |told| {
-            tally.add(&told.outcome, || told.seen.judged.claim.key.visible());
+            tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
             each(told.report())
         });
         if !result.goes_on(ended) {
@@ -83,7 +83,7 @@ impl AuditedActor {
                 }
             };
             result.tally.add(&report.outcome, || visible(&report.id));
-            let stop = report.outcome.stops_a_bulk().map(|why| Ended::Stopped(why.into()));
+            let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
             let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
             if !result.goes_on(Ok(stop.unwrap_or(ended))) {
                 break;
@@ -115,7 +115,7 @@ impl AuditedActor {
         &mut self,
         holding: &Holding,
         word: &Authorization,
-        why: Refused,
+        why: Refusal,
     ) -> Result<Report, RecoveryError> {
         let AuditedActor { trail, who, source, fingerprint, .. } = self;
         let scribe = AuditWriter { who, source, fingerprint, word };
@@ -166,10 +166,6 @@ impl AuditedActor {
 /// The rows of a session that go with it.
 fn ends(holding: &Holding) -> impl Iterator<Item = &Registered> {
     holding.registered.iter().filter(|session| session.ends == Ends::Described)
-}
-
-fn claims_word(count: usize) -> &'static str {
-    if count == 1 { "claim" } else { "claims" }
 }
 
 fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {

@@ -7,7 +7,7 @@ use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::Ended;
 use super::plan::BulkResult;
 use super::trail::{Entry, Record, Stage, new_action_id};
-use crate::domain::recovery::{Authorization, Outcome};
+use crate::domain::recovery::{Authorization, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
 use crate::store::suspend::uninterrupted;
@@ -49,7 +49,7 @@ impl AuditedActor {
                 }
             };
             result.tally.add(&report.outcome, || visible(&report.id));
-            let stop = report.outcome.stops_a_bulk().map(|why| Ended::Stopped(why.into()));
+            let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
             let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
             if !result.goes_on(Ok(stop.unwrap_or(ended))) {
                 break;
@@ -73,7 +73,7 @@ impl AuditedActor {
             let record = &done.intent;
             let changes = self.changes_of(record)?;
             let acted = match done.standing.refusal(&record.action_id) {
-                Some(why) => Acted::nothing(Outcome::Refused(why.into())),
+                Some(why) => Acted::nothing(Outcome::Refused(why)),
                 None if fits_together => Acted {
                     changes: changes.iter().map(Change::turned).collect(),
                     ..Acted::nothing(Outcome::Applied)
@@ -158,12 +158,12 @@ impl AuditedActor {
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
         };
         let acted = match done.standing.refusal(&record.action_id) {
-            Some(why) => Acted::nothing(Outcome::Refused(why.into())),
+            Some(why) => Acted::nothing(Outcome::Refused(why)),
             None => actor.undo(&changes, undo, &mut write)?,
         };
         written.stage = Stage::Outcome;
         written.outcome = Some(acted.outcome.as_str().into());
-        written.why = acted.outcome.why().map(str::to_owned);
+        written.why = acted.outcome.why();
         let mut preview = Vec::new();
         // The rows are back and the intent is on record; the outcome can be found out from the rows.
         if let Err(error) = trail.append(std::slice::from_ref(&written)) {
@@ -247,17 +247,12 @@ impl Standing {
     }
 
     /// Why an act is not undone although it was not refused.
-    fn refusal(self, action_id: &str) -> Option<String> {
+    fn refusal(self, action_id: &str) -> Option<Refusal> {
+        let action_id = action_id.to_owned();
         match self {
             Standing::Applied | Standing::NotApplied => None,
-            Standing::Inferred => Some(format!(
-                "that action {action_id} was applied is only inferred from the rows, and what is inferred is not \
-                 undone: its worker may have finished since"
-            )),
-            Standing::Open => Some(format!(
-                "it is not known whether action {action_id} was applied (`claimtop audit list --open`), so it is \
-                 not undone"
-            )),
+            Standing::Inferred => Some(Refusal::OnlyInferred { action_id }),
+            Standing::Open => Some(Refusal::OutcomeOpen { action_id }),
         }
     }
 }

@@ -55,7 +55,7 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
                 report.action,
                 safe(&report.address),
                 report.outcome.as_str(),
-                safe(report.outcome.why().unwrap_or_default())
+                safe(&report.outcome.why().unwrap_or_default())
             )
         }
     };

@@ -57,8 +57,8 @@ pub fn result(tally: &BulkTally, claims: &str, done: &str, undo: Option<&str>) -
 
 fn reasons(tally: &BulkTally) -> String {
     let reason = |one: &NotDone| {
-        let NotDone { outcome, why, count, example, said } = one;
-        let said = if said == why { String::new() } else { format!(": {}", safe(said)) };
+        let NotDone { outcome, why, count, example } = one;
+        let said = if one.is_all_said() { String::new() } else { format!(": {}", safe(&one.said())) };
         format!("  {count} {}: {} (for example {}{said})\n", outcome.as_str(), safe(why), safe(example))
     };
     tally.reasons.iter().map(reason).collect()

@@ -5,17 +5,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
+use super::{WriteOpener, WriteOpeners};
 use crate::app::message::{BulkOf, Done, Many, Msg, Ready, Summary, Target};
-use crate::domain::change::Change;
-use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::change::ClaimChange;
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::visible;
-use crate::poller::{Opener, ProberMaker};
+use crate::poller::ProberMaker;
 use crate::recovery::trail::Trail;
 use crate::recovery::{AuditedActor, BulkPlan, BulkResult, ListedClaim, Report};
 use crate::report::changes;
 use crate::store::Filter;
-use crate::store::{Ends, Holding, Seen, Selection, Side, clock};
+use crate::store::{Ends, Holding, Seen, Selection, Side};
 
 /// How many acts of a bulk are shown before it is taken back.
 const SHOWN_OF_AN_UNDO: usize = 50;
@@ -54,12 +55,12 @@ impl ActThread {
     pub fn start(
         source: usize,
         label: String,
-        (open, dead): (Opener, Opener),
+        writing: WriteOpeners,
         probers: ProberMaker,
         answers: mpsc::Sender<Msg>,
     ) -> std::io::Result<ActThread> {
         let (jobs, inbox) = channel();
-        let work = Work { source, label, open, dead, probers, answers, prepared: None, question: 0 };
+        let work = Work { source, label, writing, probers, answers, prepared: None, question: 0 };
         thread::Builder::new().name(format!("acts {source}")).spawn(move || work.run(&inbox))?;
         Ok(ActThread(jobs))
     }
@@ -73,8 +74,7 @@ impl ActThread {
 struct Work {
     source: usize,
     label: String,
-    open: Opener,
-    dead: Opener,
+    writing: WriteOpeners,
     probers: ProberMaker,
     answers: mpsc::Sender<Msg>,
     prepared: Option<Prepared>,
@@ -121,16 +121,15 @@ impl Work {
 
     /// A fresh look at the source, with a fresh look at its processes.
     fn audited_actor(&self) -> Result<AuditedActor, String> {
-        self.desk_behind(&self.open)
+        self.audited_actor_of(&self.writing.claims)
     }
 
-    fn desk_behind(&self, door: &Opener) -> Result<AuditedActor, String> {
+    fn audited_actor_of(&self, open: &WriteOpener) -> Result<AuditedActor, String> {
         let folder = Trail::default_folder()
             .ok_or("no act without its record, and no folder for it is known; set XDG_STATE_HOME")?;
-        let mut options = door().map_err(|error| error.to_string())?;
-        options.ask_the_kernel_by((self.probers)());
+        let access = open()?.probing_with((self.probers)());
         let mut actor =
-            AuditedActor::open(options, &self.label, &folder).map_err(|error| error.to_string())?;
+            AuditedActor::open(access, &self.label, &folder).map_err(|error| error.to_string())?;
         // What an earlier act left open is found out before anything else is done.
         actor.settle_open_actions().map_err(|error| error.to_string())?;
         Ok(actor)
@@ -153,7 +152,7 @@ impl Work {
                 ..done(report.outcome)
             },
             Ok(Err(moved)) => done(Outcome::Moved(moved)),
-            Err(why) => done(Outcome::Refused(why.into())),
+            Err(why) => done(Outcome::Refused(Refusal::NotTried(why))),
         }
     }
 
@@ -162,9 +161,10 @@ impl Work {
         target: &Target,
         action: Action,
         word: &Authorization,
-    ) -> Result<Result<Report, String>, String> {
-        let door = if action == Action::Requeue { &self.dead } else { &self.open };
-        let mut actor = self.desk_behind(door)?;
+    ) -> Result<Result<Report, Moved>, String> {
+        let dead = action == Action::Requeue;
+        let mut actor =
+            self.audited_actor_of(if dead { &self.writing.dead } else { &self.writing.claims })?;
         let seen = match still_there(&mut actor, target)? {
             Ok(seen) => seen,
             Err(moved) => return Ok(Err(moved)),
@@ -177,7 +177,7 @@ impl Work {
         let (mut lines, mut count, mut problem) = (Vec::new(), 0, None);
         let of = self.audited_actor()?.rehearse_undo(action_id, &mut |report| {
             count += 1;
-            match report.outcome.why() {
+            match report.outcome.cause() {
                 Some(why) if problem.is_none() => problem = Some(format!("{}: {why}", visible(&report.id))),
                 Some(_) => {}
                 None => {
@@ -224,7 +224,7 @@ impl Work {
             }
             (undone, _) => {
                 let why = undone.err().unwrap_or_else(|| "there is nothing to undo".into());
-                let (outcome, shown) = (Outcome::Refused(why.into()), action_id.to_owned());
+                let (outcome, shown) = (Outcome::Refused(Refusal::NotTried(why)), action_id.to_owned());
                 let (address, holder, action_id) = (String::new(), None, action_id.to_owned());
                 Msg::Acted(Done { source, address, action_id, action, outcome, shown, holder })
             }
@@ -370,11 +370,11 @@ fn shown(report: &Report, claim: String) -> String {
 }
 
 /// The claim exactly as it was drawn, or what has become of it.
-fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen, String>, String> {
+fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen, Moved>, String> {
     let found =
         actor.actor().find(&target.id.address, Some(&target.board)).map_err(|error| error.to_string())?;
     let Some(seen) = found.into_iter().next() else {
-        return Ok(Err(Change::Finished.sentence(None, clock())));
+        return Ok(Err(Moved::NoLongerClaimed));
     };
     let is = seen.judged.seen.as_deref().unwrap_or_default();
     // A verdict that has come to rest on the session since adds that session to the token.
@@ -382,6 +382,8 @@ fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen,
     if same {
         return Ok(Ok(seen));
     }
-    let change = Change::between(&target.claim, Some(&seen.judged.claim));
-    Ok(Err(change.sentence(Some(&seen.judged.claim), seen.now)))
+    Ok(Err(match ClaimChange::between(&target.claim, &seen.judged.claim, seen.now) {
+        ClaimChange::Other => Moved::NotAsListed,
+        change => Moved::Claim(change),
+    }))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
 use super::side_effects::SideEffects;
-use crate::domain::recovery::{Action, Authorization, Outcome, Refused};
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -52,6 +52,21 @@ impl Acted {
     pub fn nothing(outcome: Outcome) -> Acted {
         let (changes, preview, effects) = (Vec::new(), Vec::new(), SideEffects::default());
         Acted { outcome, changes, preview, transaction: None, effects }
+    }
+
+    /// Somebody else had been quicker, so that nothing was tried.
+    pub fn too_late() -> Acted {
+        Acted::nothing(Outcome::Moved(Moved::SomebodyWasFaster))
+    }
+
+    /// The same, but for what would have been applied.
+    pub fn unless_applied(self, outcome: Outcome) -> Acted {
+        match self.outcome {
+            // What was taken back has changed nothing.
+            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Acted::nothing(outcome),
+            Outcome::Applied => Acted { outcome, ..self },
+            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
+        }
     }
 
     pub fn images(&self, side: Side) -> Json {
@@ -111,41 +126,12 @@ pub struct Batch {
     /// quicker with them.
     pub passed: usize,
     /// One result for each of the next; at least one, unless some were passed over.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Acted>,
     /// How long all other writers were kept out; nothing, if only those of the same rows were.
     pub held: Option<Duration>,
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
     /// waiting.
     pub log: Option<JoinHandle<()>>,
-}
-
-/// What came of one act among many.
-#[derive(Debug)]
-pub struct Tried {
-    pub outcome: Outcome,
-    pub changes: Vec<Change>,
-    pub effects: SideEffects,
-}
-
-impl Tried {
-    pub fn of(acted: Acted) -> Tried {
-        Tried { outcome: acted.outcome, changes: acted.changes, effects: acted.effects }
-    }
-
-    /// Somebody else had been quicker, so that nothing was tried.
-    pub fn quicker() -> Tried {
-        Tried::of(Acted::nothing(Outcome::Moved(CHANGED_MEANWHILE.into())))
-    }
-
-    /// The same, but for what would have been applied.
-    pub fn unless_applied(self, outcome: Outcome) -> Tried {
-        match self.outcome {
-            // What was taken back has changed nothing.
-            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Tried::of(Acted::nothing(outcome)),
-            Outcome::Applied => Tried { outcome, ..self },
-            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
-        }
-    }
 }
 
 /// The name of one act among many.
@@ -164,19 +150,15 @@ pub fn act_of(board: &Board, action: Action) -> Option<&Act> {
 }
 
 /// What a profile says of an order; an error if it says nothing, or cannot do it as it was asked.
-pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Result<&'a Act, String> {
+pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Result<&'a Act, Refusal> {
     let written = profile.boards.iter().find(|written| written.name == board);
     let act = written
         .and_then(|written| act_of(written, order.action))
-        .ok_or_else(|| format!("profile {} does not say how to {} here", profile.name, order.action))?;
+        .ok_or_else(|| Refusal::NoSuchAct { profile: profile.name.clone(), action: order.action })?;
     let sql = act.set.values().chain(&act.also).chain(&act.before);
     let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
     if order.action == Action::Extend && order.word.by.is_some() && !sql.into_iter().any(names_length) {
-        return Err(
-            "--by cannot be had here: this system counts from the last sign of life, and an extension \
-                    is a new one; without --by the claim gets its usual time from now on"
-                .into(),
-        );
+        return Err(Refusal::NoLength);
     }
     Ok(act)
 }
@@ -230,30 +212,21 @@ struct Entry<'a> {
 }
 
 impl Note<'_> {
-    pub fn text(&self) -> serde_json::Result<String> {
-        serde_json::to_string(&Entry {
+    pub fn text(&self) -> String {
+        let entry = Entry {
             action: self.action,
             address: self.address,
             after: Differences(self.changes),
             before: Images { changes: self.changes, side: Side::Before },
             by: self.word.unattended.then_some(SWEEPER),
             reason: self.word.reason.as_deref(),
-        })
+        };
+        // Texts, numbers and lists of them can always be written.
+        serde_json::to_string(&entry).unwrap_or_default()
     }
 }
 
 /// An act whose record could not be written must not be, and the next one's could not be either.
 pub fn unrecorded(problem: &str) -> Outcome {
-    Outcome::Refused(Refused::of_all(format!("the record could not be written: {problem}")))
+    Outcome::Refused(Refusal::Unrecorded { why: problem.into() })
 }
-
-/// The sentence for rows that were not what was seen when the statement ran.
-pub const AT_THE_LAST_MOMENT: &str = "it changed at the last moment";
-/// The sentence for a claim that is none any more.
-pub const NO_LONGER_CLAIMED: &str = "it is claimed no longer: finished or released";
-/// The sentence for claims that somebody else works through at the same time.
-pub const CHANGED_MEANWHILE: &str = "somebody else was quicker: its row has changed";
-/// The sentence for a claim that its profile keeps from the act.
-pub const BLOCKED: &str = "the profile forbids it for this claim (blocked_by)";
-/// The sentence for a place that is none any more.
-pub const TABLES_CHANGED: &str = "the tables have changed since it was seen";

@@ -8,7 +8,7 @@ use super::schema::{Table, quoted};
 use super::watched::WatchedBoard;
 use super::{Reader, StoreError};
 use crate::domain::board_id::BoardId;
-use crate::domain::close_up::{Examined, Page, PageRequest, Whole};
+use crate::domain::detail::{Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::value::Value;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
-use crate::domain::recovery::Refused;
+use crate::domain::recovery::Refusal;
 use crate::profile::format::ProfileError;
 
 #[derive(Debug, Error)]
@@ -70,10 +70,10 @@ pub enum StoreError {
 
 impl StoreError {
     /// Why an act was refused. A constraint is about one row; anything else would hit every other act as well.
-    pub fn as_refusal(&self) -> Refused {
+    pub fn as_refusal(&self) -> Refusal {
         match self {
-            StoreError::RowRefused { .. } => self.to_string().into(),
-            other => Refused::of_all(other.to_string()),
+            StoreError::RowRefused { .. } => Refusal::Row(self.to_string()),
+            other => Refusal::Database(other.to_string()),
         }
     }
 

@@ -11,7 +11,7 @@ use super::rows::{read_session, session_columns};
 use super::watched::WatchedBoard;
 use super::{Reader, StoreError};
 use crate::domain::claim::{Session, Worker};
-use crate::domain::close_up::{Holder, NamedHolders};
+use crate::domain::detail::{Holder, NamedHolders};
 use crate::domain::value::Value;
 
 impl Reader {
@@ -70,7 +70,7 @@ fn registered(
     let columns = columns(board, registry, look.connection.dialect());
     let sql = format!("SELECT {columns} FROM {}", registry.from);
     look.connection.all("reading the registry", &sql, &NamedParams::default(), |row| {
-        let (id, session, worker) = read(row, registry);
+        let (id, session, worker) = read(row, 0, registry);
         Holder {
             profile: String::new(),
             listed_in: registry.table.clone(),
@@ -96,9 +96,11 @@ pub fn columns(board: &BoundBoard, registry: &BoundRegistry, dialect: &dyn Diale
 /// How many columns that are.
 pub const COLUMNS: usize = 6;
 
-pub fn read(row: &dyn Row, registry: &BoundRegistry) -> (Value, Session, Worker) {
-    let id = row.value(0, &registry.id.declared);
-    (id, read_session(row, 1, registry), Worker::new(row.number(4), row.text(5)))
+/// The session in the columns of a row that begin at `first`.
+pub fn read(row: &dyn Row, first: usize, registry: &BoundRegistry) -> (Value, Session, Worker) {
+    let id = row.value(first, &registry.id.declared);
+    let worker = Worker::new(row.number(first + 4), row.text(first + 5));
+    (id, read_session(row, first + 1, registry), worker)
 }
 
 /// How many claims each holder has on a board.

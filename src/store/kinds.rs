@@ -6,7 +6,7 @@ use super::driver::Failed;
 use super::look::Look;
 use super::watched::WatchedBoard;
 use super::{Reader, StoreError};
-use crate::domain::close_up::{Horizon, KindTally, Kinds};
+use crate::domain::detail::{Horizon, KindTally, Kinds};
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;

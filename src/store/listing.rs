@@ -13,7 +13,7 @@ use super::look::Look;
 use super::watched::WatchedBoard;
 use super::{Filter, Reader, StoreError};
 use crate::domain::board_id::BoardId;
-use crate::domain::close_up::Cursor;
+use crate::domain::detail::Cursor;
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::verdict::Set;
 

@@ -1,7 +1,8 @@
 //! What a reader is told about its source.
 
 use super::schema::Schema;
-use super::{Prober, StoreError, postgres, sqlite};
+use super::source_location::SourceLocation;
+use super::{Prober, Protected, StoreError, postgres, sqlite};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::library::{Entry, Library};
 
@@ -44,6 +45,31 @@ impl Options {
         match &mut self {
             Options::Sqlite(options) => options.profiles = profiles,
             Options::Postgres(options) => options.profiles = profiles,
+        }
+        self
+    }
+
+    /// Where the source is.
+    pub(super) fn location(&self) -> SourceLocation {
+        match self {
+            Options::Sqlite(options) => SourceLocation::File(options.path.clone()),
+            Options::Postgres(options) => SourceLocation::Server(Box::new(options.target.clone())),
+        }
+    }
+
+    /// The databases that an actor must not write.
+    pub(super) fn protected(&self) -> &Protected {
+        match self {
+            Options::Sqlite(options) => &options.protected,
+            Options::Postgres(options) => &options.protected,
+        }
+    }
+
+    /// The same with other protected databases.
+    pub(super) fn protecting(mut self, protected: Protected) -> Options {
+        match &mut self {
+            Options::Sqlite(options) => options.protected = protected,
+            Options::Postgres(options) => options.protected = protected,
         }
         self
     }

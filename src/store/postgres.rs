@@ -3,7 +3,6 @@
 //! A target says which server and how to prove who we are; a link is one connection to it. No
 //! password, wherever it came from, is in anything that these print or hand out.
 
-mod act;
 mod actor;
 mod audit_table;
 mod backlog;
@@ -12,9 +11,11 @@ mod batch_size;
 mod candidate_queries;
 mod cascade;
 mod cell;
+mod change;
 mod commit_resolution;
 mod dependencies;
 mod dialect;
+mod driver;
 pub mod error;
 mod found;
 mod identify;
@@ -32,22 +33,21 @@ mod rows;
 mod schema;
 mod scope;
 mod selection;
-mod session;
 mod statements;
 mod surroundings;
 pub mod target;
 pub mod tls;
 mod touched;
 mod trust;
-mod undo;
 mod watch;
 mod zone;
 
+pub use crate::store::backoff::Backoff;
 pub use actor::Actor;
 pub use audit_table::find as find_audit_table;
 pub use error::PgError;
 pub use identify::{fingerprint_of, identify};
-pub use link::{Backoff, Begin, Limits, Link, Purpose, Row};
+pub use link::{Begin, Limits, Link, Purpose, Row};
 pub use reader::{Options, Reader, fits};
 pub use schema::home;
 pub use target::Target;

@@ -35,7 +35,7 @@ impl Reader {
             let mut columns = vec![dialect.selected(board.error.as_deref().unwrap_or("NULL"))];
             columns.extend(states.iter().map(|(_, predicate)| dialect.selected(&format!("({predicate})"))));
             let mut params = NamedParams::default();
-            let same = rows.has_id(board, &key.0, &mut params);
+            let same = dialect.has_key(board, &key.0, &mut params);
             params.extend(rows.clock(board, look.now));
             let sql = format!("SELECT {} FROM {} WHERE {same}", columns.join(", "), backlog.from);
             let found = look.connection.first("looking at what became of a claim", &sql, &params, |row| {

@@ -15,7 +15,7 @@ use super::named_params::NamedParams;
 use super::seen::{Rows, Seen};
 
 use crate::domain::claim::{Claim, Lease, Registry, Session, Timeout, Worker};
-use crate::domain::close_up::Cursor;
+use crate::domain::detail::Cursor;
 use crate::domain::evidence::{conclude, why};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Mark};
@@ -177,9 +177,7 @@ impl RowReader {
 
     /// The clock, as a profile's own expressions may name it.
     pub fn clock(&self, board: &BoundBoard, now: Moment) -> NamedParams {
-        let mut params = NamedParams::default();
-        self.dialect.add_time(&mut params, "now", board.unit, &board.zone, board.rules.claim_now(now));
-        params
+        board.clock(self.dialect, now)
     }
 
     /// The claim in a row.
@@ -303,15 +301,6 @@ impl RowReader {
     fn same(&self, values: &[Value], params: &mut NamedParams) -> String {
         let parts = self.identity.iter().zip(values).enumerate();
         conditions(parts.map(|(at, (part, value))| self.equal(part, &format!("key{at}"), value, params)))
-    }
-
-    /// That a claim has this id; its values go to `params`.
-    pub fn has_id(&self, board: &BoundBoard, id: &[Value], params: &mut NamedParams) -> String {
-        let parts = board.id.iter().zip(&board.id_types).zip(id).enumerate();
-        conditions(parts.map(|(at, ((sql, declared), value))| {
-            let part = Compared { sql: format!("({sql})"), declared: declared.clone() };
-            self.equal(&part, &format!("id{at}"), value, params)
-        }))
     }
 
     fn equal(&self, part: &Compared, name: &str, value: &Value, params: &mut NamedParams) -> String {

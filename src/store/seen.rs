@@ -4,13 +4,14 @@ use std::fmt::{self, Display, Formatter};
 
 use super::image::Image;
 use crate::domain::board_id::BoardId;
+use crate::domain::change::ClaimChange;
 use crate::domain::evidence::{Conclusion, conclude, why};
+use crate::domain::recovery::Moved;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Judged;
-use crate::domain::time::{Moment, Span};
+use crate::domain::time::Moment;
 use crate::domain::value::percent;
 use crate::domain::verdict::Set;
-use crate::domain::visible::visible;
 
 /// A claim as an operator saw it.
 #[derive(Debug, Clone)]
@@ -110,34 +111,18 @@ impl Seen {
     }
 
     /// What has changed since the claim was seen, if anything has that matters.
-    pub fn moved(&self, fresh: &Seen) -> Option<String> {
+    pub fn moved(&self, fresh: &Seen) -> Option<Moved> {
         let (was, is) = (&self.judged.claim, &fresh.judged.claim);
-        let holder = is.holder.as_deref().map_or_else(|| "nobody".into(), visible);
-        if self.row == fresh.row && self.version == fresh.version {
-            if self.rests_on_session() && self.session != fresh.session {
-                return Some("its session beats again, or is registered again".into());
-            }
-            // What it was judged by may lie in other rows than these two: a lock that is renewed instead.
-            return (self.is_stale_or_orphaned() && !fresh.is_stale_or_orphaned()).then(|| {
-                format!("it is {} now: {holder} has shown a sign of life", fresh.judged.verdict.headline())
-            });
+        if self.row != fresh.row || self.version != fresh.version {
+            return Some(Moved::Claim(ClaimChange::between(was, is, fresh.now)));
         }
-        Some(if was.holder != is.holder {
-            format!("taken by {holder}")
-        } else if was.claimed_at != is.claimed_at {
-            format!("claimed again by {holder}")
-        } else if was.beat_at != is.beat_at || was.lease != is.lease {
-            match is.beat_at.at() {
-                Some(beat) => {
-                    let ago = fresh.now.since(beat).max(Span::ZERO);
-                    format!("renewed {ago} ago by {holder}")
-                }
-                None => format!("renewed by {holder}"),
-            }
-        } else if was.kind != is.kind {
-            "its state changed".into()
-        } else {
-            "its row changed".into()
+        if self.rests_on_session() && self.session != fresh.session {
+            return Some(Moved::SessionBeatsAgain);
+        }
+        // What it was judged by may lie in other rows than these two: a lock that is renewed instead.
+        (self.is_stale_or_orphaned() && !fresh.is_stale_or_orphaned()).then(|| Moved::InTroubleNoLonger {
+            verdict: fresh.judged.verdict.headline(),
+            holder: is.holder.clone(),
         })
     }
 }

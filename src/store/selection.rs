@@ -8,6 +8,7 @@ use std::hash::{Hash, Hasher};
 use super::filter::Filter;
 use super::listed::worse_first;
 use super::seen::{Place, Seen, Spot};
+use crate::domain::recovery::Moved;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
@@ -43,10 +44,7 @@ pub struct Noted {
 struct Rank(usize, u32, Set, i64);
 
 /// What a claim that was noted is when it is looked at again.
-pub type Again = Result<Seen, &'static str>;
-
-/// The sentence for one that is not what it was.
-pub const NOT_AS_NOTED: &str = "it was finished, released or changed since the preview";
+pub type Again = Result<Seen, Moved>;
 
 impl Default for Selection {
     fn default() -> Selection {

@@ -1,12 +1,13 @@
 //! A session as a whole, as an operator saw it: everything it holds, and its own row.
 
+mod acts;
+
 use super::image::Image;
 use super::seen::{Place, Seen};
 use crate::domain::claim::{Session, Worker};
-use crate::domain::recovery::{Action, Authorization, Refused, permit, permit_end};
+use crate::domain::recovery::{Action, Authorization, Moved, Refusal, permit, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::{Key, Value};
-use crate::domain::visible::visible;
 
 /// The name that the end of a session has in the trail.
 pub const END: &str = "end_session";
@@ -50,13 +51,13 @@ pub enum Ends {
 
 impl Holding {
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit(&self, word: &Authorization, address: impl Fn(&Seen) -> String) -> Result<(), Refused> {
+    pub fn permit(&self, word: &Authorization, address: impl Fn(&Seen) -> String) -> Result<(), Refusal> {
         for session in &self.registered {
             permit_end(&self.session, session.is_stale, &session.worker, word)?;
         }
         for seen in &self.claims {
             permit(Action::Release, &seen.judged.claim, &seen.judged.verdict, seen.conclusion, word)
-                .map_err(|refused| refused.of(&address(seen)))?;
+                .map_err(|refused| refused.of(address(seen)))?;
         }
         Ok(())
     }
@@ -69,13 +70,13 @@ impl Registered {
     }
 
     /// What is different in the row as it is now.
-    pub(in crate::store) fn moved(&self, fresh: &Registered) -> String {
-        let id = fresh.id.text().map_or_else(|| "it".into(), |id| visible(&id));
+    pub(in crate::store) fn moved(&self, fresh: &Registered) -> Moved {
+        let session = fresh.id.text();
         match fresh.session.beat_at.at() {
             Some(beat) if fresh.session.beat_at != self.session.beat_at => {
-                format!("{id} has beaten again, {} ago", fresh.now.since(beat))
+                Moved::SessionBeat { session, ago: fresh.now.since(beat) }
             }
-            _ => format!("the row of {id} has changed"),
+            _ => Moved::SessionChanged { session },
         }
     }
 }

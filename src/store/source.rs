@@ -1,11 +1,12 @@
 //! What a user names on the command line: a file, or the address of a server.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::address::{self, Form, SUPPORTED, Secret};
-use crate::store::postgres::Target;
+use super::postgres::Target;
+use super::sqlite;
 
 /// One database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,21 @@ impl Source {
         target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
     }
 
+    /// Whether two texts lead to one database: one file by whichever path, or one server as far as their words tell.
+    pub fn is_same_place(one: &str, other: &str) -> bool {
+        match (Source::parse(one), Source::parse(other)) {
+            (Source::Sqlite(one), Source::Sqlite(other)) => {
+                let identity = |path: &PathBuf| sqlite::Identity::at(path).ok();
+                match identity(&one).zip(identity(&other)) {
+                    Some((one, other)) => one == other,
+                    None => resolved(&one) == resolved(&other),
+                }
+            }
+            (Source::Postgres(_), Source::Postgres(_)) => Source::is_same_server(one, other),
+            _ => false,
+        }
+    }
+
     pub fn engine(&self) -> &'static str {
         match self {
             Source::Sqlite(_) => "sqlite",
@@ -64,6 +80,18 @@ impl Source {
             source_name: shown.to_owned(),
             why: format!("this kind of address is not supported; {SUPPORTED}"),
         }
+    }
+}
+
+/// A path that leads to the same file from everywhere, also if that file does not exist yet.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if let Ok(real) = std::fs::canonicalize(&path) {
+        return real;
+    }
+    match (path.parent().map(std::fs::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => path,
     }
 }
 

@@ -1,14 +1,14 @@
 //! SQLite files.
 
-mod act;
 mod actor;
 mod ask;
 mod audit_table;
-mod batch;
 mod cell;
 mod census;
+mod change;
 mod dialect;
 mod direct;
+mod driver;
 mod file_state;
 mod finding;
 mod fit;
@@ -16,26 +16,22 @@ mod functions;
 mod hop;
 mod image;
 mod keys;
-mod look;
 mod open;
 mod plan;
 mod probe;
 mod process_claims;
 mod reader;
-mod resolve;
 mod rows;
 mod rowset;
 mod run;
 mod schema;
 mod scope;
 mod selection;
-mod session;
 mod sets;
 mod signs;
 mod surroundings;
 mod tally;
 mod touched;
-mod undo;
 mod watch;
 
 pub use actor::Actor;

@@ -1,14 +1,13 @@
 //! The boards of a source that are under watch, profile by profile, found by their identity.
 
 use super::bound::BoundBoard;
-use super::driver::{Connection, Failed};
+use super::driver::{BoardAt, Connection, Failed};
 use super::found::RowRef;
 use super::rows::RowReader;
 use crate::domain::board_id::BoardId;
-use crate::domain::claim::Role;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Span};
-use crate::profile::format::{Act, Board, Profile};
+use crate::profile::format::Profile;
 
 /// A profile that fits the source, with its boards as the engine watches them.
 #[derive(Debug)]
@@ -60,16 +59,6 @@ impl<W: WatchedBoard> Watched<W> {
     pub fn board_ids(&self) -> impl Iterator<Item = &BoardId> {
         self.boards.iter().map(|watch| &watch.bound().board_id)
     }
-
-    /// A board as the profile's author wrote it.
-    pub fn written(&self, watch: &W) -> Option<&Board> {
-        self.profile.boards.iter().find(|written| written.name == watch.bound().name)
-    }
-
-    /// How a session in the registry of a board ends, where the profile says so.
-    pub fn end_of(&self, watch: &W) -> Option<&Act> {
-        self.profile.registry(self.written(watch)?)?.end.as_ref()
-    }
 }
 
 /// The board with an identity and its profile, if its tables are still there.
@@ -85,13 +74,17 @@ pub fn ids<W: WatchedBoard>(watched: &[Watched<W>], board: Option<&str>) -> Vec<
     all.filter(|id| board.is_none_or(|board| board == id.board())).cloned().collect()
 }
 
-/// The identities of all boards, those of locks first.
-pub fn locks_first<W: WatchedBoard>(watched: &[Watched<W>]) -> Vec<BoardId> {
-    let all = watched.iter().flat_map(|watched| watched.boards.iter().map(move |watch| (watched, watch)));
-    let is_lock = |watched: &Watched<W>, watch| {
-        watched.written(watch).is_some_and(|written| written.role == Role::Lock)
-    };
-    let (mut first, rest): (Vec<_>, Vec<_>) = all.partition(|(watched, watch)| is_lock(watched, watch));
-    first.extend(rest);
-    first.into_iter().map(|(_, watch)| watch.bound().board_id.clone()).collect()
+/// The same for acting: each board with its profile.
+pub fn boards_at<W: WatchedBoard>(watched: &[Watched<W>]) -> Vec<BoardAt<'_>> {
+    let mut boards = Vec::new();
+    for Watched { profile, boards: of_profile, .. } in watched {
+        boards.extend(of_profile.iter().map(|watch| BoardAt { profile, board: watch.bound() }));
+    }
+    boards
+}
+
+/// The board with an identity, for acting.
+pub fn board_at<'a, W: WatchedBoard>(watched: &'a [Watched<W>], id: &BoardId) -> Option<BoardAt<'a>> {
+    let (watched, watch) = find(watched, id)?;
+    Some(BoardAt { profile: &watched.profile, board: watch.bound() })
 }

@@ -275,11 +275,11 @@ impl<'a> Pass<'a> {
             Manner::Act => {
                 let seen = all.iter().map(|one| &one.seen).collect();
                 paused = actor.perform_all(seen, Action::Reclaim, &word, &mut |told| {
-                    if told.outcome != Outcome::Applied {
-                        return each(&told.outcome, None, None);
+                    if told.acted.outcome != Outcome::Applied {
+                        return each(&told.acted.outcome, None, None);
                     }
                     let one = by_address.get(told.address().as_str()).copied();
-                    each(&told.outcome, one, Some(told.action_id()))
+                    each(&told.acted.outcome, one, Some(told.action_id()))
                 })?;
             }
             Manner::Rehearse => {

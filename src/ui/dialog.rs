@@ -10,11 +10,12 @@ use super::theme::Theme;
 use super::view::View;
 use super::{popup, text};
 use crate::app::dialog::{
-    Asks, Confirm, Field, InBulk, Stage, UndoPreview, UndoStage, command_line, if_nothing_is_done, quoted,
+    Asks, Confirm, Field, InBulk, Stage, UndoPreview, UndoStage, command_line, if_nothing_is_done,
     what_it_does,
 };
 use crate::app::message::{Many, Ready};
 use crate::app::model::Model;
+use crate::domain::shell::quoted;
 use crate::domain::tally::BulkTally;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
@@ -206,7 +207,7 @@ fn preview<'a>(
     let mut lines = paragraph(&headline, room, theme.strong);
     for one in &ready.tally.reasons {
         let count = text::number(one.count as u64);
-        let example = if one.said == one.why { one.example.clone() } else { one.in_full() };
+        let example = if one.is_all_said() { one.example.clone() } else { one.in_full() };
         let said = format!("  {count} {}: {} ({example})", one.outcome.as_str(), one.why);
         lines.push(Line::styled(text::clip(&safe(&said), room), theme.set(Set::Expiring)));
     }

@@ -23,6 +23,7 @@ mod undo_race;
 mod undo_traps;
 mod without_rowid;
 
+use crate::support::options::writable;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
@@ -49,13 +50,13 @@ fn fast(schema: &str) -> Database {
 
 /// By the built-in profiles, at [`NOW`].
 fn actor(database: &Database) -> Actor {
-    Actor::open(database.options(Profiles::Detect(Library::built_in()), |_| {})).expect("an actor")
+    Actor::open(writable(database.options(Profiles::Detect(Library::built_in()), |_| {}))).expect("an actor")
 }
 
 /// By a profile of the test's own, at [`NOW`].
 fn actor_by(database: &Database, profile: &str) -> Actor {
     let profile = Profile::parse("own", profile).expect(profile);
-    Actor::open(database.options(Profiles::Named(vec![profile]), |_| {})).expect("an actor")
+    Actor::open(writable(database.options(Profiles::Named(vec![profile]), |_| {}))).expect("an actor")
 }
 
 /// The one claim with this id.

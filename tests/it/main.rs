@@ -6,6 +6,7 @@
 mod acts;
 mod agreement;
 mod altered;
+mod causes;
 mod checks;
 mod connecting;
 mod dashboard;

@@ -11,7 +11,7 @@ use super::super::overlay::Overlay;
 use super::super::row::{Row, RowId};
 use super::super::source::{Access, Link};
 use crate::domain::evidence::Conclusion;
-use crate::domain::recovery::{Action, Authorization, Outcome, permit};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refusal, permit};
 use crate::domain::visible::visible;
 
 impl Row {
@@ -92,10 +92,15 @@ impl Model {
         let word = Authorization { reason: said(reason), ..Authorization::default() };
         let conclusion = row.conclusion(now);
         match permit(action, row.claim(), &row.judged.verdict, conclusion, &word) {
-            Err(refused) => {
-                let why = refused.why;
+            Err(Refusal::NotPermitted { cause, .. }) => {
+                let why = cause.to_string();
                 let holder = row.claim().holder.clone().unwrap_or_default();
                 self.ask(row, target, action, Asks::Name(holder), why, reason)
+            }
+            // Nothing that could be typed would allow it.
+            Err(refusal) => {
+                self.say(Tone::Refused, format!("{action} of {} refused: {}", row.shown(), refusal.cause()));
+                Vec::new()
             }
             Ok(())
                 if action != Action::Extend && row.nature.fenced == Some(false) && may_live(conclusion) =>
@@ -241,14 +246,16 @@ impl Model {
             }
             // It may go better the next time.
             Outcome::Refused(_) | Outcome::Unknown(_) if action == "undo" => {
-                let why = outcome.why().unwrap_or_default();
+                let why = outcome.cause().unwrap_or_default();
                 self.say(Tone::Refused, format!("not taken back: {why}"));
                 self.undoable.push((source, action_id, shown));
             }
             Outcome::Moved(what) => {
                 self.say(Tone::Moved, format!("{shown} moved, nothing was written: {what}"));
             }
-            Outcome::Refused(why) => self.say(Tone::Refused, format!("{action} of {shown} refused: {why}")),
+            Outcome::Refused(refusal) => {
+                self.say(Tone::Refused, format!("{action} of {shown} refused: {}", refusal.cause()));
+            }
             Outcome::Unknown(why) => {
                 self.say(Tone::Unknown, format!("whether {action} of {shown} was done is not known: {why}"));
             }

@@ -4,29 +4,27 @@ use std::time::Duration;
 
 use super::Done;
 use crate::cli::recovery::Refusal;
-use crate::cli::setup::Setup;
 use crate::domain::visible::safe;
 use crate::reference::postgres::{PostgresError, install};
 use crate::reference::{Laid, System};
-use crate::store::StoreError;
 use crate::store::postgres::{Begin, Limits, Link, PgError, Purpose, Target, fingerprint_of, home};
+use crate::store::{StoreError, WriteAccess};
 
 /// Long enough for the indexes of tables that somebody has filled already.
 const STATEMENT: Duration = Duration::from_secs(60);
 
 pub(super) fn lay(
-    setup: &Setup,
-    word: &str,
+    access: &WriteAccess,
+    target: &Target,
     systems: &[System],
     patience: Duration,
 ) -> Result<Done, Refusal> {
-    let target = &setup.target(word)?;
     // Others who do the same are waited for, each of them for a moment.
     let lock = patience.max(Duration::from_secs(10));
     let limits = Limits { statement: STATEMENT, lock, answer: STATEMENT + Duration::from_secs(5) };
     let mut link = Link::open(target, Purpose::Acts, limits)?;
     let found = fingerprint_of(&mut link).map_err(|error| explain(target, error.into()))?;
-    setup.protected(word).admit(target.label(), &found)?;
+    access.admit(target.label(), &found)?;
     let laid = install(&mut link, systems).map_err(|error| explain(target, error))?;
     let found = link.begin(Begin::Reading).and_then(|()| home(&mut link));
     let found = found.and_then(|home| link.rollback().map(|()| home));

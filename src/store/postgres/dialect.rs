@@ -9,10 +9,14 @@ use super::schema::{literal, quoted};
 use super::trust::Trust;
 use super::zone;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit, ZoneName};
+use crate::domain::value::Value;
 use crate::store::bind::{Compiler, Fragment, Problem};
-use crate::store::bound::{BoundZone, Sql, TimeSql};
+use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, Sql, TimeSql};
 use crate::store::driver::{Dialect, Row, TraceTime};
+use crate::store::image::{Image, RowAt};
 use crate::store::schema::{Column, Table};
+use crate::store::seen::Seen;
+use crate::store::session::Registered;
 
 /// How PostgreSQL writes things.
 #[derive(Debug)]
@@ -77,6 +81,64 @@ impl Dialect for PostgresDialect {
 
     fn version(&self, alias: &str) -> Option<String> {
         Some(format!("{alias}.xmin::text"))
+    }
+
+    fn is_claim(&self, board: &BoundBoard, seen: &Seen, params: &mut NamedParams) -> String {
+        self.has_key(board, &seen.judged.claim.key.0, params)
+    }
+
+    fn is_session(&self, registry: &BoundRegistry, seen: &Registered, params: &mut NamedParams) -> String {
+        params.add_value("session_id", &registry.id.declared, seen.id.clone());
+        format!("{} = :session_id", registry.id.text)
+    }
+
+    fn has_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
+        let parts = board.id.iter().zip(&board.id_types).zip(key).enumerate();
+        let condition = parts.map(|(at, ((id, kind), value))| {
+            if *value == Value::Null {
+                return format!("({id}) IS NULL");
+            }
+            params.add_value(&format!("key{at}"), kind, value.clone());
+            format!("({id}) = :key{at}")
+        });
+        condition.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String> {
+        let RowAt::Key(key) = at else { return None };
+        let condition = key.iter().enumerate().map(|(at, (name, value))| {
+            let kind = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
+            params.add_value(&format!("at{at}"), kind, value.clone());
+            format!("{alias}.{} = :at{at}", quoted(name))
+        });
+        let all: Vec<String> = condition.collect();
+        (!all.is_empty()).then(|| all.join(" AND "))
+    }
+
+    fn at_of(&self, table: &Table, row: &Image, _: &RowAt) -> RowAt {
+        RowAt::Key(row.part(&table.key))
+    }
+
+    fn shared_lock(&self) -> Option<&'static str> {
+        Some("FOR SHARE NOWAIT")
+    }
+
+    fn exclusive_lock(&self, alias: &str) -> Option<String> {
+        Some(format!("FOR UPDATE OF {alias} NOWAIT"))
+    }
+
+    /// Rows that nothing tells apart are all the same: one of them goes.
+    fn delete_one(&self, table: &Table, condition: &str) -> String {
+        let table = &table.sql;
+        format!(
+            "DELETE FROM {table} WHERE (tableoid, ctid) IN \
+             (SELECT c.tableoid, c.ctid FROM {table} AS c WHERE {condition} LIMIT 1)"
+        )
+    }
+
+    /// The next act may defer constraints again.
+    fn release(&self, savepoint: &str) -> String {
+        format!("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; RELEASE {savepoint}")
     }
 
     fn add_time(

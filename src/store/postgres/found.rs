@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::actor::Actor;
-use super::audit_table;
 use super::candidate_queries;
 use super::cell::number;
 use super::error::PgError;
@@ -200,17 +199,6 @@ impl Actor {
             let count = |at| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0);
             Ok(Some(Overdue { claims: count(1).unsigned_abs(), of: count(0).unsigned_abs() }))
         })
-    }
-
-    /// Every act of a sweep in `claimtop_audit` since an instant.
-    pub fn each_swept_since(
-        &mut self,
-        since: Moment,
-        each: &mut dyn FnMut(&str, &str),
-    ) -> Result<(), StoreError> {
-        let Some(table) = self.reader.audit_table.clone() else { return Ok(()) };
-        self.reader
-            .aside("reading claimtop_audit", |link| audit_table::each_swept_since(link, &table, since, each))
     }
 }
 

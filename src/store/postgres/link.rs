@@ -7,7 +7,6 @@
 //! operator of the same name in a schema of the session's search path, and it would run with our rights.
 
 mod background;
-mod backoff;
 mod dial;
 mod row;
 
@@ -23,7 +22,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::error::PgError;
 use super::target::Target;
 use crate::store::StoreError;
-pub use backoff::Backoff;
 pub use row::Row;
 
 /// What a connection is for.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::actor::Actor;
 use super::error::PgError;
 use super::image;
 use super::link::{Link, Row};
@@ -11,62 +10,13 @@ use super::named_params::NamedParams;
 use super::reader::Watched;
 use super::rows;
 use super::watch::{Watch, query};
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
-use crate::domain::value::Value;
-use crate::store::StoreError;
 use crate::store::image::Image;
-use crate::store::seen::{Place, Rows, Seen, prefix};
+use crate::store::seen::{Place, Rows, Seen};
 use crate::store::watched;
-
-impl Actor {
-    /// The claims that an address, or a bare id, means.
-    pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
-        let mut found = self.reader.reading("looking for the claim", |link, watched, now| {
-            let mut found = Vec::new();
-            for watch in watched.iter().flat_map(|watched| &watched.boards) {
-                if !watch.board.has_rowid || board.is_some_and(|board| board != watch.board.name) {
-                    continue;
-                }
-                let id = &watch.board.board_id;
-                let key: Vec<Value> = match wanted.strip_prefix(&prefix(id.profile(), id.board())) {
-                    Some(encoded) => encoded.split(',').map(decode).collect(),
-                    None if watch.board.id.len() == 1 => vec![Value::Text(wanted.into())],
-                    None => wanted.split(',').map(|part| Value::Text(part.into())).collect(),
-                };
-                if key.len() == watch.board.id.len() {
-                    found.extend(with_key(link, watch, &key, now)?);
-                }
-            }
-            Ok(found)
-        })?;
-        // A bare id may be part of another's; the address of each tells.
-        found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
-        Ok(found)
-    }
-
-    /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
-        let watched = watched::find(&self.reader.watched, &seen.place.board);
-        (seen.place.board.profile(), watched.is_none_or(|(watched, _)| watched.profile.generic))
-    }
-}
-
-/// The claims with a key that somebody typed; none, if it cannot even be one.
-fn with_key(link: &mut Link, watch: &Watch, key: &[Value], now: Moment) -> Result<Vec<Seen>, PgError> {
-    let mut params = NamedParams::default();
-    let condition = format!(" AND {}", watch.has_key(key, &mut params));
-    link.batch("SAVEPOINT claimtop_key")?;
-    let found = look(link, watch, &condition, params, now);
-    match found {
-        Err(PgError::Server { code, .. }) if code.starts_with("22") => {
-            link.batch("ROLLBACK TO claimtop_key")?;
-            Ok(Vec::new())
-        }
-        other => other,
-    }
-}
 
 /// The claims that meet a condition, each with its rows.
 pub fn look(
@@ -77,8 +27,8 @@ pub fn look(
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
     params.extend(watch.clock(now));
-    let rows =
-        query(link, &params, &format!("{}{condition}", watch.reader.select_with_state(&rows_of(watch))))?;
+    let select = watch.reader.select_with_state(&rows_of(watch));
+    let rows = query(link, &params, &format!("{select} AND {condition}"))?;
     Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }
 
@@ -143,26 +93,12 @@ pub fn lock_and_look(
     Ok(again.collect())
 }
 
-/// A part of an address, where a tilde marks what is no text.
-fn decode(encoded: &str) -> Value {
-    if encoded == "~null" {
-        return Value::Null;
-    }
-    let bytes = |digits: &str| -> Option<Vec<u8>> {
-        (0..digits.len() / 2).map(|at| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()).collect()
-    };
-    match encoded.strip_prefix("~x").and_then(bytes) {
-        Some(bytes) => Value::Bytes(bytes),
-        None => Value::Text(percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned()),
-    }
-}
-
 /// Where the claims of a board are: the key of each says which row it is.
 fn place(watch: &Watch) -> Place {
     Place { board: watch.board.board_id.clone(), rowid: 0 }
 }
 
-/// The board of a claim, if its tables are still there.
-pub fn at<'a>(watched: &'a [Watched], place: &Place) -> Option<&'a Watch> {
-    Some(watched::find(watched, &place.board)?.1)
+/// The board with an identity, if its tables are still there.
+pub fn at<'a>(watched: &'a [Watched], id: &BoardId) -> Option<&'a Watch> {
+    Some(watched::find(watched, id)?.1)
 }

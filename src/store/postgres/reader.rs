@@ -3,7 +3,6 @@
 //! A poll is one transaction that may only read, with one picture of the data and one clock, the
 //! database's own. No transaction outlives it.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,12 +11,12 @@ use super::audit_table;
 use super::cell::is_true;
 use super::dependencies::Dependencies;
 use super::dialect::{Postgres, is_whole};
+use super::driver::OnLink;
 use super::error::PgError;
 use super::found::Order;
 use super::installed;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema::{self, Catalog, literal};
-use super::statements::Statements;
 use super::target::Target;
 use super::trust::{Allowed, Trust};
 use super::watch::Watch;
@@ -316,24 +315,22 @@ impl Reader {
         doing: &str,
         look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
     ) -> Result<(Result<(), StoreError>, bool), StoreError> {
-        let is_of_old = Cell::new(false);
+        let mut is_of_old = false;
         let outcome = self.transaction(|reader, link, now| {
             let Reader { options, watched, schema, .. } = reader;
-            let explain = |error: &PgError, doing: &str| {
-                is_of_old.set(is_of_old_tables(error));
-                options.sentence(error, doing)
-            };
-            let mut statements = Statements { link, explain: &explain };
-            Ok(look(&mut Look::new(&mut statements, watched, schema, now)))
+            let mut connection = OnLink { link, watched, options, error: None };
+            let done = look(&mut Look::new(&mut connection, watched, schema, now));
+            is_of_old = connection.error.as_ref().is_some_and(is_of_old_tables);
+            Ok(done)
         })?;
         let outcome = match outcome {
             Ok(done) => done.map_err(StoreError::from),
             Err(error) => {
-                is_of_old.set(is_of_old_tables(&error));
+                is_of_old = is_of_old_tables(&error);
                 Err(self.options.sentence(&error, doing))
             }
         };
-        let is_of_old = outcome.is_err() && is_of_old.get();
+        let is_of_old = outcome.is_err() && is_of_old;
         Ok((outcome, is_of_old))
     }
 

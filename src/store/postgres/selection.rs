@@ -1,8 +1,7 @@
-//! The claims of a bulk act: found, looked at again, and judged by the rules before anything is written.
+//! The claims of a bulk act: found, and looked at again before anything is written.
 
 use std::collections::HashMap;
 
-use super::act::{guarded, statements};
 use super::actor::Actor;
 use super::cell::number;
 use super::error::PgError;
@@ -12,12 +11,10 @@ use super::named_params::NamedParams;
 use super::named_params::array;
 use super::rows::rank;
 use super::watch::{Watch, query};
-use crate::domain::recovery::{Outcome, permit};
+use crate::domain::recovery::Moved;
 use crate::domain::time::Moment;
-use crate::store::act::{BLOCKED, Order, TABLES_CHANGED, ordered};
 use crate::store::seen::Seen;
-use crate::store::selection::{Again, NOT_AS_NOTED, Noted, Selection};
-use crate::store::watched;
+use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
 /// Rows that are fetched at once.
@@ -46,8 +43,8 @@ impl Actor {
         self.reader.reading("looking at the claims again", |link, watched, now| {
             let mut again = Vec::with_capacity(all.len());
             for noted in all.chunk_by(|one, other| one.place == other.place) {
-                let Some(watch) = super::look::at(watched, &noted[0].place) else {
-                    again.extend(noted.iter().map(|_| Err(TABLES_CHANGED)));
+                let Some(watch) = super::look::at(watched, &noted[0].place.board) else {
+                    again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };
                 let mut params = watch.clock(now);
@@ -57,49 +54,11 @@ impl Actor {
                 let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
                 let found = rows.iter().map(|row| seen(watch, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
-                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(NOT_AS_NOTED)));
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
             }
             Ok(again)
         })
     }
-
-    /// What the rules and the profile say to the order, claim by claim; nothing is written.
-    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
-        self.reader.reading("asking what forbids it", |link, watched, _| {
-            let mut outcomes = Vec::with_capacity(all.len());
-            for part in all.chunk_by(|one, other| one.place == other.place) {
-                let Some((watched, watch)) = watched::find(watched, &part[0].place.board) else {
-                    outcomes.extend(part.iter().map(|_| Outcome::Moved(TABLES_CHANGED.into())));
-                    continue;
-                };
-                let profile = &watched.profile;
-                let act = ordered(profile, &watch.board.name, order).and_then(|act| {
-                    guarded(act, &watch.table, "c", "", "true", order.action.as_str()).map(|_| act)
-                });
-                for seen in part {
-                    let judged = &seen.judged;
-                    let permitted =
-                        permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word);
-                    outcomes.push(match (permitted, &act) {
-                        (Err(refused), _) => Outcome::Refused(refused),
-                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.as_str().into()),
-                        (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
-                        (Ok(()), Ok(_)) => match statements(profile, watch, seen, order) {
-                            Ok(written) => is_blocked(link, &written)?,
-                            Err(refusal) => Outcome::Refused(refusal.into()),
-                        },
-                    });
-                }
-            }
-            Ok(outcomes)
-        })
-    }
-}
-
-fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
-    let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
-    let rows = query(link, &written.params, sql)?;
-    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(BLOCKED.into()) })
 }
 
 /// Adds the claims of one board, fetched page by page: all of them with their rows may be more than memory.

@@ -63,7 +63,7 @@ pub fn sessions(
 ) -> Result<Vec<(Value, Session, Worker)>, PgError> {
     let columns = holders::columns(&watch.board, registry, &PostgresDialect);
     let rows = link.query(&format!("SELECT {columns} FROM {}", registry.from), &[])?;
-    Ok(rows.iter().map(|row| holders::read(row, registry)).collect())
+    Ok(rows.iter().map(|row| holders::read(row, 0, registry)).collect())
 }
 
 fn count_sessions(

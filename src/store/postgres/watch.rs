@@ -17,7 +17,6 @@ use super::rows;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
-use crate::domain::value::Value;
 use crate::domain::verdict::{Reason, Set};
 use crate::store::Prober;
 use crate::store::bound::BoundBoard;
@@ -138,11 +137,6 @@ impl Watch {
     /// The params that a profile's own expressions may name in reading.
     pub fn clock(&self, now: Moment) -> NamedParams {
         self.reader.clock(&self.board, now)
-    }
-
-    /// That a row has this id; its values go to `params`.
-    pub fn has_key(&self, id: &[Value], params: &mut NamedParams) -> String {
-        self.reader.has_id(&self.board, id, params)
     }
 
     /// The condition for a claim to be possibly in trouble, to be added to others.

@@ -4,14 +4,18 @@ use rusqlite::types::ValueRef;
 
 use super::cell::{bound, cell, owned, to_sql};
 use super::functions::code;
+use super::keys::RowSql;
+use super::reader::Reader;
 use super::run::time_in;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
-use crate::store::StoreError;
-use crate::store::bound::{BoundZone, TimeSql};
+use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
 use crate::store::driver::{Connection, Dialect, Failed, Row, TraceTime};
+use crate::store::image::{Image, RowAt};
 use crate::store::named_params::NamedParams;
-use crate::store::schema::Column;
+use crate::store::schema::{Column, Table, quoted};
+use crate::store::seen::Seen;
+use crate::store::session::Registered;
 
 /// How SQLite writes things.
 #[derive(Debug)]
@@ -61,6 +65,83 @@ impl Dialect for SqliteDialect {
         None
     }
 
+    fn is_claim(&self, board: &BoundBoard, seen: &Seen, params: &mut NamedParams) -> String {
+        params.add_value("rowid", "", Value::Int(seen.place.rowid));
+        RowSql::claims(board).is(":rowid")
+    }
+
+    fn is_session(&self, registry: &BoundRegistry, seen: &Registered, params: &mut NamedParams) -> String {
+        params.add_value("rowid", "", Value::Int(seen.place.rowid));
+        RowSql::sessions(registry).is(":rowid")
+    }
+
+    fn has_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
+        let parts = board.id.iter().zip(key).enumerate().map(|(at, (id, value))| {
+            let place = self.place(&format!("key{at}"), value);
+            params.add_value(&format!("key{at}"), "", value.clone());
+            format!("{id} IS {place}")
+        });
+        parts.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn has_typed_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
+        let parts = board.id.iter().zip(key).enumerate().map(|(at, (id, value))| {
+            let place = self.place(&format!("key{at}"), value);
+            params.add_value(&format!("key{at}"), "", value.clone());
+            match value {
+                Value::Null => format!("{id} IS NULL"),
+                // Whoever types a number types its digits.
+                Value::Text(text) if text.parse::<i64>().is_ok() => {
+                    params.add_value(
+                        &format!("number{at}"),
+                        "",
+                        text.parse().map_or(Value::Null, Value::Int),
+                    );
+                    format!("({id} = {place} OR {id} = :number{at})")
+                }
+                _ => format!("{id} = {place}"),
+            }
+        });
+        parts.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn row_number(&self, table: &Table, alias: &'static str) -> String {
+        RowSql::called(alias, table).number()
+    }
+
+    /// A change of a table that was built otherwise then has no row in it.
+    fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String> {
+        let key = match at {
+            RowAt::Rowid(rowid) if table.has_rowid => {
+                params.add_value("at", "", Value::Int(*rowid));
+                return Some(format!("{alias}.rowid = :at"));
+            }
+            RowAt::Key(key) if !table.has_rowid && !table.key.is_empty() => key,
+            RowAt::Rowid(_) | RowAt::Key(_) => return None,
+        };
+        let mut parts = Vec::new();
+        for (at, name) in table.key.iter().enumerate() {
+            let value = key.get(name)?;
+            let place = self.place(&format!("at{at}"), value);
+            params.add_value(&format!("at{at}"), "", value.clone());
+            parts.push(format!("{alias}.{} = {place}", quoted(name)));
+        }
+        Some(parts.join(" AND "))
+    }
+
+    fn at_of(&self, table: &Table, row: &Image, was: &RowAt) -> RowAt {
+        if table.has_rowid { was.clone() } else { RowAt::Key(row.part(&table.key)) }
+    }
+
+    /// `BEGIN IMMEDIATE` keeps all other writers out.
+    fn shared_lock(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn exclusive_lock(&self, _: &str) -> Option<String> {
+        None
+    }
+
     fn add_time(
         &self,
         params: &mut NamedParams,
@@ -100,16 +181,16 @@ impl Row for rusqlite::Row<'_> {
     }
 }
 
-/// Statements on a connection, with sentences for what goes wrong.
-pub struct Statements<'a> {
+/// A connection, with sentences for what goes wrong.
+pub struct OnConnection<'a> {
     pub connection: &'a rusqlite::Connection,
-    pub explain: &'a dyn Fn(&rusqlite::Error, &str) -> StoreError,
+    pub reader: &'a Reader,
 }
 
-impl Statements<'_> {
+impl OnConnection<'_> {
     fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
         result.map_err(|error| {
-            let sentence = (self.explain)(&error, doing);
+            let sentence = self.reader.sentence(&error, doing);
             match error {
                 rusqlite::Error::SqlInputError { .. } => Failed::NotUnderstood(sentence),
                 _ => Failed::Other(sentence),
@@ -118,7 +199,7 @@ impl Statements<'_> {
     }
 }
 
-impl Connection for Statements<'_> {
+impl Connection for OnConnection<'_> {
     fn dialect(&self) -> &'static dyn Dialect {
         &SqliteDialect
     }
@@ -148,8 +229,12 @@ impl Connection for Statements<'_> {
     }
 
     fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        let result = self.connection.execute_batch(sql);
-        self.done(doing, result)
+        for one in sql.split("; ") {
+            let result =
+                self.connection.prepare_cached(one).and_then(|mut statement| statement.raw_execute());
+            self.done(doing, result)?;
+        }
+        Ok(())
     }
 }
 

@@ -144,6 +144,12 @@ impl RowSql {
         RowSql::new("s.", &registry.key)
     }
 
+    /// The rows of a table that are called by a name.
+    pub fn called(alias: &str, table: &Table) -> RowSql {
+        let alias = if alias == "s" { "s." } else { "c." };
+        RowSql::new(alias, &table.key_instead_of_rowid())
+    }
+
     /// The rows of a table that has no other name.
     pub fn of(table: &Table) -> RowSql {
         RowSql::new("", &table.key_instead_of_rowid())

@@ -25,7 +25,7 @@ fn sessions(
     let mut rows = statement.query([])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
-        let (id, session, mut worker) = holders::read(row, registry);
+        let (id, session, mut worker) = holders::read(row, 0, registry);
         prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
         all.push((id, session, worker));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::dialect::Statements;
+use super::dialect::OnConnection;
 use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::{self, Sqlite};
 use super::functions;
@@ -49,16 +49,6 @@ pub struct Options {
     pub registrations: Registrations,
     /// What may not be acted on.
     pub protected: Protected,
-}
-
-impl Options {
-    fn sentence(&self, error: &rusqlite::Error, doing: &str, is_out_of_time: bool) -> StoreError {
-        if is_out_of_time {
-            let (path, limit_ms) = (self.path.clone(), self.poll_timeout.as_millis());
-            return StoreError::TooSlow { path, limit_ms };
-        }
-        explain(&self.path, error, self.busy_timeout, doing)
-    }
 }
 
 /// Owns the connection; lives in a thread of its own.
@@ -277,7 +267,11 @@ impl Reader {
     }
 
     pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
-        self.options.sentence(error, doing, self.out_of_time.load(Ordering::Relaxed))
+        if self.out_of_time.load(Ordering::Relaxed) {
+            let (path, limit_ms) = (self.options.path.clone(), self.options.poll_timeout.as_millis());
+            return StoreError::TooSlow { path, limit_ms };
+        }
+        explain(&self.options.path, error, self.options.busy_timeout, doing)
     }
 
     fn fit(&mut self) -> Result<(), StoreError> {
@@ -385,12 +379,9 @@ impl ReadEngine for Reader {
     ) -> Result<(), StoreError> {
         self.follow_the_path()?;
         self.reading(doing, |reader, now, _| {
-            let Reader { options, connection, watched, schema, out_of_time, .. } = reader;
-            let explain = |error: &rusqlite::Error, doing: &str| {
-                options.sentence(error, doing, out_of_time.load(Ordering::Relaxed))
-            };
-            let mut statements = Statements { connection, explain: &explain };
-            Ok(look(&mut Look::new(&mut statements, watched, schema, now))?)
+            let reader: &Reader = reader;
+            let mut connection = OnConnection { connection: &reader.connection, reader };
+            Ok(look(&mut Look::new(&mut connection, &reader.watched, &reader.schema, now))?)
         })
     }
 

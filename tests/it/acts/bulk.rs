@@ -4,7 +4,7 @@ use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;
 use claimtop::store::Filter;
-use claimtop::store::{Actor, Change, Order, Seen, Tried};
+use claimtop::store::{Acted, Actor, Change, Order, Seen};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
@@ -42,7 +42,7 @@ fn stale(actor: &mut Actor) -> Vec<Seen> {
 }
 
 /// Reclaims all in one transaction; what was recorded, and what came of it.
-fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Tried>) {
+fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Acted>) {
     let word = Authorization::default();
     let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
@@ -51,7 +51,7 @@ fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Ve
     (noted.numbers, batch.tried)
 }
 
-fn changes(tried: &Tried) -> Vec<Change> {
+fn changes(tried: &Acted) -> Vec<Change> {
     tried.changes.clone()
 }
 
@@ -173,7 +173,9 @@ fn what_the_database_refuses_for_one_costs_only_that_one() {
             let (_, tried) = reclaim(&mut actor, &all, &Ok(()));
             for (seen, tried) in all.iter().zip(&tried) {
                 match (&tried.outcome, seen.judged.claim.key.text().as_str()) {
-                    (Outcome::Refused(why), "task-2") => assert!(why.to_lowercase().contains(said), "{why}"),
+                    (Outcome::Refused(why), "task-2") => {
+                        assert!(why.to_string().to_lowercase().contains(said), "{why}")
+                    }
                     (outcome, id) => {
                         assert_eq!((outcome, id == "task-2"), (&Outcome::Applied, false), "{id}");
                     }

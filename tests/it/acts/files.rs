@@ -1,5 +1,6 @@
 //! The file itself: replaced, deleted, locked, or not to be written.
 
+use crate::support::options::writable;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::store::StoreError;
@@ -62,7 +63,7 @@ fn a_locked_database_is_waited_for_no_longer_than_allowed() {
     let options = database.options(Profiles::Detect(Library::built_in()), |options| {
         options.busy_timeout = Duration::from_millis(20);
     });
-    let mut actor = Actor::open(options).unwrap();
+    let mut actor = Actor::open(writable(options)).unwrap();
     let seen = look(&mut actor, "task-1");
     let before = dump(&database.connection);
     database.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -81,7 +82,7 @@ fn a_reader_of_a_database_without_a_log_keeps_the_commit_out() {
     let options = database.options(Profiles::Detect(Library::built_in()), |options| {
         options.busy_timeout = Duration::from_millis(20);
     });
-    let mut actor = Actor::open(options).unwrap();
+    let mut actor = Actor::open(writable(options)).unwrap();
     let seen = look(&mut actor, "task-1");
     let before = dump(&database.connection);
     database.connection.execute_batch("BEGIN; SELECT * FROM task_claims;").unwrap();

@@ -1,5 +1,6 @@
 //! A profile is somebody else's SQL: in an act it changes rows and nothing else.
 
+use crate::support::options::writable;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::format::Profile;
 use claimtop::store::{Actor, Order, Profiles};
@@ -29,7 +30,7 @@ fn profile(reclaim: &str) -> Result<Profile, String> {
 /// What comes of a reclaim of task-1 by such a profile; an error may come at any stage.
 fn attempt(database: &Database, reclaim: &str) -> Result<Outcome, String> {
     let profile = profile(reclaim)?;
-    let opened = Actor::open(database.options(Profiles::Named(vec![profile]), |_| {}));
+    let opened = Actor::open(writable(database.options(Profiles::Named(vec![profile]), |_| {})));
     let mut actor = opened.map_err(|error| error.to_string())?;
     let seen = look(&mut actor, "task-1");
     let word = Authorization::default();

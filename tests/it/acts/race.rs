@@ -1,5 +1,6 @@
 //! In real time, against a worker that renews as fast as it can.
 
+use crate::support::options::writable;
 use claimtop::domain::recovery::{Authorization, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::profile::Library;
@@ -133,7 +134,7 @@ fn nothing_that_was_renewed_after_the_look_is_taken() {
             options.frozen_at = None;
             options.busy_timeout = Duration::from_secs(60);
         });
-        let mut actor = Actor::open(options).expect("an actor");
+        let mut actor = Actor::open(writable(options)).expect("an actor");
         let (stop, run) = (AtomicBool::new(false), connect(&database));
         let seen_at_taking = std::thread::scope(|scope| {
             let stop = &stop;

@@ -1,7 +1,8 @@
 //! A session released: all it holds, then itself, and nothing that has changed since it was seen.
 
+use crate::support::options::writable;
 use claimtop::domain::claim::Process;
-use claimtop::domain::recovery::{Authorization, Outcome};
+use claimtop::domain::recovery::{Authorization, Moved, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
 use claimtop::recovery::{AuditedActor, Report};
@@ -49,7 +50,7 @@ fn desk(database: &Database) -> AuditedActor {
 fn desk_by(database: &Database, profiles: Profiles, prober: Option<Process>) -> AuditedActor {
     let prober = prober.map(|process| Prober::new(move |_, _, _| (process, "so it is said".into())));
     AuditedActor::open(
-        database.options(profiles, |options| options.prober = prober),
+        writable(database.options(profiles, |options| options.prober = prober)),
         "tasks.db",
         &database.beside("audit"),
     )
@@ -150,7 +151,7 @@ fn a_session_that_beats_again_keeps_everything() {
         let reports = release(&mut desk, &holding, &Authorization::default());
         assert_eq!(reports.len(), 4);
         assert!(reports.iter().all(|report| is_moved(&report.outcome)), "{reports:#?}");
-        assert_eq!(reports[3].outcome.why(), Some("w-1 has beaten again, 1s ago"));
+        assert_eq!(reports[3].outcome.why().as_deref(), Some("w-1 has sent a heartbeat again, 1s ago"));
         assert_eq!(database.dump(), before);
     });
 }
@@ -164,7 +165,7 @@ fn a_session_that_claims_again_is_not_ended() {
         database.task("new", "w-1", 20 * MINUTE);
         let reports = release(&mut desk, &holding, &Authorization::default());
         assert_applied(&reports[..3], 3);
-        assert_eq!(reports[3].outcome, Outcome::Moved("it holds 1 claim still".into()));
+        assert_eq!(reports[3].outcome, Outcome::Moved(Moved::HoldsClaims(1)));
         assert_eq!(row(&database, "SELECT count(*) FROM sessions"), [number(2)]);
     });
 }

@@ -1,5 +1,6 @@
 //! If nothing moves between a preview and its act, the preview is what happens.
 
+use crate::support::options::writable;
 use claimtop::domain::claim::Process;
 use claimtop::domain::recovery::{Action, Authorization};
 use claimtop::domain::verdict::Set;
@@ -114,7 +115,8 @@ fn preview_and_act(world: &World) {
     });
     let options =
         database.options(Profiles::Detect(Library::built_in()), |options| options.prober = Some(prober));
-    let mut desk = AuditedActor::open(options, "tasks.db", &database.beside("audit")).expect("a desk");
+    let mut desk =
+        AuditedActor::open(writable(options), "tasks.db", &database.beside("audit")).expect("a desk");
     let filter = Filter { sets: world.sets.clone(), limit: world.limit, ..Filter::default() };
     let claims = desk.actor().selection(&filter).expect("a look");
     let wanted = claims.len();

@@ -265,7 +265,10 @@ fn that_cannot_be_recorded_does_not_happen() {
         let acted = applied(&mut actor, "job-1", Action::Reclaim);
         let before = database.dump();
         let outcome = actor.undo(&acted.changes, UNDO, &mut |_| Err("disk full".into())).unwrap().outcome;
-        assert!(matches!(&outcome, Outcome::Refused(why) if why.contains("disk full")), "{outcome:?}");
+        assert!(
+            matches!(&outcome, Outcome::Refused(why) if why.to_string().contains("disk full")),
+            "{outcome:?}"
+        );
         assert_eq!(database.dump(), before);
     });
 }

@@ -48,7 +48,7 @@ fn a_claim_renewed_between_the_frame_and_the_key_is_left_alone() {
     pty.press("r", "taken by worker-2");
     assert_eq!(scene.row("task-old"), taken);
     scene.database.run("DELETE FROM task_claims WHERE task_id = 'task-old'", []);
-    pty.press("r", "it is claimed no longer");
+    pty.press("r", "it is no longer claimed");
     // Marked ones are looked at again, too.
     scene.task("task-old", "worker-1", -30 * MINUTE);
     let new = scene.row("task-old");

@@ -1,5 +1,6 @@
 //! Acts on a file that somebody has overwritten: none is done, and the file stays what it was made to be.
 
+use crate::support::options::writable;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::profile::Library;
 use claimtop::store::{Actor, Order, Profiles, Reader, Seen, StoreError};
@@ -40,7 +41,7 @@ fn scene(log_is_needed: bool) -> (Database, Actor, Seen) {
 }
 
 fn actor(database: &Database) -> Result<Actor, StoreError> {
-    Actor::open(database.options(Profiles::Detect(Library::built_in()), |_| {}))
+    Actor::open(writable(database.options(Profiles::Detect(Library::built_in()), |_| {})))
 }
 
 fn reclaim(actor: &mut Actor, seen: &Seen) -> StoreError {

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use crate::support::server::until;
-use claimtop::domain::recovery::{Action, Authorization, Outcome};
+use claimtop::domain::recovery::{Action, Authorization, Moved, Outcome};
 use claimtop::domain::value::Value;
 use claimtop::domain::verdict::Set;
 use claimtop::store::{Actor, Filter, Order, Seen, Undo};
@@ -38,7 +39,7 @@ pub(super) fn stale(actor: &mut Actor) -> Vec<Seen> {
 }
 
 pub(super) fn actor(database: &PgDatabase) -> Actor {
-    Actor::open(options(&database.url(), None)).expect("an actor")
+    Actor::open(writable(options(&database.url(), None))).expect("an actor")
 }
 
 pub(super) fn running(database: &PgDatabase) -> BTreeSet<String> {
@@ -59,7 +60,7 @@ fn a_row_that_somebody_holds_costs_only_itself_and_no_record_is_written_twice() 
     let (tried, mut numbers) = reclaim(&mut actor, &all);
     for (id, outcome) in &tried {
         match outcome {
-            Outcome::Moved(why) => assert!(*id == held && why.contains("locked"), "{id}: {why}"),
+            Outcome::Moved(moved) => assert_eq!((id, moved), (&held, &Moved::RowLocked)),
             other => assert!(*id != held && *other == Outcome::Applied, "{id}: {other:?}"),
         }
     }

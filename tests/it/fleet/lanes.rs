@@ -3,6 +3,7 @@
 use super::batches::{actor, running, stale};
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::store::{Actor, Batch, Order, Seen};
@@ -111,7 +112,7 @@ fn a_role_that_may_not_ask_for_lanes_works_without() {
         "CREATE ROLE {login} LOGIN; GRANT SELECT, UPDATE ON executor_jobs TO {login};
          REVOKE EXECUTE ON FUNCTION pg_try_advisory_xact_lock(int, int) FROM PUBLIC"
     ));
-    let mut actor = Actor::open(options(&database.url_as(&login), None)).expect("an actor");
+    let mut actor = Actor::open(writable(options(&database.url_as(&login), None))).expect("an actor");
     let all = stale(&mut actor);
     let (batch, _) = reclaim(&mut actor, &all);
     assert!(batch.tried.len() >= 100 && batch.tried.iter().all(|tried| tried.outcome == Outcome::Applied));

@@ -4,6 +4,7 @@
 use super::batches::{actor, running, stale};
 use super::*;
 use crate::support::Noted;
+use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::recovery::AuditedActor;
@@ -24,17 +25,17 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let database = PgDatabase::new(&format!("{JOBS}; {AUDIT}; {REFUSING}"));
     database.run(&stale_jobs(300));
     let folder = tempfile::tempdir().expect("a folder");
-    let mut desk = AuditedActor::open(options(&database.url(), None), "here", folder.path()).expect("a desk");
+    let mut desk =
+        AuditedActor::open(writable(options(&database.url(), None)), "here", folder.path()).expect("a desk");
     let all = stale(desk.actor());
     let mut outcomes = Vec::new();
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        outcomes.push(told.outcome);
+        outcomes.push(told.acted.outcome);
         true
     })
     .expect("answers");
     assert_eq!(outcomes.len(), 300);
-    let says_why =
-        |outcome: &Outcome| matches!(outcome, Outcome::Refused(why) if why.contains("the table is full"));
+    let says_why = |outcome: &Outcome| matches!(outcome, Outcome::Refused(why) if why.to_string().contains("the table is full"));
     assert!(outcomes.iter().all(says_why), "{:?}", outcomes[0]);
     assert_eq!((running(&database).len(), records(&database).as_deref()), (300, Some("0")));
     let trail = Trail::read_only(folder.path()).expect("a trail");
@@ -44,7 +45,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     database.run("DROP TRIGGER refuse ON claimtop_audit");
     let mut applied = 0;
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        applied += usize::from(told.outcome == Outcome::Applied);
+        applied += usize::from(told.acted.outcome == Outcome::Applied);
         true
     })
     .expect("answers");
@@ -64,7 +65,7 @@ fn many_that_the_trail_cannot_take_are_in_no_table_either() {
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut full).expect("a batch");
     for tried in &batch.tried {
         let Outcome::Refused(why) = &tried.outcome else { panic!("{:?}", tried.outcome) };
-        assert!(why.contains("no space left"), "{why}");
+        assert!(why.to_string().contains("no space left"), "{why}");
     }
     assert_eq!((running(&database).len(), records(&database).as_deref()), (50, Some("0")));
 }

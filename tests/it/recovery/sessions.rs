@@ -257,7 +257,7 @@ fn a_beat_at_the_last_moment_keeps_everything() {
         });
         assert_eq!((run.code, run.results().len()), (4, 4), "{run:#?}");
         assert!(run.results().iter().all(|result| result["outcome"] == "moved"), "{run:#?}");
-        run.says("worker-1 has beaten again");
+        run.says("worker-1 has sent a heartbeat again");
         assert_eq!((scene.held().len(), sessions(&scene)), (3, 2));
     });
 }
@@ -268,7 +268,7 @@ fn a_claim_at_the_last_moment_keeps_the_session() {
         let scene = silent();
         let run = racing(&scene, |scene| scene.task("new", "worker-1", 60 * MINUTE));
         assert_eq!((run.code, run.results().len()), (4, 4), "{run:#?}");
-        run.says("it holds 1 claim still");
+        run.says("it still holds 1 claim");
         assert_eq!((scene.held(), sessions(&scene)), (vec!["new".into(), "other".into()], 2));
     });
 }

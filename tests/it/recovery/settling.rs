@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::support::engine::{Engine, engine};
+use crate::support::options::writable;
 use crate::support::server::until;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
@@ -258,7 +259,7 @@ impl Company {
         let intent = entries.swap_remove(0).record;
         let profiles = Profiles::Detect(Library::built_in());
         let options = scene.database.options(profiles, |options| options.frozen_at = None);
-        let desk = AuditedActor::open(options, &scene.database.source(), &folder).expect("a desk");
+        let desk = AuditedActor::open(writable(options), &scene.database.source(), &folder).expect("a desk");
         Company { scene, desk, trail, intent }
     }
 
@@ -298,7 +299,7 @@ fn what_others_leave_open_between_two_batches_of_a_desk_is_found() {
         let mut heard = 0;
         let mut left = None;
         let mut each = |told: Told<'_>| {
-            assert_eq!(told.outcome, Outcome::Applied);
+            assert_eq!(told.acted.outcome, Outcome::Applied);
             heard += 1;
             // Claims and locks are two batches.
             if heard == 1 {
@@ -330,7 +331,7 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
                 left
             });
             let mut each = |told: Told<'_>| {
-                assert_eq!(told.outcome, Outcome::Applied);
+                assert_eq!(told.acted.outcome, Outcome::Applied);
                 true
             };
             desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)

@@ -5,6 +5,7 @@
 
 pub mod claims;
 pub mod holders;
+pub mod outcomes;
 pub mod world;
 
 use claimtop::app::keymap::Keymap;

@@ -2,7 +2,7 @@
 
 use claimtop::config::Config;
 use claimtop::domain::time::Moment;
-use claimtop::store::{Effort, Options, Profiles, postgres, sqlite};
+use claimtop::store::{Effort, Options, Profiles, Standing, WriteAccess, WriteRules, postgres, sqlite};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +19,13 @@ impl Database {
         change(&mut options);
         if self.server().is_none() { options.into() } else { on_server(&self.source(), options).into() }
     }
+}
+
+/// Permission to write, where no config forbids it.
+pub fn writable(options: impl Into<Options>) -> WriteAccess {
+    let options = options.into();
+    let granted = WriteRules::default().grant("", Standing::Unconfigured, || Ok(options));
+    granted.expect("nothing is protected")
 }
 
 /// The same for whatever a text says of a server.

@@ -1,6 +1,7 @@
 //! Holders that need not register: only who was registered before can be missing.
 
 use super::{Database, on_both, open, poll};
+use crate::support::options::writable;
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::domain::verdict::Reason;
 use claimtop::store::{Actor, Options, Profiles};
@@ -55,7 +56,7 @@ fn what_a_process_remembers_holds_for_its_acts_too() {
         poll(&mut reader);
         database.run("DELETE FROM workers", ());
         poll(&mut reader);
-        let mut actor = Actor::open(options).expect("an actor");
+        let mut actor = Actor::open(writable(options)).expect("an actor");
         let found = actor.find("1", None).expect("a look");
         assert!(found[0].judged.verdict.reasons.contains(Reason::SessionMissing), "{:?}", found[0].judged);
         let others = actor.find("2", None).expect("a look");

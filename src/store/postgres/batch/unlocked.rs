@@ -3,13 +3,15 @@
 
 use std::borrow::Cow;
 
-use super::super::actor::{Actor, BEING_CHANGED, Turn};
+use super::super::actor::Actor;
 use super::super::look;
 use super::made::Made;
 use super::{Hold, Look, moved};
+use crate::domain::recovery::Moved;
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{CHANGED_MEANWHILE, Order, TABLES_CHANGED};
+use crate::store::act::Order;
+use crate::store::driver::Turn;
 use crate::store::seen::Seen;
 
 /// So many claims are looked at one by one to say what has become of them.
@@ -18,9 +20,9 @@ const FEW: usize = 64;
 impl Actor {
     /// The claims as they were seen, judged by the clock of this transaction.
     pub(super) fn remember<'a>(&self, turn: &Turn, all: &[&'a Seen], order: &Order<'_>) -> Vec<Look<'a>> {
-        let watch = all.first().and_then(|first| look::at(&self.reader.watched, &first.place));
+        let watch = all.first().and_then(|first| look::at(&self.reader.watched, &first.place.board));
         let Some(watch) = watch else {
-            return all.iter().map(|_| Look::Over(moved(TABLES_CHANGED))).collect();
+            return all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect();
         };
         let look =
             |seen: &&'a Seen| Look::at(seen, watch.reader.judge_again(seen, &watch.board, turn.now), order);
@@ -47,7 +49,7 @@ impl Actor {
         } else if !rest.is_empty() {
             // So many at once: somebody else works through the same claims, and what became of each is his.
             let unchanged = self.unchanged(rest)?.into_iter();
-            let why = |is_left| if is_left { BEING_CHANGED } else { CHANGED_MEANWHILE };
+            let why = |is_left| if is_left { Moved::RowLocked } else { Moved::SomebodyWasFaster };
             looks.extend(unchanged.map(|is_left| Look::Over(moved(why(is_left)))));
         }
         let mut left = Vec::new();

@@ -1,5 +1,6 @@
 //! What is not dead is never touched, and what changed meanwhile is left to whoever changed it.
 
+use crate::support::options::writable;
 use claimtop::domain::recovery::{Action, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
@@ -68,7 +69,7 @@ fn a_job_that_changes_between_the_look_and_the_act_is_left_alone() {
                 let scene = Scene::new(grave);
                 let living = Profiles::Detect(Library::built_in());
                 let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
-                let mut actor = Actor::open(dead).expect("an actor");
+                let mut actor = Actor::open(writable(dead)).expect("an actor");
                 let seen = look(&mut actor, "7");
                 let Authorization(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
                 let change = change.replace("STATUS", queued).replace("COLUMN", column);
@@ -96,7 +97,7 @@ fn no_other_act_is_done_to_the_dead() {
             }
             let living = Profiles::Detect(Library::built_in());
             let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
-            let mut actor = Actor::open(dead).expect("an actor");
+            let mut actor = Actor::open(writable(dead)).expect("an actor");
             let seen = look(&mut actor, "7");
             for action in [Action::Reclaim, Action::Release, Action::Extend] {
                 let outcome = act(&mut actor, &seen, action, &Default::default()).outcome;

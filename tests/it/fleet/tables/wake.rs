@@ -2,6 +2,7 @@
 //! back is said.
 
 use super::*;
+use crate::support::options::writable;
 use claimtop::recovery::{Report, Told};
 use claimtop::report::act::{json, text};
 use claimtop::store::Side;
@@ -190,7 +191,7 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut moved = Vec::new();
     let mut hear = |told: Told<'_>| {
-        match &told.outcome {
+        match &told.acted.outcome {
             Outcome::Applied => {}
             Outcome::Moved(_) => moved.push(told.report().id),
             other => panic!("{other:?}"),
@@ -246,7 +247,7 @@ fn rows_that_our_role_may_not_read_are_said_to_be_lost() {
     ));
     let trail = tempfile::tempdir().expect("a folder");
     let options = options(&database.url_as(&login), Some(&profile(DELETED)));
-    let desk = AuditedActor::open(options, "here", trail.path()).expect("a desk");
+    let desk = AuditedActor::open(writable(options), "here", trail.path()).expect("a desk");
     let mut table = Table { database, table: "runs", desk, _trail: trail };
     let report = table.report("7");
     assert_eq!(report.outcome, Outcome::Applied);

@@ -5,11 +5,12 @@ use claimtop::app::message::{BulkOf, Many, Ready, Summary};
 use claimtop::app::model::Tone;
 use claimtop::app::overlay::Overlay;
 use claimtop::app::{Effect, Msg};
-use claimtop::domain::recovery::{Action, Authorization, Outcome};
+use claimtop::domain::recovery::{Action, Authorization, Moved, Outcome};
 use claimtop::domain::tally::BulkTally;
 use claimtop::domain::verdict::Set;
 
 use super::super::stage::holders::session;
+use super::super::stage::outcomes::{alive, renewed};
 use super::super::stage::{Stage, World, claim, task_board};
 
 fn three() -> World {
@@ -100,7 +101,7 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
     stage.tell(Msg::BulkDone(Summary {
         source: 0,
         of: BulkOf::Act(Action::Reclaim),
-        tally: tally(1, &Outcome::Moved("renewed 2s ago by w7".into())),
+        tally: tally(1, &renewed("2s", "w7")),
         batch: Some("batch-1".into()),
         addresses: vec!["taskqueue/tasks/a".into()],
     }));
@@ -117,11 +118,14 @@ fn the_end_says_what_was_done_and_lets_it_be_taken_back() {
     stage.tell(Msg::BulkDone(Summary {
         source: 0,
         of: BulkOf::Undo("batch-1".into()),
-        tally: tally(1, &Outcome::Moved("a row has changed".into())),
+        tally: tally(1, &Outcome::Moved(Moved::ClaimedSince)),
         batch: Some("batch-2".into()),
         addresses: Vec::new(),
     }));
-    assert_eq!(stage.notice(), (Tone::Moved, "undone: 1 of 2 acts, 1 moved (b: a row has changed)"));
+    assert_eq!(
+        stage.notice(),
+        (Tone::Moved, "undone: 1 of 2 acts, 1 moved (b: somebody has claimed it since)")
+    );
     assert!(stage.press("u").is_empty(), "it was tried");
 }
 
@@ -151,13 +155,16 @@ fn a_preview_tells_what_is_skipped_and_why_and_does_the_rest() {
     let mut stage = Stage::on(&three());
     stage.press("R");
     let mut ready = nothing_to_do();
-    ready.tally = tally(2, &Outcome::Refused("its process (pid 7) is alive".into()));
+    ready.tally = tally(2, &alive(7, "w7"));
     ready.lines = vec!["t-1".into(), "t-2".into()];
     stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     let text = stage.text();
     assert!(text.contains("(2 of 3)"), "{text}");
     assert!(text.contains("2 of 3 claims will be reclaimed; 1 skipped:"), "{text}");
-    assert!(text.contains("1 refused: its process (pid 7) is alive (b)"), "{text}");
+    assert!(
+        text.contains("1 refused: the holder's process is alive (b: its process (pid 7) is alive)"),
+        "{text}"
+    );
     assert_eq!(stage.press("y").len(), 1);
     assert!(matches!(dialog(&stage).stage, Step::Running { done: 0, of: 2 }));
 }
@@ -167,7 +174,7 @@ fn if_all_are_skipped_nothing_can_be_confirmed() {
     let mut stage = Stage::on(&three());
     stage.press("R");
     let mut ready = nothing_to_do();
-    ready.tally = tally(0, &Outcome::Refused("its process (pid 7) is alive".into()));
+    ready.tally = tally(0, &alive(7, "w7"));
     stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     assert!(stage.text().contains("nothing can be done"), "{}", stage.text());
     assert!(stage.press("y").is_empty());

@@ -5,6 +5,7 @@ use claimtop::app::model::Tone;
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::recovery::{Action, Outcome};
 
+use super::super::stage::outcomes::{alive, lost, renewed};
 use super::super::stage::{Stage, World, claim, task_board};
 
 fn stale() -> World {
@@ -92,11 +93,12 @@ fn each_outcome_is_said_in_its_own_tone() {
         shown: "t-1".into(),
         holder: Some("worker-7".into()),
     };
-    stage.tell(Msg::Acted(done(Outcome::Moved("renewed 1.2s ago by worker-7".into()))));
+    stage.tell(Msg::Acted(done(renewed("1200ms", "worker-7"))));
     assert_eq!(stage.notice(), (Tone::Moved, "t-1 moved, nothing was written: renewed 1.2s ago by worker-7"));
-    stage.tell(Msg::Acted(done(Outcome::Refused("its process (pid 4312) is alive".into()))));
-    assert_eq!(stage.notice().0, Tone::Refused);
-    stage.tell(Msg::Acted(done(Outcome::Unknown("the connection was lost".into()))));
+    stage.tell(Msg::Acted(done(alive(4312, "worker-7"))));
+    let refused = "reclaim of t-1 refused: its process (pid 4312) is alive";
+    assert_eq!(stage.notice(), (Tone::Refused, refused), "options of the command line help nobody here");
+    stage.tell(Msg::Acted(done(lost())));
     assert_eq!(stage.notice().0, Tone::Unknown);
     assert!(stage.model.undoable.is_empty(), "only what was done can be taken back");
     stage.tell(Msg::Acted(done(Outcome::Applied)));

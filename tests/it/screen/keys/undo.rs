@@ -3,7 +3,7 @@
 use claimtop::app::message::Done;
 use claimtop::app::model::Tone;
 use claimtop::app::{Effect, Msg};
-use claimtop::domain::recovery::Outcome;
+use claimtop::domain::recovery::{Moved, Outcome};
 
 use super::super::stage::{Stage, World, claim, entry, task_board};
 
@@ -56,7 +56,7 @@ fn the_last_act_is_taken_back_first() {
 #[test]
 fn an_act_that_was_not_done_leaves_nothing_to_undo() {
     let mut stage = stage();
-    stage.tell(done("reclaim", "first", Outcome::Moved("finished".into())));
+    stage.tell(done("reclaim", "first", Outcome::Moved(Moved::NoLongerClaimed)));
     assert!(stage.press("u").is_empty());
 }
 

@@ -2,10 +2,10 @@
 
 use claimtop::app::Msg;
 use claimtop::app::message::Ready;
-use claimtop::domain::recovery::Outcome;
 use claimtop::domain::tally::BulkTally;
 
 use super::super::stage::holders::session;
+use super::super::stage::outcomes::renewed;
 use super::super::stage::{SMALL, Stage, TINY, World, claim, task_board};
 use super::fleet::busy;
 use super::picture;
@@ -18,8 +18,8 @@ fn both(name: &str, stage: &mut Stage) {
 fn ready(count: usize, holder: Option<&str>) -> Msg {
     let lines = (1..=count.min(20)).map(|at| format!("tasks/render-{at:04}  worker-7  stale 11m")).collect();
     let mut tally = BulkTally { applied: count, ..BulkTally::of(count + 2) };
-    tally.add(&Outcome::Moved("renewed 2s ago by worker-7".into()), || "render-0007".into());
-    tally.add(&Outcome::Moved("renewed 4s ago by worker-7".into()), || "render-0008".into());
+    tally.add(&renewed("2s", "worker-7"), || "render-0007".into());
+    tally.add(&renewed("4s", "worker-7"), || "render-0008".into());
     let (notes, holder) = (Vec::new(), holder.map(Into::into));
     let ready = Ready { tally, lines, notes, holder, profiles: Vec::new() };
     Msg::BulkReady { question: 1, ready: Ok(ready) }

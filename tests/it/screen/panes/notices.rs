@@ -4,6 +4,7 @@ use claimtop::app::Msg;
 use claimtop::app::message::Done;
 use claimtop::domain::recovery::Outcome;
 
+use super::super::stage::outcomes::{alive, lost, renewed};
 use super::super::stage::{Stage, TINY};
 use super::fleet::busy;
 
@@ -33,17 +34,11 @@ fn each_outcome_has_its_sign_and_its_sentence() {
     let outcomes = [
         (Outcome::Applied, " ✓ done, u undoes it: reclaim render-0041 (worker-7)"),
         (
-            Outcome::Moved("renewed 1.2s ago by worker-7".into()),
+            renewed("1200ms", "worker-7"),
             " ~ render-0041 moved, nothing was written: renewed 1.2s ago by worker-7",
         ),
-        (
-            Outcome::Refused("its process (pid 4312) is alive".into()),
-            " ! reclaim of render-0041 refused: its process (pid 4312) is alive",
-        ),
-        (
-            Outcome::Unknown("the connection was lost".into()),
-            " ? whether reclaim of render-0041 was done is not known: the connection was lost",
-        ),
+        (alive(4312, "worker-7"), " ! reclaim of render-0041 refused: its process (pid 4312) is alive"),
+        (lost(), " ? whether reclaim of render-0041 was done is not known: the connection was lost"),
     ];
     for (outcome, said) in outcomes {
         assert!(footer(&mut after(outcome)).starts_with(said));
@@ -54,11 +49,11 @@ fn each_outcome_has_its_sign_and_its_sentence() {
 fn pictures_of_the_notices() {
     super::picture("notice_done", &mut after(Outcome::Applied), super::SMALL);
     super::picture("notice_done", &mut after(Outcome::Applied), TINY);
-    let moved = Outcome::Moved("renewed 1.2s ago by worker-7".into());
+    let moved = renewed("1200ms", "worker-7");
     super::picture("notice_moved", &mut after(moved), super::SMALL);
-    let refused = Outcome::Refused("its process (pid 4312) is alive".into());
+    let refused = alive(4312, "worker-7");
     super::picture("notice_refused", &mut after(refused), super::SMALL);
-    let unknown = Outcome::Unknown("the connection was lost".into());
+    let unknown = lost();
     super::picture("notice_unknown", &mut after(unknown), super::SMALL);
 }
 

@@ -1,0 +1,219 @@
+//! Why an act is not allowed, and what would allow it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use super::Action;
+use crate::domain::shell::quoted;
+use crate::domain::value::Value;
+use crate::domain::verdict::Set;
+use crate::domain::visible::visible;
+use crate::domain::zone_doubt::ZoneDoubt;
+
+/// Why an act is not allowed. It reads as a sentence, with the options of the command line that would allow it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// Our rules need more than the operator gave.
+    NotPermitted {
+        cause: Cause,
+        needs: Needs,
+    },
+    /// The rows contradict the zone of their times.
+    TimesInDoubt(Arc<ZoneDoubt>),
+    /// One of the claims of a session may not be released.
+    Claim {
+        address: String,
+        refusal: Box<Refusal>,
+    },
+    /// The profile's `blocked_by` holds for the claim.
+    Blocked,
+    /// The profile does not describe the act.
+    NoSuchAct {
+        profile: String,
+        action: Action,
+    },
+    /// The profile does not describe how a session ends.
+    NoSessionEnd {
+        profile: String,
+    },
+    /// An extension has no length where the system counts from the last sign of life.
+    NoLength,
+    /// The table has none of the columns that the act sets.
+    NoColumns {
+        act: &'static str,
+    },
+    TableGone,
+    RegistryGone,
+    /// The record of the act could not be written; so could not that of the next.
+    Unrecorded {
+        why: String,
+    },
+    /// That the act to be undone was applied is inferred only.
+    OnlyInferred {
+        action_id: String,
+    },
+    /// It is not known whether the act to be undone was applied.
+    OutcomeOpen {
+        action_id: String,
+    },
+    /// What the database reports about this row: a constraint, a trigger, a policy.
+    Row(String),
+    /// What the database reports, and would for every other row.
+    Database(String),
+    /// The connection was lost before the commit, as the server proves.
+    NotCommitted(String),
+    /// The act could not be tried at all.
+    NotTried(String),
+}
+
+/// The fact by which a rule of ours asks for more.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cause {
+    ProcessAlive {
+        pid: Value,
+    },
+    /// Neither stale nor orphaned, but this.
+    NotInTrouble(Set),
+    HolderMayLive,
+    SessionMayLive {
+        session: String,
+    },
+}
+
+/// What would allow an act that a rule of ours forbids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Needs {
+    /// Force, the holder's name, and a reason.
+    Force { holder: Option<String> },
+    /// A reason: force is there.
+    Reason,
+    /// The holder's name.
+    Holder { holder: Option<String> },
+    /// Another name: this is not the holder.
+    OtherHolder { named: String, holder: Option<String> },
+}
+
+/// Whom a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    OneClaim,
+    /// A full disk, a lost connection: every other act would be refused as well.
+    EveryClaim,
+}
+
+impl Refusal {
+    pub fn reach(&self) -> Reach {
+        match self {
+            Refusal::Unrecorded { .. } | Refusal::Database(_) | Refusal::NotCommitted(_) => Reach::EveryClaim,
+            _ => Reach::OneClaim,
+        }
+    }
+
+    /// The same about one of several claims.
+    pub fn of(self, address: String) -> Refusal {
+        Refusal::Claim { address, refusal: Box::new(self) }
+    }
+
+    /// The sentence without the options of the command line that would allow it.
+    pub fn cause(&self) -> String {
+        match self {
+            Refusal::NotPermitted { needs: Needs::OtherHolder { .. }, .. } => self.to_string(),
+            Refusal::NotPermitted { cause, .. } => cause.to_string(),
+            Refusal::Claim { address, refusal } => format!("{address}: {}", refusal.cause()),
+            other => other.to_string(),
+        }
+    }
+
+    /// What it has in common with the refusals of other claims.
+    pub fn in_common(&self) -> Cow<'static, str> {
+        match self {
+            Refusal::NotPermitted { needs: Needs::Reason, .. } => "--force needs a --reason".into(),
+            Refusal::NotPermitted { needs: Needs::OtherHolder { .. }, .. } => {
+                "held by somebody else than the holder that was named".into()
+            }
+            Refusal::NotPermitted { cause, .. } => match cause {
+                Cause::ProcessAlive { .. } => "the holder's process is alive".into(),
+                Cause::NotInTrouble(_) => "neither stale nor orphaned".into(),
+                Cause::HolderMayLive => "the holder may still be running".into(),
+                Cause::SessionMayLive { .. } => "nothing shows that the session is gone".into(),
+            },
+            Refusal::TimesInDoubt(_) => "the zone of its times is in doubt".into(),
+            Refusal::Claim { refusal, .. } => refusal.in_common(),
+            other => other.to_string().into(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // What would allow it does not depend on why it was asked for.
+            Refusal::NotPermitted { needs: needs @ Needs::OtherHolder { .. }, .. } => needs.fmt(f),
+            Refusal::NotPermitted { cause, needs } => write!(f, "{cause}; {needs}"),
+            Refusal::TimesInDoubt(doubt) => {
+                write!(f, "{doubt}; `claimtop doctor` names the setting that fits")
+            }
+            Refusal::Claim { address, refusal } => write!(f, "{address}: {refusal}"),
+            Refusal::Blocked => f.write_str("the profile forbids it for this claim (blocked_by)"),
+            Refusal::NoSuchAct { profile, action } => {
+                write!(f, "profile {profile} does not say how to {action} here")
+            }
+            Refusal::NoSessionEnd { profile } => {
+                write!(f, "profile {profile} does not say how a session ends")
+            }
+            Refusal::NoLength => f.write_str(
+                "--by is not possible here: this system counts from the last sign of life, and an extension is a \
+                 new one; without --by the claim gets its usual time from now on",
+            ),
+            Refusal::NoColumns { act } => write!(f, "none of the columns that {act} sets is in this database"),
+            Refusal::TableGone => f.write_str("its table is gone"),
+            Refusal::RegistryGone => f.write_str("its registry is gone"),
+            Refusal::Unrecorded { why } => write!(f, "the record could not be written: {why}"),
+            Refusal::OnlyInferred { action_id } => write!(
+                f,
+                "that action {action_id} was applied is only inferred from the rows, and what is inferred is not \
+                 undone: its worker may have finished since"
+            ),
+            Refusal::OutcomeOpen { action_id } => write!(
+                f,
+                "it is not known whether action {action_id} was applied (`claimtop audit list --open`), so it is \
+                 not undone"
+            ),
+            Refusal::NotCommitted(error) => write!(f, "{error}; nothing was written"),
+            Refusal::Row(message) | Refusal::Database(message) | Refusal::NotTried(message) => {
+                f.write_str(message)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::ProcessAlive { pid } => write!(f, "its process (pid {}) is alive", pid.visible()),
+            Cause::NotInTrouble(set) => write!(f, "it is {set}, neither stale nor orphaned"),
+            Cause::HolderMayLive => f.write_str("its holder may still be running"),
+            Cause::SessionMayLive { session } => {
+                write!(f, "session {} still beats, or nothing shows that it is gone", visible(session))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let option = |holder: &Option<String>| holder.as_deref().map_or_else(|| "nobody".into(), quoted);
+        match self {
+            Needs::Force { holder } => {
+                write!(f, "to do it anyway: --force --holder {} --reason TEXT", option(holder))
+            }
+            Needs::Reason => f.write_str("--force needs a --reason"),
+            Needs::Holder { holder } => write!(f, "name the holder: --holder {}", option(holder)),
+            Needs::OtherHolder { named, holder } => {
+                let holder = holder.as_deref().map_or_else(|| "nobody".into(), visible);
+                write!(f, "{} is not its holder; that is {holder}", visible(named))
+            }
+        }
+    }
+}

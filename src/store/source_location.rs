@@ -1,0 +1,99 @@
+//! Where a source is, and which database is there.
+
+use std::path::PathBuf;
+
+use super::postgres::{self, Target};
+use super::{Source, StoreError, sqlite};
+
+/// Where a source is.
+#[derive(Debug, Clone)]
+pub enum SourceLocation {
+    File(PathBuf),
+    Server(Box<Target>),
+    /// Its address is wrong.
+    Nowhere(String),
+}
+
+impl SourceLocation {
+    /// Where an address leads; `password_command` prints the password of a server.
+    pub fn of(address: &str, password_command: Option<&str>) -> SourceLocation {
+        match Source::parse(address) {
+            Source::Sqlite(path) => SourceLocation::File(path),
+            Source::Unsupported(shown) => SourceLocation::Nowhere(Source::unsupported(&shown).to_string()),
+            Source::Postgres(_) => match Target::parse(address, password_command) {
+                Ok(target) => SourceLocation::Server(Box::new(target)),
+                Err(error) => SourceLocation::Nowhere(error.to_string()),
+            },
+        }
+    }
+
+    /// Tells the database that is there from every other; `None` if the file does not exist.
+    pub(super) fn fingerprint(&self) -> Result<Option<String>, String> {
+        match self {
+            SourceLocation::File(path) => match sqlite::Identity::at(path) {
+                Ok(identity) => Ok(Some(identity.fingerprint())),
+                Err(StoreError::Deleted { .. }) => Ok(None),
+                Err(error) => Err(error.to_string()),
+            },
+            SourceLocation::Server(target) => {
+                postgres::identify(target).map(Some).map_err(|error| error.to_string())
+            }
+            SourceLocation::Nowhere(why) => Err(why.clone()),
+        }
+    }
+
+    /// The first of the others that is the same database, as the servers themselves report; an error if this one
+    /// does not answer. Only servers that may be on the same machine are asked.
+    pub fn same_among<T>(
+        &self,
+        others: impl Iterator<Item = (T, SourceLocation)>,
+    ) -> Result<Option<T>, String> {
+        let SourceLocation::Server(here) = self else { return Ok(None) };
+        let near = |location: &SourceLocation| matches!(location, SourceLocation::Server(there) if there.may_share_a_machine(here));
+        let near: Vec<(T, SourceLocation)> = others.filter(|(_, location)| near(location)).collect();
+        if near.is_empty() {
+            return Ok(None);
+        }
+        let Some(here) = self.fingerprint()? else { return Ok(None) };
+        let same = |location: &SourceLocation| {
+            location
+                .fingerprint()
+                .is_ok_and(|there| there.is_some_and(|there| is_same_database(&there, &here)))
+        };
+        Ok(near.into_iter().find(|(_, location)| same(location)).map(|(other, _)| other))
+    }
+
+    pub(super) fn engine(&self) -> &'static str {
+        match self {
+            SourceLocation::File(_) => "sqlite",
+            SourceLocation::Server(_) | SourceLocation::Nowhere(_) => "postgres",
+        }
+    }
+}
+
+/// Whether two fingerprints are of one database. A server that does not tell its system identifier may be any.
+pub(super) fn is_same_database(one: &str, other: &str) -> bool {
+    let anonymous = |text: &str| text.strip_prefix("postgres:server:").map(str::to_owned);
+    let database = |text: &str| text.splitn(3, ':').nth(2).map(str::to_owned);
+    one == other
+        || (anonymous(one).is_some() || anonymous(other).is_some()) && database(one) == database(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_its_identifier_may_be_any() {
+        assert!(is_same_database("postgres:7:16384:app", "postgres:7:16384:app"));
+        assert!(is_same_database("postgres:server:16384:app", "postgres:7:16384:app"));
+        for other in [
+            "postgres:8:16384:app",
+            "postgres:server:16385:app",
+            "postgres:server:16384:crm",
+            "sqlite:7:16384",
+        ] {
+            assert!(!is_same_database("postgres:7:16384:app", other), "{other}");
+        }
+    }
+}
