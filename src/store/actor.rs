@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::act::{Order, ordered};
 use super::audit_table;
-use super::driver::{Connection, Driver, Failed};
+use super::driver::{Driver, Failed, Query};
 use super::found::{Found, Overdue};
 use super::key_text::key_of;
 use super::named_params::NamedParams;
@@ -78,11 +78,8 @@ impl Actor {
                 let key = key_of(wanted, &prefix, at.board.id.len());
                 if let (true, true, Some(key)) = (is_meant, at.board.is_addressable(), key) {
                     let mut params = NamedParams::default();
-                    looks.push((
-                        at.board.board_id.clone(),
-                        dialect.has_typed_key(at.board, &key, &mut params),
-                        params,
-                    ));
+                    let condition = dialect.has_typed_key(at.board, &key, &mut params);
+                    looks.push((at.board.board_id.clone(), condition, params));
                 }
             }
             for (id, condition, params) in looks {
@@ -91,19 +88,20 @@ impl Actor {
             Ok(())
         })?;
         // A bare id may be part of another's; the address of each tells.
-        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
+        found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
         Ok(found)
     }
 
     /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
     /// are not read yet.
     pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        self.driver.find_all(filter)
+        let boards = self.driver.find_all(filter)?;
+        Ok(Found { filter: filter.clone(), boards })
     }
 
     /// A part of what was found: those of the claims that are still there and that the filter still takes.
     pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        let mut all = self.driver.look_at(found, part)?;
+        let mut all = self.driver.look_at(&found.part(&part))?;
         all.retain(|seen| found.filter.takes(&seen.judged));
         Ok(all)
     }
@@ -169,7 +167,6 @@ impl Actor {
         if !questions.is_empty() {
             self.driver.reading("asking what forbids it", &mut |reader, _| {
                 for (at, (sql, params)) in &questions {
-                    let reader: &mut dyn Connection = reader;
                     let is_blocked = reader.exists("asking what forbids it", sql, params)?;
                     outcomes[*at] =
                         if is_blocked { Outcome::Refused(Refusal::Blocked) } else { Outcome::Applied };
@@ -205,8 +202,8 @@ impl Actor {
 
     /// The profile of a claim, and whether its tables could be anybody's.
     pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
-        let board = &seen.place.board;
-        (board.profile(), self.driver.board(board).is_none_or(|at| at.profile.generic))
+        let at = self.driver.board(&seen.place.board);
+        (seen.place.board.profile(), at.is_none_or(|at| at.profile.generic))
     }
 
     /// The profile and the board of a claim.

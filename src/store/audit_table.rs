@@ -1,7 +1,7 @@
 //! The table `claimtop_audit`: a record in the same transaction as the act, where it exists.
 
 use super::act::{Note, SWEEPER, first_id_at, swept_address};
-use super::driver::{Connection, Failed};
+use super::driver::{Connection, Failed, Query};
 use super::named_params::NamedParams;
 use super::schema::Table;
 use crate::domain::time::Moment;

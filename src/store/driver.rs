@@ -5,14 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::act::{Acted, Batch, Intents, Order};
 use super::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
 use super::error::StoreError;
 use super::filter::Filter;
-use super::found::{Found, Overdue};
+use super::found::{FoundBoard, Overdue, RowRef};
 use super::image::{Change, Image, RowAt};
 use super::named_params::NamedParams;
 use super::prober::Prober;
@@ -23,6 +22,7 @@ use super::seen::{Place, Seen};
 use super::selection::{Again, Noted, Selection};
 use super::session::Registered;
 use super::statements::Statements;
+use super::watched::{self, Watched, WatchedBoard};
 use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Refusal;
 use crate::domain::snapshot::Snapshot;
@@ -233,9 +233,10 @@ pub trait Connection {
     fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed>;
 }
 
-impl dyn Connection + '_ {
+/// Rows of a statement as values.
+pub trait Query: Connection {
     /// What `read` makes of every row.
-    pub fn all<T>(
+    fn all<T>(
         &mut self,
         doing: &str,
         sql: &str,
@@ -248,32 +249,28 @@ impl dyn Connection + '_ {
     }
 
     /// What `read` makes of the first row, if there is one.
-    pub fn first<T>(
+    fn first<T>(
         &mut self,
         doing: &str,
         sql: &str,
         params: &NamedParams,
         read: impl Fn(&dyn Row) -> T,
     ) -> Result<Option<T>, Failed> {
-        let mut first = None;
-        self.each(doing, sql, params, &mut |row| {
-            if first.is_none() {
-                first = Some(read(row));
-            }
-        })?;
-        Ok(first)
+        Ok(self.all(doing, sql, params, read)?.into_iter().next())
     }
 
     /// Whether a statement selects anything.
-    pub fn exists(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<bool, Failed> {
+    fn exists(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<bool, Failed> {
         Ok(self.first(doing, sql, params, |_| ())?.is_some())
     }
 
     /// The one count that a statement selects.
-    pub fn count(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
+    fn count(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
         Ok(self.first(doing, sql, params, |row| row.count(0))?.unwrap_or(0))
     }
 }
+
+impl<T: Connection + ?Sized> Query for T {}
 
 /// A board of a source, and the profile that it is of.
 #[derive(Debug, Clone, Copy)]
@@ -283,6 +280,21 @@ pub struct BoardAt<'a> {
 }
 
 impl<'a> BoardAt<'a> {
+    /// Every board of some profiles.
+    pub fn all<W: WatchedBoard>(watched: &'a [Watched<W>]) -> Vec<BoardAt<'a>> {
+        let of = |watched: &'a Watched<W>| {
+            let boards = watched.boards.iter();
+            boards.map(|watch| BoardAt { profile: &watched.profile, board: watch.bound() })
+        };
+        watched.iter().flat_map(of).collect()
+    }
+
+    /// The one with an identity, if its tables are still there.
+    pub fn find<W: WatchedBoard>(watched: &'a [Watched<W>], id: &BoardId) -> Option<BoardAt<'a>> {
+        let (watched, watch) = watched::find(watched, id)?;
+        Some(BoardAt { profile: &watched.profile, board: watch.bound() })
+    }
+
     /// As the profile writes it.
     pub fn written(&self) -> Option<&'a Board> {
         self.profile.boards.iter().find(|written| written.name == self.board.name)
@@ -301,7 +313,7 @@ pub trait ClaimReader: Connection {
     /// The board with an identity, if its tables are still there.
     fn board(&self, id: &BoardId) -> Option<BoardAt<'_>>;
 
-    /// The table of a board's registry.
+    /// The table of a board's registry, if its rows can be told apart.
     fn registry_table(&self, id: &BoardId) -> Option<Table>;
 
     /// The claims of a board for which a condition on `c` holds, with their rows.
@@ -367,9 +379,17 @@ pub struct BatchPart<'a, 'b> {
 }
 
 /// An engine that changes rows. All of it happens on one connection, in one transaction at a time.
-///
-/// As a [`ClaimReader`] it reads inside that transaction.
-pub trait Driver: ClaimReader + Debug + Send {
+pub trait Driver: Debug + Send {
+    fn dialect(&self) -> &'static dyn Dialect;
+
+    fn boards(&self) -> Vec<BoardAt<'_>>;
+
+    /// The board with an identity, if its tables are still there.
+    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>>;
+
+    /// The transaction that has begun.
+    fn transaction(&mut self) -> Box<dyn ClaimReader + '_>;
+
     /// Tells this database from every other, whatever it is called.
     fn fingerprint(&self) -> String;
 
@@ -386,10 +406,10 @@ pub trait Driver: ClaimReader + Debug + Send {
     fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError>;
 
     /// Where the claims are that a filter looks for.
-    fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError>;
+    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError>;
 
-    /// Those of a part of the claims that are still there, as they are now.
-    fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError>;
+    /// Those of the claims that are still there, as they are now.
+    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError>;
 
     /// The claims in the sets of a filter, worst first.
     fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError>;
@@ -398,7 +418,7 @@ pub trait Driver: ClaimReader + Debug + Send {
     fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError>;
 
     /// How many claims a board has, and how many are past their deadline; nothing, if polls count them in full.
-    fn count_overdue(&mut self, id: &BoardId) -> Result<Option<Overdue>, StoreError>;
+    fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError>;
 
     /// Lets `look` read claims apart from acts: no lock is taken, and nothing can be written. It may be called a
     /// second time, if the tables turn out to have changed.

@@ -1,6 +1,6 @@
 //! Images of rows as SQL: read, compared, and found again.
 
-use super::driver::{Connection, Dialect, Failed, Row};
+use super::driver::{Connection, Dialect, Failed, Query, Row};
 use super::image::{Change, Image};
 use super::named_params::NamedParams;
 use super::schema::{Table, quoted};

@@ -33,6 +33,7 @@ mod rows;
 mod schema;
 mod scope;
 mod selection;
+mod sentences;
 mod statements;
 mod surroundings;
 pub mod target;

@@ -21,7 +21,7 @@ use super::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use super::actor::Actor;
 use super::audit_table;
 use super::backoff::Backoff;
-use super::driver::{Connection, Failed, Fate, NotCommitted, Target, Turn};
+use super::driver::{ClaimReader, Failed, Fate, NotCommitted, Query, Target, Turn};
 use super::image::{Change, Image, Side};
 use super::image_sql::current;
 use super::named_params::NamedParams;
@@ -86,12 +86,11 @@ impl Actor {
         if order.dry_run {
             return Ok(acted);
         }
-        let (profile, board) = self.names(&fresh);
         let pending = Pending {
             seen: &fresh,
-            profile: &profile,
-            board: &board,
-            address: self.address(&fresh),
+            profile: fresh.place.board.profile(),
+            board: fresh.place.board.board(),
+            address: fresh.address(),
             changes: &acted.changes,
             db_at: turn.now,
             transaction: acted.transaction.as_deref(),
@@ -198,7 +197,7 @@ impl Actor {
         order: &Order<'_>,
         changes: &[Change],
     ) -> Result<SideEffects, Failed> {
-        let effects = SideEffects::beside(&*self.driver, target, changes);
+        let effects = SideEffects::beside(&self.driver.boards(), self.driver.dialect(), target, changes);
         // A trigger may have put the claim back although it was just taken.
         let may_be_held = order.action.frees() && self.driver.has_triggers(&target.table.name);
         let still_held = may_be_held && self.is_held_still(fresh)?;
@@ -223,7 +222,7 @@ impl Actor {
     /// The record as a row of the same transaction, where the database has the table for it.
     pub(super) fn note(&mut self, action_id: &str, at: Moment, note: &Note<'_>) -> Result<(), Failed> {
         let Some(table) = self.driver.audit_table() else { return Ok(()) };
-        audit_table::insert(self.connection(), &table, action_id, at, note)
+        audit_table::insert(&mut *self.connection(), &table, action_id, at, note)
     }
 
     /// Does one act so that it can be taken back without the others of the transaction.
@@ -341,7 +340,7 @@ impl Actor {
             Fate::Ended => {}
         }
         if let Some(table) = self.driver.audit_table() {
-            if audit_table::contains(self.connection(), &table, action_id)? {
+            if audit_table::contains(&mut *self.connection(), &table, action_id)? {
                 return Ok(Resolution::Applied(Basis::Proven));
             }
             // The table may have been made after the act.
@@ -384,13 +383,13 @@ impl Actor {
         };
         let change = Change { at, ..change.clone() };
         let known = wanted.as_ref().or(other.as_ref());
-        let is = current(self.connection(), &table, &change, known)?;
+        let is = current(&mut *self.connection(), &table, &change, known)?;
         // An image that comes out of the trail has its columns in another order.
         Ok(is.as_ref().map(Image::by_name) == wanted.as_ref().map(Image::by_name))
     }
 
-    pub(super) fn connection(&mut self) -> &mut dyn Connection {
-        &mut *self.driver
+    pub(super) fn connection(&mut self) -> Box<dyn ClaimReader + '_> {
+        self.driver.transaction()
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::bound::BoundBoard;
-use super::driver::{ClaimReader, Target};
+use super::driver::{BoardAt, Dialect, Target};
 use super::image::{Change, Image, RowAt};
 use crate::domain::visible::visible;
 
@@ -30,8 +30,13 @@ const NAMED: usize = 5;
 
 impl SideEffects {
     /// What an act on one row did to other rows of tables with claims.
-    pub(super) fn beside(reader: &dyn ClaimReader, target: &Target<'_>, changes: &[Change]) -> SideEffects {
-        let own = reader.dialect().at_of(target.table, target.row, &RowAt::Rowid(target.rowid));
+    pub(super) fn beside(
+        boards: &[BoardAt<'_>],
+        dialect: &dyn Dialect,
+        target: &Target<'_>,
+        changes: &[Change],
+    ) -> SideEffects {
+        let own = dialect.at_of(target.table, target.row, &RowAt::Rowid(target.rowid));
         let is_own = |change: &Change| {
             let is_same = match &own {
                 RowAt::Rowid(_) => change.at == own,
@@ -39,7 +44,7 @@ impl SideEffects {
             };
             is_same && change.table.eq_ignore_ascii_case(&target.table.name)
         };
-        SideEffects::of(changes, is_own, &reader.boards().iter().map(|at| at.board))
+        SideEffects::of(changes, is_own, &boards.iter().map(|at| at.board))
     }
 
     /// Of these changes, those of other rows in the tables of the boards.

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use super::actor::Actor;
-use super::driver::{Driver, Failed, Turn};
+use super::driver::{Driver, Failed, Query, Row, Turn};
 use super::image::{Change, Image, RowAt, Side};
 use super::image_sql::{current, guard};
 use super::named_params::NamedParams;
 use super::protocol::unless_locked;
 use super::schema::{Table, quoted};
 use super::{StoreError, suspend::uninterrupted};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Moved, Outcome};
 use crate::domain::time::Moment;
 
@@ -166,7 +167,7 @@ impl Actor {
         };
         let change = Change { at, ..turned };
         // A trigger may have had its say.
-        let after = current(self.connection(), &table, &change, change.after.as_ref())?;
+        let after = current(&mut *self.connection(), &table, &change, change.after.as_ref())?;
         Ok(Change { after: after.or(change.after.clone()), ..change })
     }
 
@@ -202,7 +203,7 @@ impl Actor {
         }
         if let (Some(after), Some(table)) = (&change.after, self.driver.certain(&change.table)) {
             change.at = self.driver.dialect().at_of(&table, after, &change.at);
-            let again = current(self.connection(), &table, change, change.after.as_ref())?;
+            let again = current(&mut *self.connection(), &table, change, change.after.as_ref())?;
             change.after = again.or(change.after.take());
         }
         Ok(())
@@ -308,8 +309,8 @@ impl Actor {
         let dialect = self.driver.dialect();
         let boards = self.driver.boards();
         let own = boards.iter().filter(|it| it.board.table.eq_ignore_ascii_case(&table.name));
-        let ids: Vec<_> =
-            own.filter(|it| it.board.is_addressable()).map(|it| it.board.board_id.clone()).collect();
+        let own = own.filter(|it| it.board.is_addressable());
+        let ids: Vec<BoardId> = own.map(|it| it.board.board_id.clone()).collect();
         for id in ids {
             let Some(found) = self.driver.board(&id) else { continue };
             let board = found.board;
@@ -320,7 +321,7 @@ impl Actor {
             let ids: Vec<String> = board.id.iter().map(|id| dialect.selected(id)).collect();
             let sql = format!("SELECT {} FROM {} WHERE {is_it}", ids.join(", "), board.from);
             let types = board.id_types.clone();
-            let parts = move |row: &dyn super::driver::Row| {
+            let parts = move |row: &dyn Row| {
                 let types = types.iter().enumerate();
                 types.map(|(at, kind)| row.value(at, kind)).collect::<Vec<_>>()
             };

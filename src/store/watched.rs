@@ -5,9 +5,7 @@ use super::driver::{BoardAt, Connection, Failed};
 use super::found::RowRef;
 use super::rows::RowReader;
 use crate::domain::board_id::BoardId;
-use crate::domain::snapshot::Judged;
-use crate::domain::time::{Moment, Span};
-use crate::profile::format::Profile;
+use crate::profile::format::{Board, Profile};
 
 /// A profile that fits the source, with its boards as the engine watches them.
 #[derive(Debug)]
@@ -59,6 +57,11 @@ impl<W: WatchedBoard> Watched<W> {
     pub fn board_ids(&self) -> impl Iterator<Item = &BoardId> {
         self.boards.iter().map(|watch| &watch.bound().board_id)
     }
+
+    /// A board as the profile's author wrote it.
+    pub fn written(&self, watch: &W) -> Option<&Board> {
+        self.profile.boards.iter().find(|written| written.name == watch.bound().name)
+    }
 }
 
 /// The board with an identity and its profile, if its tables are still there.
@@ -72,19 +75,4 @@ pub fn find<'a, W: WatchedBoard>(watched: &'a [Watched<W>], id: &BoardId) -> Opt
 pub fn ids<W: WatchedBoard>(watched: &[Watched<W>], board: Option<&str>) -> Vec<BoardId> {
     let all = watched.iter().flat_map(Watched::board_ids);
     all.filter(|id| board.is_none_or(|board| board == id.board())).cloned().collect()
-}
-
-/// The same for acting: each board with its profile.
-pub fn boards_at<W: WatchedBoard>(watched: &[Watched<W>]) -> Vec<BoardAt<'_>> {
-    let mut boards = Vec::new();
-    for Watched { profile, boards: of_profile, .. } in watched {
-        boards.extend(of_profile.iter().map(|watch| BoardAt { profile, board: watch.bound() }));
-    }
-    boards
-}
-
-/// The board with an identity, for acting.
-pub fn board_at<'a, W: WatchedBoard>(watched: &'a [Watched<W>], id: &BoardId) -> Option<BoardAt<'a>> {
-    let (watched, watch) = find(watched, id)?;
-    Some(BoardAt { profile: &watched.profile, board: watch.bound() })
 }

@@ -11,6 +11,7 @@ use super::look;
 use super::path;
 use super::reader::{Options, Reader};
 use super::schema;
+use super::sentences::Sentences;
 use super::watch::Watch;
 use crate::domain::time::Moment;
 use crate::store::driver::Turn;
@@ -23,7 +24,8 @@ use crate::store::{StoreError, TransactionMark, clock};
 #[derive(Debug)]
 pub struct Actor {
     pub(super) reader: Reader,
-    pub(super) link: Option<Link>,
+    /// For acts; opened by the first.
+    pub(super) link: Link,
     /// How many claims the next transaction of many takes.
     pub(super) batch_size: BatchSize,
     /// Where it begins to look for a partition: two who work at the same time hardly begin at the same.
@@ -35,7 +37,7 @@ pub struct Actor {
     /// What the audit table is to keep of the acts of this transaction: the name of each, and its record.
     pub(super) records: Vec<(String, String)>,
     /// Schemas of the search path that triggers do not see in this transaction.
-    kept_out: Option<String>,
+    pub(super) kept_out: Option<String>,
 }
 
 /// What else a transaction begins with: columns of one row, after a comma.
@@ -55,10 +57,11 @@ impl Question {
 impl Actor {
     pub fn open(options: Options) -> Result<Actor, StoreError> {
         let (reader, batch_size) = (Reader::open(options)?, BatchSize::default());
+        let link = Link::closed(&reader.options.target, Purpose::Acts, reader.options.limits());
         let first_partition = RandomState::new().hash_one(std::process::id()) as usize;
         Ok(Actor {
             reader,
-            link: None,
+            link,
             batch_size,
             first_partition,
             may_not_lock_partitions: false,
@@ -103,7 +106,7 @@ impl Actor {
         &mut self,
         question: &Question,
     ) -> Result<(Turn, Vec<Option<String>>), StoreError> {
-        let was_open = self.link.is_some();
+        let was_open = self.link.is_open();
         match self.begin_once(question) {
             // A connection that was lost since the last act says so only now; nothing was begun on it.
             Err(StoreError::Unreachable { .. }) if was_open => self.begin_once(question),
@@ -112,12 +115,12 @@ impl Actor {
     }
 
     fn begin_once(&mut self, question: &Question) -> Result<(Turn, Vec<Option<String>>), StoreError> {
-        if !self.link.as_ref().is_some_and(Link::is_open) {
+        if !self.link.is_open() {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
             let mut link = Link::open(&options.target, Purpose::Acts, limits)?;
             identify::expect(&mut link, options, &self.reader.fingerprint())?;
-            self.link = Some(link);
+            self.link = link;
         }
         let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
                        extract(epoch FROM pg_postmaster_start_time())::text, \
@@ -148,7 +151,7 @@ impl Actor {
 
     /// Lets triggers that need it see the search path, as far as that is safe.
     fn show_path_to_triggers(&mut self) -> Result<(), StoreError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(()) };
+        let Actor { reader, link, .. } = self;
         if !reader.dependencies.need_path() {
             return Ok(());
         }
@@ -176,40 +179,11 @@ impl Actor {
         &mut self,
         ask: impl FnOnce(&mut Link) -> Result<T, PgError>,
     ) -> Result<T, PgError> {
-        match &mut self.link {
-            Some(link) => ask(link),
-            None => Err(PgError::Lost("it was never opened".into())),
-        }
+        ask(&mut self.link)
     }
 
     pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
-        let options = &self.reader.options;
-        if error.is_of_a_row() {
-            let source_name = options.target.label().to_owned();
-            return StoreError::RowRefused { source_name, said: error.to_string(), doing: doing.into() };
-        }
-        match error.code() {
-            Some(code) if code == "25006" || (code == "0A000" && doing == "beginning") => {
-                StoreError::ReadOnly {
-                    path: options.target.label().into(),
-                    why: "it is a standby, or the role may only read".into(),
-                }
-            }
-            Some("42501") => StoreError::ReadOnly {
-                path: options.target.label().into(),
-                why: format!("{error}; `assets/schema/postgres/roles.sql` has a role that may"),
-            },
-            Some("42P01" | "42883" | "42704") if self.kept_out.is_some() => StoreError::Server {
-                source_name: options.target.label().to_owned(),
-                said: format!(
-                    "{error}; triggers do not see the schemas {}, because other roles may create functions there: \
-                     REVOKE CREATE ON SCHEMA from them, or give the trigger's function a search_path of its own",
-                    self.kept_out.as_deref().unwrap_or_default()
-                ),
-                doing: doing.into(),
-            },
-            _ => options.sentence(error, doing),
-        }
+        Sentences::of_acts(&self.reader.options, self.kept_out.as_deref()).of(error, doing)
     }
 
     pub(super) fn has_audit_table(&self) -> bool {

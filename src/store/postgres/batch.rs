@@ -25,7 +25,7 @@ use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::{Acted, Batch, Intents, Order, ordered};
-use crate::store::driver::{BatchPart, Target, Turn};
+use crate::store::driver::{BatchPart, Driver, Target, Turn};
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
@@ -119,11 +119,9 @@ impl Actor {
         all: &[&Seen],
         order: &Order<'_>,
     ) -> Result<Vec<Look<'static>>, StoreError> {
-        let Actor { reader, link: Some(link), .. } = self else {
-            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
-        };
+        let Actor { reader, link, .. } = self;
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
-        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, &first.place.board)) else {
+        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, &first.place)) else {
             return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
@@ -235,7 +233,7 @@ impl Actor {
             let (at, fresh) = &eligible[number];
             let followed = followed.remove(&number).unwrap_or_default();
             let target = Target { table: &table, rowid: 0, row: &fresh.row };
-            let effects = SideEffects::beside(self, &target, &followed);
+            let effects = SideEffects::beside(&self.boards(), &PostgresDialect, &target, &followed);
             let effects = SideEffects { still_held: still_held.contains(&name(fresh)), ..effects };
             made.add(*at, fresh, after, followed, effects)?;
         }
@@ -248,7 +246,7 @@ impl Actor {
         made: &Made<'_>,
         eligible: &[(usize, Cow<'_, Seen>)],
     ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
+        let Actor { reader, link, .. } = self;
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
         match all.first().and_then(|first| look::at(&reader.watched, &first.place.board)) {
             Some(watch)

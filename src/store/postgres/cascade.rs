@@ -75,7 +75,7 @@ impl Actor {
         effect: RowEffect,
         rows: &[&Image],
     ) -> Result<Option<Cascade>, PgError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
+        let Actor { reader, link, .. } = self;
         if !reader.dependencies.reach_beyond(&table.name, &effect) {
             return Ok(None);
         }
@@ -89,7 +89,7 @@ impl Actor {
         left: &mut BTreeMap<usize, Option<Image>>,
     ) -> Result<BTreeMap<usize, Vec<Change>>, PgError> {
         match (cascade, self) {
-            (Some(cascade), Actor { reader, link: Some(link), .. }) => {
+            (Some(cascade), Actor { reader, link, .. }) => {
                 cascade.after(link, &reader.schema, &reader.dependencies, left)
             }
             _ => Ok(BTreeMap::new()),

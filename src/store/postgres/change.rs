@@ -47,7 +47,7 @@ impl Actor {
         if all.is_empty() {
             return Ok(changes);
         }
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(changes) };
+        let Actor { reader, link, .. } = self;
         for sql in all {
             changes.extend(touched::run(link, &reader.schema, params, sql, optional)?);
         }

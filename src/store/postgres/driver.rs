@@ -1,7 +1,6 @@
 //! What PostgreSQL does for an act.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::actor::{Actor, Question};
@@ -14,8 +13,9 @@ use super::error::PgError;
 use super::image;
 use super::link::Link;
 use super::look;
-use super::reader::{Options, Watched};
+use super::reader::Watched;
 use super::schema::quoted;
+use super::sentences::Sentences;
 use super::statements::failed;
 use super::watch::query;
 use crate::domain::board_id::BoardId;
@@ -27,8 +27,7 @@ use crate::store::driver::{
     BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row, Target,
     Turn,
 };
-use crate::store::filter::expect_board;
-use crate::store::found::{Found, Overdue};
+use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::look::ReadEngine;
 use crate::store::named_params::NamedParams;
@@ -39,26 +38,26 @@ use crate::store::statements::Statements;
 use crate::store::watched;
 use crate::store::{Filter, Prober, Scope, TransactionMark};
 
-/// The claims of a database in a transaction that only reads.
-pub(super) struct OnLink<'a> {
-    pub link: &'a mut Link,
-    pub watched: &'a [Watched],
-    pub options: &'a Options,
+/// The claims of a database in one transaction.
+struct Claims<'a> {
+    link: &'a mut Link,
+    watched: &'a [Watched],
+    sentences: Sentences<'a>,
     /// What the server said last instead of an answer.
     pub error: Option<PgError>,
 }
 
-impl OnLink<'_> {
+impl Claims<'_> {
     fn answered<T>(&mut self, doing: &str, answer: Result<T, PgError>) -> Result<T, Failed> {
         answer.map_err(|error| {
-            let failed = failed(&error, self.options.sentence(&error, doing));
+            let failed = failed(&error, self.sentences.of(&error, doing));
             self.error = Some(error);
             failed
         })
     }
 }
 
-impl Connection for OnLink<'_> {
+impl Connection for Claims<'_> {
     fn dialect(&self) -> &'static dyn Dialect {
         &PostgresDialect
     }
@@ -99,17 +98,17 @@ impl Connection for OnLink<'_> {
     }
 }
 
-impl ClaimReader for OnLink<'_> {
+impl ClaimReader for Claims<'_> {
     fn boards(&self) -> Vec<BoardAt<'_>> {
-        watched::boards_at(self.watched)
+        BoardAt::all(self.watched)
     }
 
     fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        watched::board_at(self.watched, id)
+        BoardAt::find(self.watched, id)
     }
 
     fn registry_table(&self, id: &BoardId) -> Option<Table> {
-        look::at(self.watched, id)?.registry.clone()
+        watched::find(self.watched, id)?.1.registry.clone()
     }
 
     fn claims(
@@ -120,7 +119,7 @@ impl ClaimReader for OnLink<'_> {
         now: Moment,
     ) -> Result<Vec<Seen>, Failed> {
         const DOING: &str = "looking at claims";
-        let Some(watch) = look::at(self.watched, id) else { return Ok(Vec::new()) };
+        let Some((_, watch)) = watched::find(self.watched, id) else { return Ok(Vec::new()) };
         self.run(DOING, "SAVEPOINT claimtop_key")?;
         match look::look(self.link, watch, condition, params, now) {
             // What somebody typed is no value of the key's type.
@@ -133,7 +132,7 @@ impl ClaimReader for OnLink<'_> {
     }
 
     fn prober(&self) -> Option<Prober> {
-        self.options.prober.clone()
+        self.sentences.options.prober.clone()
     }
 }
 
@@ -148,65 +147,25 @@ impl Actor {
     }
 }
 
-impl Connection for Actor {
+impl Driver for Actor {
     fn dialect(&self) -> &'static dyn Dialect {
         &PostgresDialect
     }
 
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        let rows = self.ask_for_act(doing, |link| query(link, params, sql))?;
-        rows.iter().for_each(|next| row(next));
-        Ok(())
-    }
-
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        let put = params.put_into(sql);
-        self.ask_for_act(doing, |link| link.execute(&put.sql, &put.values()))
-    }
-
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        self.ask_for_act(doing, |link| link.batch(sql))
-    }
-}
-
-impl ClaimReader for Actor {
     fn boards(&self) -> Vec<BoardAt<'_>> {
-        watched::boards_at(&self.reader.watched)
+        BoardAt::all(&self.reader.watched)
     }
 
     fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        watched::board_at(&self.reader.watched, id)
+        BoardAt::find(&self.reader.watched, id)
     }
 
-    fn registry_table(&self, id: &BoardId) -> Option<Table> {
-        look::at(&self.reader.watched, id)?.registry.clone()
+    fn transaction(&mut self) -> Box<dyn ClaimReader + '_> {
+        let Actor { reader, link, kept_out, .. } = self;
+        let sentences = Sentences::of_acts(&reader.options, kept_out.as_deref());
+        Box::new(Claims { link, watched: &reader.watched, sentences, error: None })
     }
 
-    fn claims(
-        &mut self,
-        id: &BoardId,
-        condition: &str,
-        params: NamedParams,
-        now: Moment,
-    ) -> Result<Vec<Seen>, Failed> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(Vec::new()) };
-        let Some(watch) = look::at(&reader.watched, id) else { return Ok(Vec::new()) };
-        let found = look::look(link, watch, condition, params, now);
-        found.map_err(|error| failed(&error, reader.options.sentence(&error, "looking at the claim")))
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.reader.options.prober.clone()
-    }
-}
-
-impl Driver for Actor {
     fn fingerprint(&self) -> String {
         self.reader.fingerprint()
     }
@@ -227,13 +186,12 @@ impl Driver for Actor {
         self.reader.poll()
     }
 
-    fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        let boards = self.places_of(filter)?;
-        Ok(Found { filter: filter.clone(), boards })
+    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
+        self.places_of(filter)
     }
 
-    fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        Actor::look_at(self, &found.part(&part))
+    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
+        Actor::look_at(self, found)
     }
 
     fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
@@ -255,7 +213,8 @@ impl Driver for Actor {
     ) -> Result<(), StoreError> {
         let options = self.reader.options.clone();
         let looked = self.reader.reading(doing, |link, watched, now| {
-            let mut reader = OnLink { link, watched, options: &options, error: None };
+            let sentences = Sentences::of_polls(&options);
+            let mut reader = Claims { link, watched, sentences, error: None };
             let looked = look(&mut reader, now);
             match (looked, reader.error) {
                 (Ok(()), _) => Ok(Ok(())),
@@ -311,10 +270,14 @@ impl Driver for Actor {
     }
 
     fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed> {
-        let Some(BoardAt { board, .. }) = self.board(&seen.place.board) else { return Ok(None) };
+        let Some((_, watch)) = watched::find(&self.reader.watched, &seen.place.board) else {
+            return Ok(None);
+        };
         let mut params = NamedParams::default();
-        let condition = self.dialect().is_claim(board, seen, &mut params);
-        let mut found = self.claims(&seen.place.board, &condition, params, now)?;
+        let condition = PostgresDialect.is_claim(&watch.board, seen, &mut params);
+        let found = look::look(&mut self.link, watch, &condition, params, now);
+        let mut found =
+            found.map_err(|error| failed(&error, self.sentence(&error, "looking at the claim")))?;
         // Where two rows go by one id, the one that was seen is meant.
         let same = found.iter().position(|fresh| fresh.version == seen.version);
         let at = same.unwrap_or(0);
@@ -338,8 +301,7 @@ impl Driver for Actor {
     }
 
     fn rows_written(&mut self) -> Result<BTreeMap<String, u64>, Failed> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(BTreeMap::new()) };
-        let written = cascade::written(link, &reader.schema);
+        let written = cascade::written(&mut self.link, &self.reader.schema);
         written.map_err(|error| failed(&error, self.sentence(&error, "putting the rows back")))
     }
 

@@ -27,7 +27,7 @@ pub fn look(
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
     params.extend(watch.clock(now));
-    let select = watch.reader.select_with_state(&rows_of(watch));
+    let select = watch.reader.select_with(&rows_of(watch));
     let rows = query(link, &params, &format!("{select} AND {condition}"))?;
     Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }
@@ -98,7 +98,7 @@ fn place(watch: &Watch) -> Place {
     Place { board: watch.board.board_id.clone(), rowid: 0 }
 }
 
-/// The board with an identity, if its tables are still there.
-pub fn at<'a>(watched: &'a [Watched], id: &BoardId) -> Option<&'a Watch> {
-    Some(watched::find(watched, id)?.1)
+/// The board of a claim, if its tables are still there.
+pub fn at<'a>(watched: &'a [Watched], place: &Place) -> Option<&'a Watch> {
+    Some(watched::find(watched, &place.board)?.1)
 }

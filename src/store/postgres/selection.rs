@@ -43,7 +43,7 @@ impl Actor {
         self.reader.reading("looking at the claims again", |link, watched, now| {
             let mut again = Vec::with_capacity(all.len());
             for noted in all.chunk_by(|one, other| one.place == other.place) {
-                let Some(watch) = super::look::at(watched, &noted[0].place.board) else {
+                let Some(watch) = super::look::at(watched, &noted[0].place) else {
                     again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };

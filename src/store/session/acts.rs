@@ -5,15 +5,15 @@
 
 use super::{END, Ends, Holding, Registered};
 use crate::domain::board_id::BoardId;
+use crate::domain::claim::{Session, Worker};
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::Role;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::actor::Actor;
-use crate::store::bound::{BoundBoard, BoundRegistry};
-use crate::store::driver::{BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Row, Target, Turn};
-use crate::store::holders;
+use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::driver::{BoardAt, ClaimReader, Dialect, Failed, Query, Row, Target, Turn};
 use crate::store::image_sql;
 use crate::store::named_params::NamedParams;
 use crate::store::protocol::unless_locked;
@@ -111,15 +111,16 @@ impl Actor {
             return moved(Moved::TablesChanged);
         }
         let seen = &Registered { place: self.driver.place_of(seen), ..seen.clone() };
-        lock(&mut *self.driver, seen)?;
-        let Some(fresh) = registered(&mut *self.driver, &seen.place.board, Which::Seen(seen), turn.now)?
+        lock(&mut *self.connection(), seen)?;
+        let Some(fresh) =
+            registered(&mut *self.connection(), &seen.place.board, Which::Seen(seen), turn.now)?
         else {
             return moved(Moved::SessionGone);
         };
         if fresh.row != seen.row || fresh.version != seen.version {
             return moved(seen.moved(&fresh));
         }
-        let held = holds(&mut *self.driver, &fresh, turn.now)?;
+        let held = holds(&mut *self.connection(), &fresh, turn.now)?;
         if held > 0 {
             return moved(Moved::HoldsClaims(held));
         }
@@ -187,11 +188,9 @@ fn is_holder(dialect: &dyn Dialect, board: &BoundBoard) -> Option<String> {
 /// The boards in the order in which their claims are released: locks keep others from what they protect.
 fn locks_first(reader: &dyn ClaimReader) -> Vec<BoardId> {
     let is_lock = |at: &BoardAt<'_>| at.written().is_some_and(|written| written.role == Role::Lock);
-    let boards = reader.boards();
-    let mut places: Vec<(bool, BoardId)> =
-        boards.iter().map(|at| (!is_lock(at), at.board.board_id.clone())).collect();
-    places.sort_by_key(|(after_locks, _)| *after_locks);
-    places.into_iter().map(|(_, place)| place).collect()
+    let (mut first, rest): (Vec<_>, Vec<_>) = reader.boards().into_iter().partition(is_lock);
+    first.extend(rest);
+    first.into_iter().map(|at| at.board.board_id.clone()).collect()
 }
 
 /// Every board of every profile that keeps its holders in this registry.
@@ -247,7 +246,7 @@ fn registered(
         let rowid = row.number(1).int().unwrap_or(0);
         (id, session, worker, version, rowid, image_sql::read(&table, row, 2 + holders::COLUMNS))
     };
-    let found = (reader as &mut dyn Connection).all(LOOKING, &sql, &params, read)?;
+    let found = reader.all(LOOKING, &sql, &params, read)?;
     let Some((id, session, mut worker, version, rowid, row)) =
         found.into_iter().find(|(id, ..)| is_meant(id))
     else {
@@ -258,33 +257,33 @@ fn registered(
     }
     let boards = sharing(reader, &registry);
     let is_stale = boards.iter().all(|at| at.board.gives_up_on(&session, now));
-    let (place, table) = (Place { rowid, board: board.clone() }, registry.table.clone());
+    let (place, table) = (Place { board: board.clone(), rowid }, registry.table.clone());
     Ok(Some(Registered { place, profile, table, id, row, version, session, is_stale, worker, ends, now }))
 }
 
 /// Keeps the session's row as it is until the end of the transaction.
-fn lock(driver: &mut dyn Driver, seen: &Registered) -> Result<(), Failed> {
-    let dialect = driver.dialect();
+fn lock(reader: &mut dyn ClaimReader, seen: &Registered) -> Result<(), Failed> {
+    let dialect = reader.dialect();
     let Some(lock) = dialect.exclusive_lock("s") else { return Ok(()) };
-    let Some(registry) = driver.board(&seen.place.board).and_then(|at| at.board.registry.as_ref()) else {
+    let Some(registry) = reader.board(&seen.place.board).and_then(|at| at.board.registry.as_ref()) else {
         return Ok(());
     };
     let mut params = NamedParams::default();
     params.add_value("id", &registry.id.declared, seen.id.clone());
     let is_it = dialect.is_session(registry, seen, &mut params);
     let sql = format!("SELECT 'x' FROM {} WHERE {is_it} {lock}", registry.from);
-    (driver as &mut dyn Connection).exists(LOOKING, &sql, &params)?;
+    reader.exists(LOOKING, &sql, &params)?;
     Ok(())
 }
 
 /// How many claims a session holds on all boards that share its registry.
-fn holds(driver: &mut dyn Driver, session: &Registered, now: Moment) -> Result<u64, Failed> {
-    let dialect = driver.dialect();
-    let Some(registry) = driver.board(&session.place.board).and_then(|at| at.board.registry.clone()) else {
+fn holds(reader: &mut dyn ClaimReader, session: &Registered, now: Moment) -> Result<u64, Failed> {
+    let dialect = reader.dialect();
+    let Some(registry) = reader.board(&session.place.board).and_then(|at| at.board.registry.clone()) else {
         return Ok(0);
     };
     let mut questions = Vec::new();
-    for at in sharing(driver, &registry) {
+    for at in sharing(reader, &registry) {
         let Some(condition) = is_holder(dialect, at.board) else { continue };
         let mut params = at.board.clock(dialect, now);
         params.add_value("session", "", session.id.clone());
@@ -294,7 +293,7 @@ fn holds(driver: &mut dyn Driver, session: &Registered, now: Moment) -> Result<u
     }
     let mut held = 0;
     for (sql, params) in questions {
-        held += (driver as &mut dyn Connection).count("asking what it holds", &sql, &params)?;
+        held += reader.count("asking what it holds", &sql, &params)?;
     }
     Ok(held)
 }

@@ -5,7 +5,6 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::audit_table;
-use super::dialect::OnConnection;
 use super::file_state::{FileChange, FileState, forget_pages};
 use super::functions;
 use super::image::{number_of, read_row, row_at};
@@ -81,13 +80,15 @@ impl Actor {
 
     /// Where a claim is now that was seen there: the number of its key may be another by now.
     pub(super) fn place_of(&self, seen: &Seen) -> Place {
-        let table = self.watch(&seen.place.board).map_or("", |watch| &watch.board.table);
-        self.renumbered(table, &seen.row, &seen.place)
+        match self.watch(&seen.place.board) {
+            Some(watch) => self.renumbered(&watch.board.table, &seen.row, &seen.place),
+            None => seen.place.clone(),
+        }
     }
 
     pub(super) fn renumbered(&self, table: &str, row: &Image, place: &Place) -> Place {
         let number = |table| number_of(table, row, place.rowid, &self.reader.keys);
-        Place { rowid: self.schema.table(table).map_or(place.rowid, number), ..place.clone() }
+        Place { rowid: self.schema.table(table).map_or(place.rowid, number), board: place.board.clone() }
     }
 
     /// Where a row is, in words that last.
@@ -164,10 +165,6 @@ impl Actor {
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         run(&self.writer).map_err(|error| self.reader.sentence(&error, doing))
-    }
-
-    pub(super) fn on_writer(&self) -> OnConnection<'_> {
-        OnConnection { connection: &self.writer, reader: &self.reader }
     }
 
     /// By what it can be asked later what became of the transaction that has begun.

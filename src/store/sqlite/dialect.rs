@@ -5,12 +5,11 @@ use rusqlite::types::ValueRef;
 use super::cell::{bound, cell, owned, to_sql};
 use super::functions::code;
 use super::keys::RowSql;
-use super::reader::Reader;
 use super::run::time_in;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
-use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
-use crate::store::driver::{Connection, Dialect, Failed, Row, TraceTime};
+use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone};
+use crate::store::driver::{Dialect, Row};
 use crate::store::image::{Image, RowAt};
 use crate::store::named_params::NamedParams;
 use crate::store::schema::{Column, Table, quoted};
@@ -178,63 +177,6 @@ impl Row for rusqlite::Row<'_> {
 
     fn is_true(&self, at: usize) -> bool {
         matches!(cell(self, at), Value::Int(flag) if flag != 0)
-    }
-}
-
-/// A connection, with sentences for what goes wrong.
-pub struct OnConnection<'a> {
-    pub connection: &'a rusqlite::Connection,
-    pub reader: &'a Reader,
-}
-
-impl OnConnection<'_> {
-    fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
-        result.map_err(|error| {
-            let sentence = self.reader.sentence(&error, doing);
-            match error {
-                rusqlite::Error::SqlInputError { .. } => Failed::NotUnderstood(sentence),
-                _ => Failed::Other(sentence),
-            }
-        })
-    }
-}
-
-impl Connection for OnConnection<'_> {
-    fn dialect(&self) -> &'static dyn Dialect {
-        &SqliteDialect
-    }
-
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        let mut run = || -> rusqlite::Result<()> {
-            let mut statement = prepared(self.connection, sql, params)?;
-            let mut rows = statement.raw_query();
-            while let Some(next) = rows.next()? {
-                row(next);
-            }
-            Ok(())
-        };
-        let result = run();
-        self.done(doing, result)
-    }
-
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        let result = prepared(self.connection, sql, params).and_then(|mut statement| statement.raw_execute());
-        self.done(doing, result).map(|count| count as u64)
-    }
-
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        for one in sql.split("; ") {
-            let result =
-                self.connection.prepare_cached(one).and_then(|mut statement| statement.raw_execute());
-            self.done(doing, result)?;
-        }
-        Ok(())
     }
 }
 

@@ -104,17 +104,8 @@ impl Actor {
             sql.push_str(&format!(" RETURNING {}", all.join(", ")));
         }
         let (table, names) = (table.name.clone(), Arc::clone(&table.names));
-        Some(Direct {
-            sql,
-            order: order.clone(),
-            board: board.clone(),
-            table,
-            columns,
-            names,
-            shared,
-            change,
-            now,
-        })
+        let board = board.clone();
+        Some(Direct { sql, order: order.clone(), board, table, columns, names, shared, change, now })
     }
 
     /// Acts on the claims that have not been tried yet, until one of them takes a second look.
@@ -162,7 +153,7 @@ impl Actor {
                 let id = numbered(direct.order.action_id, number);
                 let (action, word) = (direct.order.action.as_str(), direct.order.word);
                 let note = Note { action, address: &pending.address, word, changes: &changes };
-                audit_table::insert(&mut self.on_writer(), table, &id, direct.now, &note)?;
+                audit_table::insert(&mut self.claims_of(&self.writer), table, &id, direct.now, &note)?;
             }
             tried.push(Acted { changes, ..Acted::nothing(Outcome::Applied) });
         }

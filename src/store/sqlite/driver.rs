@@ -1,15 +1,13 @@
 //! What SQLite does for an act.
 
 use rusqlite::config::DbConfig;
-use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::actor::Actor;
 use super::cell::owned;
 use super::change;
-use super::dialect::OnConnection;
-use super::keys::RowSql;
+use super::dialect::{SqliteDialect, prepared};
 use super::open;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
@@ -19,11 +17,10 @@ use crate::store::StoreError;
 use crate::store::act::{Acted, Batch, Intents, Order};
 use crate::store::audit_table::NAME;
 use crate::store::driver::{
-    BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row, Target,
-    Turn,
+    BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Query, Row,
+    Target, Turn,
 };
-use crate::store::filter::expect_board;
-use crate::store::found::{Found, Overdue};
+use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::look::ReadEngine;
 use crate::store::named_params::NamedParams;
@@ -37,20 +34,26 @@ use crate::store::watched;
 use crate::store::{Filter, Prober, Scope, TransactionMark};
 
 /// The claims of a file, on the connection for polls or on the one for acts.
-struct Look<'a> {
+pub(super) struct Claims<'a> {
     actor: &'a Actor,
     connection: &'a rusqlite::Connection,
 }
 
-impl Look<'_> {
-    fn on(&self) -> OnConnection<'_> {
-        OnConnection { connection: self.connection, reader: &self.actor.reader }
+impl Actor {
+    pub(super) fn claims_of<'a>(&'a self, connection: &'a rusqlite::Connection) -> Claims<'a> {
+        Claims { actor: self, connection }
     }
 }
 
-impl Connection for Look<'_> {
+impl Claims<'_> {
+    fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
+        result.map_err(|error| Failed::Other(self.actor.reader.sentence(&error, doing)))
+    }
+}
+
+impl Connection for Claims<'_> {
     fn dialect(&self) -> &'static dyn Dialect {
-        self.on().dialect()
+        &SqliteDialect
     }
 
     fn each(
@@ -60,25 +63,40 @@ impl Connection for Look<'_> {
         params: &NamedParams,
         row: &mut dyn FnMut(&dyn Row),
     ) -> Result<(), Failed> {
-        self.on().each(doing, sql, params, row)
+        let mut run = || -> rusqlite::Result<()> {
+            let mut statement = prepared(self.connection, sql, params)?;
+            let mut rows = statement.raw_query();
+            while let Some(next) = rows.next()? {
+                row(next);
+            }
+            Ok(())
+        };
+        let result = run();
+        self.done(doing, result)
     }
 
     fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        self.on().execute(doing, sql, params)
+        let result = prepared(self.connection, sql, params).and_then(|mut statement| statement.raw_execute());
+        self.done(doing, result).map(|count| count as u64)
     }
 
     fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        self.on().run(doing, sql)
+        for one in sql.split("; ") {
+            let result =
+                self.connection.prepare_cached(one).and_then(|mut statement| statement.raw_execute());
+            self.done(doing, result)?;
+        }
+        Ok(())
     }
 }
 
-impl ClaimReader for Look<'_> {
+impl ClaimReader for Claims<'_> {
     fn boards(&self) -> Vec<BoardAt<'_>> {
-        watched::boards_at(&self.actor.reader.watched)
+        BoardAt::all(&self.actor.reader.watched)
     }
 
     fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        watched::board_at(&self.actor.reader.watched, id)
+        BoardAt::find(&self.actor.reader.watched, id)
     }
 
     fn registry_table(&self, id: &BoardId) -> Option<Table> {
@@ -94,16 +112,16 @@ impl ClaimReader for Look<'_> {
         mut params: NamedParams,
         now: Moment,
     ) -> Result<Vec<Seen>, Failed> {
-        let Some(BoardAt { board, .. }) = self.board(id) else { return Ok(Vec::new()) };
-        params.extend(board.clock(self.dialect(), now));
-        let rows = RowSql::claims(board);
+        let Some(watch) = self.actor.watch(id) else { return Ok(Vec::new()) };
+        let (board, rows) = (&watch.board, &watch.rows);
+        params.extend(board.clock(&SqliteDialect, now));
         let (number, from, held, order) = (rows.number(), &board.from, board.is_held(), rows.order("ASC"));
         let sql = format!("SELECT {number} FROM {from} WHERE {held} AND {condition} ORDER BY {order}");
-        let connection: &mut dyn Connection = &mut self.on();
-        let found = connection.all("looking for claims", &sql, &params, |row| row.number(0).int())?;
+        let found = self.all("looking for claims", &sql, &params, |row| row.number(0).int())?;
         let mut all = Vec::new();
         for rowid in found.into_iter().flatten() {
-            all.extend(self.actor.look(self.connection, &Place { rowid, board: id.clone() }, now)?);
+            let place = Place { board: id.clone(), rowid };
+            all.extend(self.actor.look(self.connection, &place, now)?);
         }
         Ok(all)
     }
@@ -113,65 +131,23 @@ impl ClaimReader for Look<'_> {
     }
 }
 
-impl Actor {
-    fn on_claims(&self) -> Look<'_> {
-        Look { actor: self, connection: &self.writer }
-    }
-}
-
-impl Connection for Actor {
+impl Driver for Actor {
     fn dialect(&self) -> &'static dyn Dialect {
-        self.on_writer().dialect()
+        &SqliteDialect
     }
 
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        self.on_writer().each(doing, sql, params, row)
-    }
-
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        self.on_writer().execute(doing, sql, params)
-    }
-
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        self.on_writer().run(doing, sql)
-    }
-}
-
-impl ClaimReader for Actor {
     fn boards(&self) -> Vec<BoardAt<'_>> {
-        watched::boards_at(&self.reader.watched)
+        BoardAt::all(&self.reader.watched)
     }
 
     fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        watched::board_at(&self.reader.watched, id)
+        BoardAt::find(&self.reader.watched, id)
     }
 
-    fn registry_table(&self, id: &BoardId) -> Option<Table> {
-        self.on_claims().registry_table(id)
+    fn transaction(&mut self) -> Box<dyn ClaimReader + '_> {
+        Box::new(self.claims_of(&self.writer))
     }
 
-    fn claims(
-        &mut self,
-        id: &BoardId,
-        condition: &str,
-        params: NamedParams,
-        now: Moment,
-    ) -> Result<Vec<Seen>, Failed> {
-        self.on_claims().claims(id, condition, params, now)
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.on_claims().prober()
-    }
-}
-
-impl Driver for Actor {
     fn fingerprint(&self) -> String {
         Actor::fingerprint(self)
     }
@@ -192,13 +168,23 @@ impl Driver for Actor {
         self.reader.poll()
     }
 
-    fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        let boards = self.reader.members(filter)?;
-        Ok(Found { filter: filter.clone(), boards })
+    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
+        self.reader.members(filter)
     }
 
-    fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        self.look_at_rows(&found.part(&part))
+    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
+        self.reader.stop_the_stopwatch()?;
+        let now = self.now();
+        let mut all = Vec::new();
+        for (board, rows) in found {
+            for row in *rows {
+                // What was found on another engine is not here.
+                let RowRef::Number(rowid) = *row else { continue };
+                let place = Place { board: (*board).clone(), rowid };
+                all.extend(self.look(&self.reader.connection, &place, now)?);
+            }
+        }
+        Ok(all)
     }
 
     fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
@@ -225,7 +211,7 @@ impl Driver for Actor {
         let now = self.now();
         let examined = self.reader.examine_zones_at(now);
         examined.map_err(|error| self.reader.sentence(&error, doing))?;
-        Ok(look(&mut Look { actor: self, connection: &self.reader.connection }, now)?)
+        Ok(look(&mut self.claims_of(&self.reader.connection), now)?)
     }
 
     fn table(&self, name: &str) -> Option<Table> {
@@ -275,7 +261,7 @@ impl Driver for Actor {
     }
 
     fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed> {
-        Ok(self.look(&self.writer, &self.place_of(seen), now)?)
+        Ok(self.look(&self.writer, &Actor::place_of(self, seen), now)?)
     }
 
     fn place_of(&self, seen: &Registered) -> Place {
@@ -315,7 +301,6 @@ impl Driver for Actor {
     }
 
     fn insert(&mut self, table: &Table, at: &RowAt, row: &Image) -> Result<Option<RowAt>, Failed> {
-        let dialect = self.dialect();
         let mut params = NamedParams::default();
         let (mut names, mut places) = (Vec::new(), Vec::new());
         if let (true, RowAt::Rowid(rowid)) = (table.has_rowid, at) {
@@ -335,16 +320,16 @@ impl Driver for Actor {
         for (number, (name, value)) in row.iter().enumerate() {
             let param = format!("was{number}");
             names.push(quoted(name));
-            places.push(dialect.place(&param, value));
+            places.push(SqliteDialect.place(&param, value));
             params.add_value(&param, "", value.clone());
         }
         let (table_sql, names, places) = (quoted(&table.name), names.join(", "), places.join(", "));
         let sql = format!("INSERT INTO {table_sql} ({names}) VALUES ({places})");
-        if self.execute("putting the rows back", &sql, &params)? != 1 {
+        if self.transaction().execute("putting the rows back", &sql, &params)? != 1 {
             return Ok(None);
         }
         let at = RowAt::Rowid(self.writer.last_insert_rowid());
-        Ok(Some(dialect.at_of(table, row, &at)))
+        Ok(Some(SqliteDialect.at_of(table, row, &at)))
     }
 
     fn begin_batch<'a, 'b>(

@@ -1,10 +1,8 @@
 //! The claims of a bulk act: found, and looked at again before anything is written.
 
 use super::actor::Actor;
-use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Moved;
-use crate::store::found::RowRef;
-use crate::store::seen::{Place, Seen};
+use crate::store::driver::Driver;
 use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 

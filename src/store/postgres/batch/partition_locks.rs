@@ -143,7 +143,7 @@ impl Actor {
     /// Which of the claims, all of one board, still have the row that was seen.
     pub(super) fn unchanged(&mut self, all: &[&Seen]) -> Result<Vec<bool>, StoreError> {
         let none = || Ok(vec![false; all.len()]);
-        let (Actor { reader, link: Some(link), .. }, Some(first)) = (self, all.first()) else {
+        let (Actor { reader, link, .. }, Some(first)) = (self, all.first()) else {
             return none();
         };
         let Some(watch) = look::at(&reader.watched, &first.place.board) else { return none() };
