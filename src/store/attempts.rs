@@ -5,6 +5,7 @@ use super::named_params::NamedParams;
 use super::schema::Table;
 use super::{Reader, StoreError};
 use crate::domain::value::Value;
+use crate::store::driver::Query;
 
 /// The table they are in.
 const TABLE: &str = "tasker_finalization_attempts";

@@ -11,6 +11,7 @@ use crate::domain::board_id::BoardId;
 use crate::domain::detail::{Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::value::Value;
+use crate::store::driver::Query;
 
 impl Reader {
     /// One page of a board.

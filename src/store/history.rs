@@ -7,6 +7,7 @@ use super::schema::{Table, is_identifier, quoted};
 use super::{Reader, StoreError, Trace};
 use crate::domain::time::ZoneName;
 use crate::profile::format::History;
+use crate::store::driver::Query;
 
 impl Reader {
     /// Up to `limit` traces of each kind that the profiles name and the database has.

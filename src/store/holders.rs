@@ -13,6 +13,7 @@ use super::{Reader, StoreError};
 use crate::domain::claim::{Session, Worker};
 use crate::domain::detail::{Holder, NamedHolders};
 use crate::domain::value::Value;
+use crate::store::driver::Query;
 
 impl Reader {
     /// Everybody in the registries, and, where there is none, everybody who holds a claim that

@@ -10,6 +10,7 @@ use crate::domain::detail::{Horizon, KindTally, Kinds};
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
+use crate::store::driver::Query;
 
 /// Claims looked at on one board, and jobs of a state that are grouped: beyond it a count is a lower bound.
 const MOST: usize = 20_000;

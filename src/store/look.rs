@@ -14,6 +14,7 @@ use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::{Judged, Snapshot};
 use crate::domain::time::{Moment, ZoneName};
 use crate::profile::format::Profile;
+use crate::store::driver::Query;
 
 /// An engine that reads one source. It owns the connection and knows how to find trouble by index;
 /// everything else is asked in SQL that is the same for all engines.

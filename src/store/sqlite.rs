@@ -6,6 +6,7 @@ mod audit_table;
 mod cell;
 mod census;
 mod change;
+mod connection;
 mod dialect;
 mod direct;
 mod driver;

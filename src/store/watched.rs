@@ -1,10 +1,12 @@
 //! The boards of a source that are under watch, profile by profile, found by their identity.
 
 use super::bound::BoundBoard;
-use super::driver::{BoardAt, Connection, Failed};
+use super::driver::{Connection, Failed};
 use super::found::RowRef;
 use super::rows::RowReader;
 use crate::domain::board_id::BoardId;
+use crate::domain::snapshot::Judged;
+use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Board, Profile};
 
 /// A profile that fits the source, with its boards as the engine watches them.

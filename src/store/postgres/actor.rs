@@ -191,7 +191,7 @@ impl Actor {
     }
 
     pub(super) fn watch(&self, seen: &Seen) -> Option<&Watch> {
-        look::at(&self.reader.watched, &seen.place.board)
+        look::at(&self.reader.watched, &seen.place)
     }
 }
 

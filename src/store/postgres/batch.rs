@@ -248,7 +248,7 @@ impl Actor {
     ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
         let Actor { reader, link, .. } = self;
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
-        match all.first().and_then(|first| look::at(&reader.watched, &first.place.board)) {
+        match all.first().and_then(|first| look::at(&reader.watched, &first.place)) {
             Some(watch)
                 if made.order.action.frees() && reader.dependencies.has_triggers(&watch.table.name) =>
             {

@@ -27,6 +27,7 @@ use crate::store::driver::{
     BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row, Target,
     Turn,
 };
+use crate::store::filter::expect_board;
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::look::ReadEngine;
@@ -39,10 +40,10 @@ use crate::store::watched;
 use crate::store::{Filter, Prober, Scope, TransactionMark};
 
 /// The claims of a database in one transaction.
-struct Claims<'a> {
-    link: &'a mut Link,
-    watched: &'a [Watched],
-    sentences: Sentences<'a>,
+pub(super) struct Claims<'a> {
+    pub link: &'a mut Link,
+    pub watched: &'a [Watched],
+    pub sentences: Sentences<'a>,
     /// What the server said last instead of an answer.
     pub error: Option<PgError>,
 }

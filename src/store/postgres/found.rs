@@ -15,6 +15,7 @@ use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reasons, Set};
+use crate::store::driver::Query;
 use crate::store::driver::{self, Connection, Failed};
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::seen::{Seen, Spot};

@@ -10,7 +10,6 @@ use super::named_params::NamedParams;
 use super::reader::Watched;
 use super::rows;
 use super::watch::{Watch, query};
-use crate::domain::board_id::BoardId;
 use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
@@ -27,7 +26,7 @@ pub fn look(
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
     params.extend(watch.clock(now));
-    let select = watch.reader.select_with(&rows_of(watch));
+    let select = watch.reader.select_with_state(&rows_of(watch));
     let rows = query(link, &params, &format!("{select} AND {condition}"))?;
     Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }

@@ -11,12 +11,13 @@ use super::audit_table;
 use super::cell::is_true;
 use super::dependencies::Dependencies;
 use super::dialect::{Postgres, is_whole};
-use super::driver::OnLink;
+use super::driver::Claims;
 use super::error::PgError;
 use super::found::Order;
 use super::installed;
 use super::link::{Begin, Limits, Link, Purpose};
 use super::schema::{self, Catalog, literal};
+use super::sentences::Sentences;
 use super::target::Target;
 use super::trust::{Allowed, Trust};
 use super::watch::Watch;
@@ -318,7 +319,8 @@ impl Reader {
         let mut is_of_old = false;
         let outcome = self.transaction(|reader, link, now| {
             let Reader { options, watched, schema, .. } = reader;
-            let mut connection = OnLink { link, watched, options, error: None };
+            let mut connection =
+                Claims { link, watched, sentences: Sentences::of_polls(options), error: None };
             let done = look(&mut Look::new(&mut connection, watched, schema, now));
             is_of_old = connection.error.as_ref().is_some_and(is_of_old_tables);
             Ok(done)

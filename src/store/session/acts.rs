@@ -5,15 +5,15 @@
 
 use super::{END, Ends, Holding, Registered};
 use crate::domain::board_id::BoardId;
-use crate::domain::claim::{Session, Worker};
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, permit_end};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::Role;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::actor::Actor;
-use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::bound::{BoundBoard, BoundRegistry};
 use crate::store::driver::{BoardAt, ClaimReader, Dialect, Failed, Query, Row, Target, Turn};
+use crate::store::holders;
 use crate::store::image_sql;
 use crate::store::named_params::NamedParams;
 use crate::store::protocol::unless_locked;

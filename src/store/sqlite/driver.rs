@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use super::actor::Actor;
 use super::cell::owned;
 use super::change;
-use super::dialect::{SqliteDialect, prepared};
+use super::connection::OnConnection;
+use super::dialect::SqliteDialect;
 use super::open;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
@@ -20,6 +21,7 @@ use crate::store::driver::{
     BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Query, Row,
     Target, Turn,
 };
+use crate::store::filter::expect_board;
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::look::ReadEngine;
@@ -30,7 +32,6 @@ use crate::store::selection::{Again, Noted, Selection};
 use crate::store::session::Registered;
 use crate::store::statements::Statements;
 use crate::store::suspend::uninterrupted;
-use crate::store::watched;
 use crate::store::{Filter, Prober, Scope, TransactionMark};
 
 /// The claims of a file, on the connection for polls or on the one for acts.
@@ -46,14 +47,14 @@ impl Actor {
 }
 
 impl Claims<'_> {
-    fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
-        result.map_err(|error| Failed::Other(self.actor.reader.sentence(&error, doing)))
+    fn on(&self) -> OnConnection<'_> {
+        OnConnection { connection: self.connection, reader: &self.actor.reader }
     }
 }
 
 impl Connection for Claims<'_> {
     fn dialect(&self) -> &'static dyn Dialect {
-        &SqliteDialect
+        self.on().dialect()
     }
 
     fn each(
@@ -63,30 +64,15 @@ impl Connection for Claims<'_> {
         params: &NamedParams,
         row: &mut dyn FnMut(&dyn Row),
     ) -> Result<(), Failed> {
-        let mut run = || -> rusqlite::Result<()> {
-            let mut statement = prepared(self.connection, sql, params)?;
-            let mut rows = statement.raw_query();
-            while let Some(next) = rows.next()? {
-                row(next);
-            }
-            Ok(())
-        };
-        let result = run();
-        self.done(doing, result)
+        self.on().each(doing, sql, params, row)
     }
 
     fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        let result = prepared(self.connection, sql, params).and_then(|mut statement| statement.raw_execute());
-        self.done(doing, result).map(|count| count as u64)
+        self.on().execute(doing, sql, params)
     }
 
     fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        for one in sql.split("; ") {
-            let result =
-                self.connection.prepare_cached(one).and_then(|mut statement| statement.raw_execute());
-            self.done(doing, result)?;
-        }
-        Ok(())
+        self.on().run(doing, sql)
     }
 }
 

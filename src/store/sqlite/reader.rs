@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::dialect::OnConnection;
+use super::connection::OnConnection;
 use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
 use super::fit::{self, Sqlite};
 use super::functions;

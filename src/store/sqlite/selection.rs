@@ -19,28 +19,12 @@ impl Actor {
                 if selection.len() >= most {
                     return Ok(selection);
                 }
-                let seen = self.look_at_rows(&[(&found.board, rows)])?;
+                let seen = self.look_at(&[(&found.board, rows)])?;
                 let seen = seen.into_iter().filter(|seen| filter.takes(&seen.judged));
                 seen.take(most - selection.len()).for_each(|seen| selection.push(seen, &filter.sets));
             }
         }
         Ok(selection)
-    }
-
-    /// Those of the claims that are still there, as they are now.
-    pub(super) fn look_at_rows(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
-        self.reader.stop_the_stopwatch()?;
-        let now = self.now();
-        let mut all = Vec::new();
-        for (board, rows) in found {
-            for row in *rows {
-                // What was found on another engine is not here.
-                let RowRef::Number(rowid) = *row else { continue };
-                let place = Place { board: (*board).clone(), rowid };
-                all.extend(self.look(&self.reader.connection, &place, now)?);
-            }
-        }
-        Ok(all)
     }
 
     /// Claims that were noted, as they are now.

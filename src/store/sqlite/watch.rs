@@ -28,6 +28,7 @@ use crate::domain::value::Value;
 use crate::domain::verdict::{Reason, Reasons};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, TimeSql};
+use crate::store::driver::Query;
 use crate::store::driver::{self, Failed};
 use crate::store::found::RowRef;
 use crate::store::listed::{Tally, worse_first};

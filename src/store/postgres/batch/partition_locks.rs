@@ -49,7 +49,7 @@ impl Actor {
     pub(super) fn partitions(&self, all: &[&Seen]) -> Option<PartitionLocks> {
         let is_asked = all.len() > FEW && !self.may_not_lock_partitions;
         let first = all.first().filter(|first| is_asked && first.spot.is_some())?;
-        let table = &look::at(&self.reader.watched, &first.place.board)?.table.sql;
+        let table = &look::at(&self.reader.watched, &first.place)?.table.sql;
         let of: Vec<usize> = all.iter().map(|seen| partition(seen)).collect();
         let mut firsts = [None; LANES];
         for (seen, partition) in all.iter().zip(&of) {
@@ -146,7 +146,7 @@ impl Actor {
         let (Actor { reader, link, .. }, Some(first)) = (self, all.first()) else {
             return none();
         };
-        let Some(watch) = look::at(&reader.watched, &first.place.board) else { return none() };
+        let Some(watch) = look::at(&reader.watched, &first.place) else { return none() };
         let found = many::unchanged(link, watch, all);
         found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))
     }

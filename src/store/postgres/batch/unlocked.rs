@@ -20,7 +20,7 @@ const FEW: usize = 64;
 impl Actor {
     /// The claims as they were seen, judged by the clock of this transaction.
     pub(super) fn remember<'a>(&self, turn: &Turn, all: &[&'a Seen], order: &Order<'_>) -> Vec<Look<'a>> {
-        let watch = all.first().and_then(|first| look::at(&self.reader.watched, &first.place.board));
+        let watch = all.first().and_then(|first| look::at(&self.reader.watched, &first.place));
         let Some(watch) = watch else {
             return all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect();
         };
