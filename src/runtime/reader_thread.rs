@@ -14,7 +14,7 @@ use super::{Feed, ProberMaker};
 use crate::app::message::{DeadJobsQuery, Msg, Target};
 use crate::app::row::Row;
 use crate::app::source::{Poll, Trouble};
-use crate::domain::close_up::{PageRequest, Whole};
+use crate::domain::detail::{PageRequest, Whole};
 use crate::events::Event;
 use crate::poller::{Next, OpenSource, Polled, Poller, SourceWatch};
 use crate::store::error::ConnectFailures;
