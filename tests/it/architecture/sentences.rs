@@ -80,6 +80,7 @@ fn what_reads_a_sentence_is_recognised() {
     for right in [
         r#"reasons.contains(reason)"#,
         r#"sql.contains(":until")"#,
+        r#"sql.split("; ")"#,
         r#"text.split(' ')"#,
         r#"complain("it is so: no")"#,
         r#"place.split_once('/')"#,
@@ -94,7 +95,9 @@ fn reads_a_sentence(line: &str) -> bool {
     LOOKING.iter().any(|method| {
         let call = format!(".{method}(");
         line.match_indices(&call).any(|(at, _)| {
-            is_sentence(&line[..at]) || literal(&line[at + call.len()..]).is_some_and(is_of_a_sentence)
+            let (before, argument) = (&line[..at], &line[at + call.len()..]);
+            let is_sql = before.ends_with("sql");
+            is_sentence(before) || !is_sql && literal(argument).is_some_and(is_of_a_sentence)
         })
     })
 }
