@@ -139,8 +139,10 @@ fn built_in() -> Vec<Profile> {
     Library::built_in().entries().iter().map(|entry| entry.profile().expect("a valid profile")).collect()
 }
 
-/// Every field that the profile has is in the database.
-fn is_whole(fit: &Fit) -> bool {
+/// Every board and every field that the profile has is in the database.
+fn is_whole(fit: &Fit, profile: &Profile) -> bool {
     let columns = fit.boards.iter().flat_map(|board| &board.columns);
-    !fit.boards.is_empty() && fit.problems().is_empty() && columns.into_iter().all(|(_, sql)| sql.is_some())
+    fit.boards.len() == profile.boards.len()
+        && fit.problems().is_empty()
+        && columns.into_iter().all(|(_, sql)| sql.is_some())
 }
