@@ -468,7 +468,8 @@ fn deadlines_by_index(
 ) -> rusqlite::Result<Option<(TimeSql, String)>> {
     let Some(deadline) = &board.deadline else { return Ok(None) };
     let (time, held) = (&deadline.comparable, board.is_held());
-    let sql = format!("SELECT {time} FROM {} WHERE {held} AND {time} >= :from AND {time} < :to", board.from);
+    let from = board.joined_if(false);
+    let sql = format!("SELECT {time} FROM {from} WHERE {held} AND {time} >= :from AND {time} < :to");
     let is_answered = !board.is_addressable() || searches(connection, &sql, None)?;
     Ok(is_answered.then(|| (deadline.clone(), sql)))
 }
