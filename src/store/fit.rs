@@ -119,7 +119,7 @@ impl FitTarget<'_> {
             let more = tables.len().saturating_sub(LISTED);
             let more = if more == 0 { String::new() } else { format!(", and {more} more") };
             format!(
-                "; its tables are {}{more}; write a profile: `claimtop profile draft {} > FILE.toml` makes a first one",
+                "; its tables are {}{more}; write a profile: `claimtop profile draft {} > FILE.toml` makes a first one for --profile FILE.toml",
                 tables[..tables.len().min(LISTED)].join(", "),
                 quoted(&self.source.display().to_string())
             )
