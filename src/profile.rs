@@ -4,11 +4,15 @@
 //! users add theirs by name, from their config folder, or by path. This layer knows the file
 //! format and the rules that follow from it; it must not know any database.
 
+pub mod draft;
 pub mod format;
 pub mod installed;
+pub mod keys;
 pub mod library;
 pub mod parse;
+mod problems;
 pub mod rules;
+pub mod similar;
 mod sql;
 mod summary;
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::format::{Profile, ProfileError};
+use super::similar::did_you_mean;
 
 /// Every profile in `assets/profiles/`, by name: the five reference systems first.
 const BUILT_IN: [(&str, &str); 46] = [
@@ -143,9 +144,13 @@ impl Library {
             Some(entry) => entry.profile(),
             None => {
                 let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+                let near = did_you_mean(name, names.iter().copied());
                 Err(ProfileError::Invalid {
                     name: name.into(),
-                    problem: format!("no such profile; there are {} (or name a file)", names.join(", ")),
+                    problem: format!(
+                        "no such profile{near}; there are {} (or name a file)",
+                        names.join(", ")
+                    ),
                 })
             }
         }

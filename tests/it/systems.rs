@@ -143,6 +143,6 @@ fn built_in() -> Vec<Profile> {
 fn is_whole(fit: &Fit, profile: &Profile) -> bool {
     let columns = fit.boards.iter().flat_map(|board| &board.columns);
     fit.boards.len() == profile.boards.len()
-        && fit.missing.is_empty()
+        && fit.problems().is_empty()
         && columns.into_iter().all(|(_, sql)| sql.is_some())
 }

