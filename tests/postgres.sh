@@ -4,6 +4,9 @@
 
 server_folder=
 server_bin=
+# Whoever needs TCP sets these two first; by default the server has only a socket in its folder.
+server_address=${server_address:-}
+server_port=${server_port:-5432}
 
 # The folder with the server's binaries: the one named, the newest of Debian's, or the one on PATH.
 find_server() {
@@ -85,8 +88,10 @@ begin_server() {
     echo "  CLAIMTOP_PG_BIN, or a running server in CLAIMTOP_TEST_POSTGRES." >&2
     return 1
   fi
-  # In /tmp whatever TMPDIR says: the path of a socket ends at 107 bytes.
-  server_folder=$(mktemp -d /tmp/claimtop-pg.XXXXXX)
+  # The path of a socket ends at 107 bytes, so a long TMPDIR is not used.
+  local parent=${TMPDIR:-/tmp}
+  if [ "${#parent}" -gt 60 ]; then parent=/tmp; fi
+  server_folder=$(mktemp -d "$parent/claimtop-pg.XXXXXX")
   if [ "$(id -u)" = 0 ]; then chown "$(server_user)" "$server_folder"; fi
   if ! make_and_start >"$server_folder/begin" 2>&1 </dev/null; then
     echo "tests/run: the private PostgreSQL server does not start:" >&2
@@ -101,7 +106,7 @@ make_and_start() (
   cd "$server_folder" || exit 1
   as_server "$server_bin/initdb" --pgdata=data --username=claimtop --auth=trust --encoding=UTF8 \
     --locale=C --no-sync || exit 1
-  printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$server_folder'" 'port = 5432' \
+  printf '%s\n' "listen_addresses = '$server_address'" "unix_socket_directories = '$server_folder'" "port = $server_port" \
     'fsync = off' 'full_page_writes = off' 'max_connections = 300' "timezone = 'UTC'" \
     >>data/postgresql.conf || exit 1
   as_server "$server_bin/pg_ctl" --pgdata=data --log=log --wait --timeout=120 start

@@ -26,26 +26,27 @@ use checked_source::CheckedSource;
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
+    /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// Count everything, reading whole tables where no index helps
+    /// Count everything; read whole tables where no index helps
     #[arg(long)]
     exact: bool,
-    /// A warning from so many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway); a set
+    /// Warn (exit 1) from this many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway). A set
     /// that neither --warn nor --crit names keeps its usual meaning
-    #[arg(long, value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
+    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
     warn: Vec<Limit>,
-    /// Critical from so many claims on: stale=10,orphaned=1
-    #[arg(long, value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
+    /// Critical (exit 2) from this many claims on: stale=10,orphaned=1
+    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
     crit: Vec<Limit>,
     /// Print as monitoring plugins do, with performance data on the first line
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, help_heading = "Monitoring", conflicts_with = "json")]
     plugin: bool,
-    /// Look again and again, this far apart, until a signal ends it
-    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    /// Look again at this interval, until a signal ends it
+    #[arg(long, help_heading = "Watching", value_name = "INTERVAL", value_parser = interval)]
     watch: Option<Duration>,
-    /// Append what happens between two looks to a file as JSON lines, or print it with -
-    #[arg(long, value_name = "FILE|-", requires = "watch")]
+    /// Append what happens between two looks to a file as JSON lines; - prints it
+    #[arg(long, help_heading = "Watching", value_name = "FILE|-", requires = "watch")]
     events: Option<PathBuf>,
     /// End after so many rounds
     #[arg(long, value_name = "N", hide = true, requires = "watch")]

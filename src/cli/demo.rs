@@ -25,13 +25,13 @@ pub struct DemoArgs {
     /// Run without a screen
     #[arg(long)]
     headless: bool,
-    /// Without a screen: end after this long [default: at a signal]
+    /// Without a screen: end after this long [default: when a signal comes]
     #[arg(long = "for", value_name = "TIME", requires = "headless", value_parser = Span::parse)]
     time: Option<Span>,
-    /// Leave the database in this folder, with a config for it
+    /// Keep the database in this folder, with a config for it
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Work on this server, in a schema of its own that is gone at the end [default: an embedded database]
+    /// Work on this PostgreSQL server, in a schema of its own that is removed at the end
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
     /// The same number, the same characters

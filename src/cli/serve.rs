@@ -26,18 +26,19 @@ use crate::sweep::{Manner, Sweeper};
 #[command(group = ArgGroup::new("of_the_sweep")
     .args(["sweep_every", "set", "board", "max", "max_share", "events"]).multiple(true).requires("sweep"))]
 pub struct ServeArgs {
+    /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// Where to answer; there is no authentication, so another address than this host's own is said to be open
+    /// The address to listen on; there is no authentication, so it warns if others can reach it
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9464")]
     listen: SocketAddr,
-    /// How far apart the polls are
+    /// How often to poll
     #[arg(long, value_name = "INTERVAL", default_value = "5s", value_parser = interval)]
     every: Duration,
-    /// Sweep as well, with the brakes of `claimtop sweep --every`
+    /// Also sweep, with the brakes of `claimtop sweep --every`
     #[arg(long)]
     sweep: bool,
-    /// How far apart the sweeps are [default: the config's, or 5m]
+    /// How often to sweep [default: from the config, or 5m]
     #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     sweep_every: Option<Span>,
     #[command(flatten)]

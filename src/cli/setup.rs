@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use super::Common;
 use super::output::complain;
 use crate::config::{self, Config, Loaded};
+use crate::domain::shell::quoted;
 use crate::domain::time::Moment;
 use crate::profile::Library;
 use crate::profile::format::Profile;
@@ -31,6 +32,8 @@ pub struct Setup {
     pub check_pid: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
+    /// Options that a command about the same source has to repeat, each as a shell reads it.
+    repeated: String,
     /// Whether it is about what is claimed, or about what is dead.
     rows: Rows,
     /// What this session may write.
@@ -42,6 +45,13 @@ pub struct Setup {
     /// Who was registered before, as far as this process has seen.
     registrations: Registrations,
     warnings: Warnings,
+}
+
+/// The options that say which source and which tables are meant.
+fn repeated(common: &Common) -> String {
+    let config = common.config.iter().map(|file| ("--config", file.display().to_string()));
+    let profiles = common.profile.iter().map(|name| ("--profile", name.clone()));
+    config.chain(profiles).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
 /// Where a source's warnings go.
@@ -89,6 +99,7 @@ impl Setup {
             now: common.now,
             check_pid: common.check_pid,
             named,
+            repeated: repeated(common),
             rows: Rows::Claims,
             warned: Arc::default(),
             registrations: Registrations::default(),
@@ -129,6 +140,11 @@ impl Setup {
     /// The word as it may be printed: a URL without its password.
     pub fn label(&self, word: &str) -> String {
         Source::shown(word)
+    }
+
+    /// The command that takes back an act on the source that `word` means, up to the id of the act.
+    pub fn undo_command(&self, word: &str) -> String {
+        format!("claimtop undo{} {}", self.repeated, quoted(&self.label(word)))
     }
 }
 

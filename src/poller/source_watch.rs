@@ -1,7 +1,7 @@
 //! A source that is watched from look to look, and the events that two looks reveal.
 
 use super::{OpenSource, Opener};
-use crate::domain::close_up::Whole;
+use crate::domain::detail::Whole;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::events::{Again, ChangeDetector, Event, Look, ObservedClaim};

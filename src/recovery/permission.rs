@@ -35,19 +35,31 @@ impl AuditedActor {
 
     /// The act that a record is about: of an undo, what it took back; and whether the changes are the other way
     /// round.
-    fn act_behind(&self, record: &Record) -> Result<Option<(Record, bool)>, RecoveryError> {
+    fn act_behind(&mut self, record: &Record) -> Result<Option<(Record, bool)>, RecoveryError> {
         let (mut current, mut is_turned) = (record.clone(), false);
         for _ in 0..DEEPEST {
             if current.action != "undo" {
                 return Ok(Some((current, is_turned)));
             }
             let Some(id) = current.refers_to.take() else { return Ok(None) };
-            let entries = self.trail.batch(&id)?.into_iter().map(|entry| entry.record);
-            let intent = entries.into_iter().find(|of| of.stage == Stage::Intent && of.action_id == id);
-            let Some(intent) = intent else { return Ok(None) };
+            let Some(intent) = self.intent_of(&id)? else { return Ok(None) };
             (current, is_turned) = (intent, !is_turned);
         }
         Ok(None)
+    }
+
+    /// The intent of an act. All intents of its transaction are read and kept: they stand in one line, and an undo
+    /// of a bulk asks for one after the other.
+    fn intent_of(&mut self, action_id: &str) -> Result<Option<Record>, RecoveryError> {
+        if !self.intents.contains_key(action_id) {
+            let transaction = action_id.split_once('.').map_or(action_id, |(transaction, _)| transaction);
+            let records = self.trail.batch(transaction)?.into_iter().map(|entry| entry.record);
+            self.intents.clear();
+            for intent in records.filter(|record| record.stage == Stage::Intent) {
+                self.intents.entry(intent.action_id.clone()).or_insert(intent);
+            }
+        }
+        Ok(self.intents.get(action_id).cloned())
     }
 
     fn scope_of(&mut self, act: &Record) -> Result<Option<Scope>, RecoveryError> {

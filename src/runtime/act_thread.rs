@@ -174,10 +174,7 @@ fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen,
     let Some(seen) = found.into_iter().next() else {
         return Ok(Err(Moved::NoLongerClaimed));
     };
-    let is = seen.judged.seen.as_deref().unwrap_or_default();
-    // A verdict that has come to rest on the session since adds that session to the token.
-    let same = target.seen.as_deref().is_some_and(|was| is == was || is.starts_with(&format!("{was}-s")));
-    if same {
+    if seen.judged.seen.zip(target.seen).is_some_and(|(is, was)| is.continues(&was)) {
         return Ok(Ok(seen));
     }
     Ok(Err(match ClaimChange::between(&target.claim, &seen.judged.claim, seen.now) {

@@ -14,9 +14,10 @@ use super::{Feed, ProberMaker};
 use crate::app::message::{DeadJobsQuery, Msg, Target};
 use crate::app::row::Row;
 use crate::app::source::{Poll, Trouble};
-use crate::domain::close_up::{PageRequest, Whole};
+use crate::domain::detail::{PageRequest, Whole};
 use crate::events::Event;
 use crate::poller::{Next, OpenSource, Polled, Poller, SourceWatch};
+use crate::store::error::ConnectFailures;
 use crate::store::{Backoff, Pace, StoreError};
 
 /// The answer of one poll, or why there is none, and the events that it revealed.
@@ -115,7 +116,7 @@ struct Work {
     /// The small boards as they were read then.
     small: Vec<Whole>,
     /// The server and why it cannot be reached, if the last poll found that out.
-    out_of_reach: Option<(String, String)>,
+    out_of_reach: Option<(String, ConnectFailures)>,
     backoff: Backoff,
     pace: Pace,
     turn: watch::Sender<u64>,
@@ -226,7 +227,7 @@ impl Work {
 
     /// Why there is no answer.
     fn trouble(&self, error: &StoreError) -> Trouble {
-        let why = error.sentence_after(&self.watch.detector.profiles());
+        let why = error.brief(&self.watch.detector.profiles());
         match error {
             StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
             _ => Trouble::Unreadable(why),

@@ -1,5 +1,6 @@
 //! One source that is swept, with everything that earlier runs have seen of it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -67,7 +68,7 @@ impl Polled for SweptSource {
         if self.reporter.has_listeners() {
             let events = match self.watch.look(clock()) {
                 Ok((_, events)) => events,
-                Err(error) => self.watch.fail(&error.to_string()),
+                Err(error) => self.watch.fail(&error.brief(&BTreeSet::new())),
             };
             self.reporter.changed(events);
         }

@@ -1,19 +1,19 @@
 //! The dashboard in a real pty, on real databases: keys in, screen and database out.
 
 mod acts;
-mod acts_many;
-mod acts_moved;
-mod bytes;
+mod bulk_acts;
 mod clock_jumps;
-mod dead;
+mod dead_jobs;
 mod endings;
-mod looking;
-mod looking_start;
+mod interruptions;
+mod lost_servers;
+mod moved_claims;
+mod on_postgres;
 pub mod pty;
-mod servers;
-mod servers_lost;
-mod sizes;
-mod stream;
+mod resizing;
+mod startup;
+mod terminal_bytes;
+mod terminal_stream;
 
 use rusqlite::types::Value;
 use std::path::PathBuf;

@@ -2,11 +2,11 @@
 
 #![cfg(target_os = "linux")]
 
+mod contents;
 mod endings;
-mod keeping;
+mod keep_option;
 mod on_postgres;
 mod screen;
-mod trouble;
 
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Pid, Signal, kill_process};

@@ -2,10 +2,10 @@
 
 mod claims;
 mod files;
-mod fitness;
+mod on_postgres;
 mod output;
-mod permits;
-mod servers;
+mod permissions;
+mod profile_fit;
 
 use crate::support::{COORDINATION, Database, MINUTE, command};
 use serde_json::Value as Json;

@@ -2,20 +2,20 @@
 
 mod audit;
 mod bulk;
-mod contract;
-mod disks;
-mod documents;
-mod forged;
+mod bulk_tally;
+mod ctrl_z;
+mod dry_run;
+mod forged_journal;
+mod full_disks;
 mod kills;
 mod long_journal;
 mod model;
+mod one_claim;
+mod open_outcomes;
+mod ownership;
 mod refusals;
-mod rehearsal;
 mod sessions;
-mod settling;
 mod steps;
-mod stopping;
-mod tallies;
 mod triggers;
 mod undo;
 

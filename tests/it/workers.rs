@@ -1,12 +1,12 @@
 //! The worker's side of the five systems, on real files and on a real server.
 
+mod both_engines;
 mod coordination;
 mod executor_jobs;
 mod finalization;
-mod fleet_on_postgres;
-mod ground;
-mod killed;
+mod killed_workers;
 mod merge_queue;
+mod postgres_faults;
+mod postgres_fleet;
 mod processes;
-mod server;
 mod task_queue;

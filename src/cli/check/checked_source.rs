@@ -1,5 +1,6 @@
 //! One source of `check`, from round to round.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::cli::setup::Setup;
@@ -53,9 +54,10 @@ impl CheckedSource {
                 }
                 (Ok(snapshots), events)
             }
-            Err(error) => {
-                (Err(error.sentence_after(&self.boards.profiles())), self.watch.fail(&error.to_string()))
-            }
+            Err(error) => (
+                Err(error.sentence_after(&self.boards.profiles())),
+                self.watch.fail(&error.brief(&BTreeSet::new())),
+            ),
         };
         (Looked { result, ..self.without_result() }, events)
     }

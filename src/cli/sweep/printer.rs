@@ -109,10 +109,12 @@ impl SweepReporter for SweepPrinter {
         let events = std::mem::take(&mut self.pending);
         // What is only rehearsed is wanted in full.
         self.output.write(&if summary.dry_run { events } else { batched(events) });
-        for sentence in summary.sentences().chain(said(&summary.notices)).chain(summary.error.as_deref()) {
-            // A sentence about a file begins with its name already.
-            let named = sentence.starts_with(&format!("{}: ", summary.source));
-            complain(&if named { sentence.to_owned() } else { format!("{}: {sentence}", summary.source) });
+        for sentence in summary.sentences().chain(said(&summary.notices)) {
+            complain(&format!("{}: {sentence}", summary.source));
+        }
+        // An error names what it is about: the source, or the journal.
+        if let Some(error) = &summary.error {
+            complain(error);
         }
         if self.output.stdout == Stdout::Json {
             print(&(line(&summary.object()) + "\n"));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{SILENCE, Work};
 use crate::app::source::Poll;
-use crate::domain::close_up::{Horizon, Whole};
+use crate::domain::detail::{Horizon, Whole};
 use crate::events::Event;
 use crate::poller::{SMALL, unless_lost};
 use crate::store::{StoreError, clock};

@@ -129,6 +129,13 @@ impl Link {
         Ok(Link { label, purpose, limits, names, transaction, sets_time_zone, wire: Some(wire) })
     }
 
+    /// A connection that is yet to be opened.
+    pub fn closed(target: &Target, purpose: Purpose, limits: Limits) -> Link {
+        let (names, transaction) = (Names::Catalog, Transaction::None);
+        let label = target.label().to_owned();
+        Link { label, purpose, limits, names, transaction, sets_time_zone: false, wire: None }
+    }
+
     /// Whether the session began with a TimeZone of our own, so that it cannot tell the server's.
     pub fn sets_time_zone(&self) -> bool {
         self.sets_time_zone

@@ -1,7 +1,7 @@
 //! The clock of the dashboard's machine is set while it runs, forwards and backwards.
 
+use super::on_postgres::jobs;
 use super::pty::{ESC, Pty};
-use super::servers::jobs;
 use super::*;
 use crate::support::faketime::FakeClock;
 use crate::support::postgres::PgDatabase;

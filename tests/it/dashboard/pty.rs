@@ -2,6 +2,7 @@
 
 mod seen;
 
+use crate::support::engine::not_in_fast;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -78,6 +79,7 @@ impl Start {
 
     pub fn run(self) -> Pty {
         let Start { command, size } = self;
+        not_in_fast("a terminal");
         let pair = native_pty_system().openpty(pty_size(size)).expect("a pty");
         let name = pair.master.tty_name().expect("its name");
         // Ours as well, so that its state can be asked for when the program is gone.

@@ -1,6 +1,7 @@
 //! The demo with its dashboard, in a real terminal.
 
 use super::*;
+use crate::support::engine::not_in_fast;
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// A demo on a screen; its folder is the only one in the temporary folder around it.
@@ -19,6 +20,7 @@ impl OnScreen {
     fn with(options: &[&str]) -> OnScreen {
         let around = tempfile::tempdir().unwrap();
         let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
+        not_in_fast("a terminal");
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_claimtop"));
         command.arg("demo");

@@ -1,12 +1,12 @@
 //! What each message does to the model, and what it asks for.
 
-mod asking;
-mod at_once;
 mod bulk;
 mod clocks;
+mod confirmation;
 mod filter;
-mod happenings;
+mod immediate;
 mod mouse;
+mod notices;
 mod paging;
 mod panes;
 mod refusals;
@@ -15,6 +15,8 @@ mod undo;
 
 use claimtop::app::Effect;
 use claimtop::domain::recovery::{Action, Authorization};
+
+use super::stage::claims::state_of;
 
 /// An act that was asked for.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ fn acts(effects: &[Effect]) -> Vec<Asked> {
         Effect::Act { target, action, word } => Some(Asked {
             action: *action,
             claim: target.id.address.clone(),
-            seen: target.seen.clone(),
+            seen: target.seen.map(state_of),
             word: word.clone(),
         }),
         _ => None,

@@ -7,14 +7,14 @@ mod claims;
 mod details;
 mod dialogs;
 mod fleet;
-mod hostile;
 mod lists;
 mod notices;
 mod overview;
-mod readers;
+mod read_only;
 mod servers;
 mod sizes;
 mod themes;
+mod untrusted_text;
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};

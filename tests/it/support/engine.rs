@@ -44,9 +44,28 @@ pub fn on_both_layouts(body: impl Fn()) {
     LAYOUT.set(Layout::Rowids);
 }
 
+/// Whether this is `./tests/run fast`, which has neither servers nor terminals.
+pub fn is_fast() -> bool {
+    std::env::var_os("CLAIMTOP_FAST").is_some()
+}
+
+/// Fails a test that `./tests/run fast` should have skipped.
+#[track_caller]
+pub fn not_in_fast(what: &str) {
+    assert!(!is_fast(), "this test needs {what}: tests/run has to skip it, or its module, in the fast form");
+}
+
+/// The engines of this run.
+pub fn engines() -> &'static [Engine] {
+    if is_fast() { &[Engine::Sqlite] } else { &[Engine::Sqlite, Engine::Postgres] }
+}
+
 /// One body for both engines: what holds for files, with rowids and without, holds on servers.
 pub fn on_both(body: impl Fn()) {
     on_both_layouts(&body);
+    if !engines().contains(&Engine::Postgres) {
+        return;
+    }
     eprintln!("on {:?}:", Engine::Postgres);
     let _spares = spares::DropAll;
     ENGINE.set(Engine::Postgres);

@@ -1,8 +1,10 @@
 //! Databases on the PostgreSQL server of this test run, and sessions on them.
 
 use super::asking;
+use super::engine::not_in_fast;
 use postgres::{Client, Config, NoTls, SimpleQueryMessage, config::Host};
 use serde_json::Value as Json;
+use std::io::{self, Write};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -46,6 +48,11 @@ impl PgDatabase {
     pub fn url_as(&self, user: &str) -> String {
         let port = self.server.get_ports().first().copied().unwrap_or(5432);
         url(&self.server.get_hosts()[0], port, user, &self.name)
+    }
+
+    /// The password that the server wants.
+    pub fn password(&self) -> Option<String> {
+        Some(String::from_utf8_lossy(self.server.get_password()?).into_owned())
     }
 
     fn session(&self) -> &Session {
@@ -95,8 +102,8 @@ impl PgDatabase {
     /// claimtop with these arguments, then this database's address.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(arguments);
-        if let Some(password) = self.server.get_password() {
-            command.env("PGPASSWORD", String::from_utf8_lossy(password).as_ref());
+        if let Some(password) = self.password() {
+            command.env("PGPASSWORD", password);
         }
         command.arg(self.url());
         command
@@ -127,19 +134,19 @@ impl PgDatabase {
 }
 
 impl Drop for PgDatabase {
+    /// Reports what goes wrong and never panics: the test may be failing already, and a second panic would end
+    /// all the others.
     fn drop(&mut self) {
         let (server, session) = (self.server.clone(), self.session.take());
         let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-        // In a thread of its own: at the end of this one its client could not be used any more.
-        let dropped = thread::spawn(move || {
+        // In a thread of its own: the thread of the test may be at its end, where no client works any more.
+        let dropping = thread::Builder::new().spawn(move || {
             std::mem::drop(session);
             server.connect(NoTls).and_then(|mut client| client.batch_execute(&drop))
         });
-        // Said, not panicked: the test may be failing already, and that failure is the news.
-        match dropped.join() {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => eprintln!("the database {} stays: {error}", self.name),
-            Err(_) => eprintln!("the database {} stays", self.name),
+        let dropped = dropping.map(thread::JoinHandle::join);
+        if !matches!(dropped, Ok(Ok(Ok(())))) {
+            let _ = writeln!(io::stderr(), "the database {} stays: {dropped:?}", self.name);
         }
     }
 }
@@ -207,6 +214,7 @@ fn reason(error: &postgres::Error) -> String {
 
 /// The server that this run of the tests uses.
 fn server() -> Config {
+    not_in_fast("a server");
     let named = std::env::var(SERVER).unwrap_or_else(|_| {
         panic!(
             "this test needs a PostgreSQL server: run ./tests/run, which makes one, or set {SERVER} to one on \

@@ -51,8 +51,7 @@ impl Server {
 
     fn empty(port: u16) -> Server {
         let binaries = Binaries::find();
-        // In /tmp whatever TMPDIR says: the path of a socket ends at 107 bytes.
-        let folder = tempfile::Builder::new().prefix("claimtop-pg.").tempdir_in("/tmp").expect("a folder");
+        let folder = socket_folder("claimtop-pg.");
         binaries.give(folder.path());
         Server { binaries, folder, port }
     }
@@ -168,6 +167,13 @@ impl Drop for Server {
             let _ = self.binaries.command("pg_ctl", self.folder()).args(stop).output();
         }
     }
+}
+
+/// A temporary folder whose path leaves room for the name of a socket: the whole ends at 107 bytes.
+pub fn socket_folder(prefix: &str) -> TempDir {
+    let temporary = std::env::temp_dir();
+    let parent = if temporary.as_os_str().len() <= 60 { temporary } else { PathBuf::from("/tmp") };
+    tempfile::Builder::new().prefix(prefix).tempdir_in(parent).expect("a folder")
 }
 
 fn free_port() -> u16 {

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::path::PathBuf;
 
-use super::ground::{BOTH, Cell, Engine, Ground, Heard, name_of, standing, uuid_of};
+use super::both_engines::{Cell, Engine, Ground, Heard, engines, name_of, standing, uuid_of};
 use crate::support::NOW;
 
 type Jobs = Box<dyn Operations>;
@@ -28,7 +28,7 @@ struct Scene {
 /// The same on both engines.
 #[track_caller]
 fn on_both(test: impl Fn(Scene)) {
-    for engine in BOTH {
+    for &engine in engines() {
         println!("on {engine:?}");
         test(Scene::on(engine, standing()));
     }

@@ -9,7 +9,7 @@ use claimtop::reference::System;
 use claimtop::worker::finalization::{Completion, Outcome, StepEnd};
 use claimtop::worker::{Clock, Event, WorkerError};
 
-use super::ground::{BOTH, Cell, Engine, Ground, Heard, Named, Place, standing, uuid_of};
+use super::both_engines::{Cell, Engine, Ground, Heard, Named, Place, engines, standing, uuid_of};
 use crate::support::NOW;
 
 const TIMEOUT: Span = Span::seconds(30);
@@ -25,7 +25,7 @@ struct World {
 /// The same on both engines.
 #[track_caller]
 fn on_both(test: impl Fn(World)) {
-    for engine in BOTH {
+    for &engine in engines() {
         println!("on {engine:?}");
         test(World::on(engine));
     }

@@ -1,6 +1,6 @@
 //! Document 004: claiming from the task queue, with every case of its test sections.
 
-mod crowd;
+mod many_workers;
 mod settling;
 mod taking;
 mod workers;
@@ -10,7 +10,7 @@ use claimtop::reference::System;
 use claimtop::worker::task_queue::{Claim, Enqueued, NewTask, Operations, Order, Task, Wanted, WorkerId};
 use claimtop::worker::{Clock, Event};
 
-use super::ground::{BOTH, Cell, Engine, Ground, Heard, Place, standing};
+use super::both_engines::{Cell, Engine, Ground, Heard, Place, engines, standing};
 use crate::support::NOW;
 
 const YOUTUBE: &str = "youtube_video_scrape";
@@ -27,7 +27,7 @@ struct World {
 /// The same on both engines.
 #[track_caller]
 fn on_both(test: impl Fn(World)) {
-    for engine in BOTH {
+    for &engine in engines() {
         println!("on {engine:?}");
         test(World::on(engine));
     }

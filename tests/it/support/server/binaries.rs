@@ -1,5 +1,6 @@
 //! Where PostgreSQL's programs are and who may run them: never root.
 
+use crate::support::engine::not_in_fast;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::chown;
@@ -17,6 +18,7 @@ pub(super) struct Binaries {
 impl Binaries {
     /// The folder in `CLAIMTOP_PG_BIN`, the newest of Debian's, or the one on PATH, as `./tests/run`.
     pub(super) fn find() -> Binaries {
+        not_in_fast("a server");
         let named = std::env::var_os("CLAIMTOP_PG_BIN").map(PathBuf::from);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folder = named

@@ -6,8 +6,11 @@ use std::fs;
 
 impl Server {
     pub fn postmaster(&self) -> i32 {
-        let text = fs::read_to_string(self.pid_file()).expect("a running server");
-        text.lines().next().and_then(|line| line.trim().parse().ok()).expect("a pid")
+        self.running_postmaster().expect("a running server")
+    }
+
+    fn running_postmaster(&self) -> Option<i32> {
+        fs::read_to_string(self.pid_file()).ok()?.lines().next()?.trim().parse().ok()
     }
 
     /// The backends of the sessions that call themselves this.
@@ -32,26 +35,28 @@ impl Server {
     /// Freezes the whole server: connections stay, nothing answers.
     pub fn freeze(&self) {
         // The postmaster first, so that nothing new begins while the others are found.
-        self.sigstop(self.postmaster());
-        for pid in self.children() {
+        let postmaster = self.postmaster();
+        self.sigstop(postmaster);
+        for pid in children(postmaster) {
             self.sigstop(pid);
         }
     }
 
+    /// Never fails, because it is part of the destructor: a server that is gone needs no thawing.
     pub fn thaw(&self) {
-        for pid in self.children() {
+        let Some(postmaster) = self.running_postmaster() else { return };
+        for pid in children(postmaster) {
             self.sigcont(pid);
         }
-        self.sigcont(self.postmaster());
+        self.sigcont(postmaster);
     }
+}
 
-    fn children(&self) -> Vec<i32> {
-        let parent = self.postmaster();
-        let pids = fs::read_dir("/proc").expect("/proc").flatten();
-        pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .filter(|pid| parent_of(*pid) == Some(parent))
-            .collect()
-    }
+fn children(parent: i32) -> Vec<i32> {
+    let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+    pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| parent_of(*pid) == Some(parent))
+        .collect()
 }
 
 fn parent_of(pid: i32) -> Option<i32> {
@@ -62,5 +67,5 @@ fn parent_of(pid: i32) -> Option<i32> {
 
 /// A process that has ended since it was found is past caring.
 fn signal(pid: i32, signal: Signal) {
-    let _ = kill_process(Pid::from_raw(pid).expect("a pid"), signal);
+    let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, signal));
 }

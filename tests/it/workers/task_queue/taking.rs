@@ -162,7 +162,7 @@ fn by_creation_the_oldest_goes_first_whatever_its_priority() {
 
 #[test]
 fn at_random_every_task_comes_and_not_always_in_one_order() {
-    for engine in BOTH {
+    for &engine in engines() {
         let mut orders = BTreeSet::new();
         for _ in 0..4 {
             let mut world = World::on(engine);
