@@ -94,11 +94,13 @@ fn a_key_opens_no_connection_once_there_is_one_for_it() {
     pty.press("4", "WAITS SINCE");
     pty.keys("g");
     pty.press(ENTER, "Dead: ");
-    pty.press(ESC, "WAITS SINCE");
+    pty.keys(ESC);
+    pty.wait_without("WAITS SINCE", "Dead: ");
     let before = connections(&database);
     pty.press(ENTER, "Dead: ");
-    pty.press(ESC, "WAITS SINCE");
-    pty.press("1", "worker-old");
+    pty.keys(ESC);
+    pty.wait_without("WAITS SINCE", "Dead: ");
+    pty.press("1", "Horizon");
     pty.press("r", "done, u undoes it: reclaim");
     pty.press("u", "y undo");
     pty.press("y", "undone: ");
