@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use crate::app::message::{DeadJobsQuery, Msg, Target};
 use crate::app::row::Row;
 use crate::app::source::{Poll, Trouble};
-use crate::domain::close_up::{PageRequest, Whole};
+use crate::domain::detail::{PageRequest, Whole};
 use crate::domain::time::Span;
 use crate::events::{ChangeDetector, Event};
 use crate::store::StoreError;

@@ -3,7 +3,7 @@
 use super::{Question, SMALL, Work};
 use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
 use crate::app::row::Row;
-use crate::domain::close_up::{Cursor, Examined, Holder, PageRequest};
+use crate::domain::detail::{Cursor, Examined, Holder, PageRequest};
 use crate::store::StoreError;
 use crate::store::{Reader, clock};
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{HORIZON, MINUTES, SILENCE, SMALL, Work};
 use crate::app::source::Poll;
-use crate::domain::close_up::{Horizon, Whole};
+use crate::domain::detail::{Horizon, Whole};
 use crate::domain::snapshot::Snapshot;
 use crate::events::{Again, Event, Look, ObservedClaim};
 use crate::store::StoreError;

@@ -398,7 +398,7 @@ pub(super) fn unless_locked(acted: Result<Acted, Failed>) -> Result<Acted, Store
     match acted {
         Ok(acted) => Ok(acted),
         Err(Failed::Locked(_)) => Ok(Acted::nothing(Outcome::Moved(Moved::RowLocked))),
-        Err(Failed::Other(error)) => Err(error),
+        Err(Failed::NotUnderstood(error) | Failed::Other(error)) => Err(error),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod failures;
 mod indexes;
+mod kinds;
 mod schemas;
 mod shapes;
 mod standby;

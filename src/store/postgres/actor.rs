@@ -15,6 +15,7 @@ use super::sentences::Sentences;
 use super::watch::Watch;
 use crate::domain::time::Moment;
 use crate::store::driver::Turn;
+use crate::store::look::ReadEngine;
 use crate::store::schema::Schema;
 use crate::store::seen::Seen;
 use crate::store::{StoreError, TransactionMark, clock};

@@ -5,15 +5,15 @@
 
 use super::{END, Ends, Holding, Registered};
 use crate::domain::board_id::BoardId;
-use crate::domain::claim::{Session, Worker};
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, permit_end};
-use crate::domain::time::{Moment, Reading};
+use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::Role;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::actor::Actor;
-use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::bound::{BoundBoard, BoundRegistry};
 use crate::store::driver::{BoardAt, ClaimReader, Dialect, Failed, Query, Row, Target, Turn};
+use crate::store::holders;
 use crate::store::image_sql;
 use crate::store::named_params::NamedParams;
 use crate::store::protocol::unless_locked;
@@ -238,16 +238,15 @@ fn registered(
     };
     let version = dialect.version("s").unwrap_or_else(|| "NULL".into());
     let number = dialect.row_number(&table, "s");
-    let columns = session_columns(dialect, at.board, &registry);
+    let columns = holders::columns(at.board, &registry, dialect);
     let row = image_sql::columns(dialect, &table, "s");
     let sql =
         format!("SELECT {version}, {number}, {columns}, {row} FROM {} WHERE {condition}", registry.from);
     let read = |row: &dyn Row| {
-        let id = row.value(2, &registry.id.declared);
-        let (session, worker) = read_session(row, 3, &registry);
+        let (id, session, worker) = holders::read(row, 2, &registry);
         let version = row.text(0);
         let rowid = row.number(1).int().unwrap_or(0);
-        (id, session, worker, version, rowid, image_sql::read(&table, row, 8))
+        (id, session, worker, version, rowid, image_sql::read(&table, row, 2 + holders::COLUMNS))
     };
     let found = reader.all(LOOKING, &sql, &params, read)?;
     let Some((id, session, mut worker, version, rowid, row)) =
@@ -262,31 +261,6 @@ fn registered(
     let is_stale = boards.iter().all(|at| at.board.gives_up_on(&session, now));
     let (place, table) = (Place { board: board.clone(), rowid }, registry.table.clone());
     Ok(Some(Registered { place, profile, table, id, row, version, session, is_stale, worker, ends, now }))
-}
-
-/// The columns of a session with its id and process, in the order that [`read_session`] expects after the id.
-fn session_columns(dialect: &dyn Dialect, board: &BoundBoard, registry: &BoundRegistry) -> String {
-    let any = |sql: Option<&String>| sql.map_or_else(|| "NULL".into(), |sql| dialect.selected(sql));
-    let time = |time: Option<&TimeSql>| any(time.map(|time| &time.selected));
-    let columns = [
-        any(Some(&registry.id.text)),
-        time(Some(&registry.beat_at)),
-        time(registry.stale_at.as_ref()),
-        time(registry.started_at.as_ref()),
-        any(board.pid.as_ref()),
-        any(board.host.as_ref()),
-    ];
-    columns.join(", ")
-}
-
-fn read_session(row: &dyn Row, first: usize, registry: &BoundRegistry) -> (Session, Worker) {
-    let reading = |at: usize, time: &TimeSql| time.read(&row.time(at, &time.cell.declared));
-    let session = Session {
-        beat_at: reading(first, &registry.beat_at),
-        stale_at: registry.stale_at.as_ref().map(|time| reading(first + 1, time)),
-        started_at: registry.started_at.as_ref().map_or(Reading::Absent, |time| reading(first + 2, time)),
-    };
-    (session, Worker::new(row.number(first + 3), row.text(first + 4)))
 }
 
 /// Keeps the session's row as it is until the end of the transaction.

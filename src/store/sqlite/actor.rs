@@ -73,9 +73,9 @@ impl Actor {
         self.reader.options.frozen_at.unwrap_or_else(clock)
     }
 
-    /// The board of a claim, if its tables are still there.
-    pub(super) fn watch(&self, board: &BoardId) -> Option<&Watch> {
-        self.reader.board(board)
+    /// The board with an identity, if its tables are still there.
+    pub(super) fn watch(&self, id: &BoardId) -> Option<&Watch> {
+        self.reader.board(id)
     }
 
     /// Where a claim is now that was seen there: the number of its key may be another by now.

@@ -77,7 +77,8 @@ impl Actor {
             return None;
         }
         let (watched, watch) = watched::find(&self.reader.watched, board)?;
-        let act = act_of(watched.written(watch)?, order.action)?;
+        let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
+        let act = act_of(written, order.action)?;
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone || self.schema.is_entangled(&watch.board.table) {
             return None;
@@ -115,8 +116,8 @@ impl Actor {
         tried: &mut Vec<Acted>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let (Some(watch), mark) = (self.watch(&direct.board), self.transaction_mark()) else { return Ok(()) };
-        let profile = direct.board.profile();
+        let Some(watch) = self.watch(&direct.board) else { return Ok(()) };
+        let (mark, profile) = (self.transaction_mark(), direct.board.profile());
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
         let slots = self.write("acting", |_| direct.slots(&mut statement))?;
