@@ -7,7 +7,7 @@ pub mod board_id;
 pub mod cause;
 pub mod change;
 pub mod claim;
-pub mod close_up;
+pub mod detail;
 pub mod evidence;
 pub mod recovery;
 pub mod rules;

@@ -7,7 +7,7 @@ use super::model::Pane;
 use super::row::{Row, RowId};
 use super::source::{Poll, Trouble};
 use crate::domain::claim::{Claim, Process};
-use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
+use crate::domain::detail::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::snapshot::Mark;
 use crate::domain::tally::BulkTally;

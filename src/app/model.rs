@@ -10,7 +10,7 @@ use super::overlay::Overlay;
 use super::query::Query;
 use super::row::{Row, RowId};
 use super::source::SourceView;
-use crate::domain::close_up::{Holder, Kinds, PageRequest};
+use crate::domain::detail::{Holder, Kinds, PageRequest};
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::domain::token::SeenToken;

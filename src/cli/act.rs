@@ -23,6 +23,7 @@ use crate::store::Seen;
 /// An act on one claim, or on a set.
 #[derive(Debug, Args)]
 pub struct ActArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The claim: its address, or its id where that is unambiguous
     #[arg(required_unless_present = "set", conflicts_with = "set")]
@@ -34,12 +35,13 @@ pub struct ActArgs {
 /// A release also of everything that a session holds.
 #[derive(Debug, Args)]
 pub struct ReleaseArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The claim: its address, or its id where that is unambiguous
     #[arg(required_unless_present_any = ["set", "session"], conflicts_with = "set")]
     id: Option<String>,
-    /// Instead of claims: all that this session holds, and then the session itself
-    #[arg(long, value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
+    /// Instead of claims: everything that this session holds, and then the session itself
+    #[arg(long, help_heading = "Which claims", value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
     session: Option<String>,
     #[command(flatten)]
     how: How,
@@ -48,36 +50,36 @@ pub struct ReleaseArgs {
 /// What can be said to an act.
 #[derive(Debug, Args)]
 pub struct How {
-    /// Instead of one claim: all that are in these sets
-    #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = super::set)]
+    /// Instead of one claim: all claims in these sets
+    #[arg(long, help_heading = "Which claims", value_name = "SET", value_delimiter = ',', value_parser = super::set)]
     set: Vec<Set>,
-    /// Only this board
-    #[arg(long, value_name = "NAME")]
+    /// Only claims on this board
+    #[arg(long, help_heading = "Which claims", value_name = "NAME")]
     board: Option<String>,
-    /// At most this many
-    #[arg(long, value_name = "N", requires = "set", conflicts_with = "id")]
+    /// At most this many claims
+    #[arg(long, help_heading = "Which claims", value_name = "N", requires = "set", conflicts_with = "id")]
     limit: Option<usize>,
-    /// Act only if the claim is exactly what `list --json` showed
-    #[arg(long, value_name = "TOKEN", conflicts_with = "set")]
+    /// Act only if the claim is still exactly what `list --json` showed
+    #[arg(long, help_heading = "Which claims", value_name = "TOKEN", conflicts_with = "set")]
     seen: Option<String>,
-    /// Why, for the trail
-    #[arg(long, value_name = "TEXT")]
+    /// The reason, for the trail
+    #[arg(long, help_heading = "How", value_name = "TEXT")]
     reason: Option<String>,
-    /// Also if it is not stale or orphaned, or its holder lives
-    #[arg(long)]
+    /// Act also on a claim that is not stale or orphaned, or whose holder is alive; needs --reason and --holder
+    #[arg(long, help_heading = "How")]
     force: bool,
-    /// The holder, named, where it may be alive
-    #[arg(long, value_name = "NAME")]
+    /// The name of the holder, where it may be alive
+    #[arg(long, help_heading = "How", value_name = "NAME")]
     holder: Option<String>,
-    /// Show the statements and the rows they would change, and change nothing
-    #[arg(long)]
+    /// Show the statements and the rows that they would change; change nothing
+    #[arg(long, help_heading = "How")]
     pub dry_run: bool,
-    /// Do not ask
-    #[arg(long)]
+    /// Do not ask before a bulk
+    #[arg(long, help_heading = "How")]
     pub yes: bool,
     /// How much more time an extension gives [default: the usual lease]; refused where the system counts from
     /// the last sign of life
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    #[arg(long, help_heading = "How", value_name = "DURATION", value_parser = Span::parse)]
     by: Option<Span>,
 }
 

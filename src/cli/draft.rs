@@ -3,6 +3,7 @@
 use clap::Args;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::{complain, print};
 use super::setup::Setup;
@@ -15,6 +16,7 @@ use crate::store::{Sampling, StoreError};
 
 #[derive(Debug, Args)]
 pub struct DraftArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The table of the claims [default: the one that looks most like claims]
     table: Option<String>,
@@ -68,22 +70,37 @@ fn sample(setup: &Setup, arguments: &DraftArgs) -> Result<(DatabaseSample, Optio
     Ok((look_for(&mut sampling, first, watch.duration())?, table))
 }
 
-/// Looks about once a second, and rests nine times as long as a look takes.
+/// Looks about once a second, and rests nine times as long as a look takes. Ctrl-C ends it early.
 fn look_for(
     sampling: &mut Sampling,
     first: DatabaseSample,
     length: Duration,
 ) -> Result<DatabaseSample, StoreError> {
     let (started, mut watch) = (Instant::now(), Watch::new(first));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let Ok(runtime) = runtime else { return Ok(watch.finish()) };
+    let mut interrupts = runtime.block_on(async { signal(SignalKind::interrupt()).ok() });
     let mut rest = Duration::from_millis(200);
     while started.elapsed() < length {
-        std::thread::sleep(rest.min(length.saturating_sub(started.elapsed())));
+        let rests = rest.min(length.saturating_sub(started.elapsed()));
+        let is_over = runtime.block_on(async {
+            match &mut interrupts {
+                Some(interrupts) => tokio::time::timeout(rests, interrupts.recv()).await.is_ok(),
+                None => {
+                    tokio::time::sleep(rests).await;
+                    false
+                }
+            }
+        });
+        if is_over {
+            break;
+        }
         let began = Instant::now();
         watch.observe(sampling.look()?);
         rest = (began.elapsed() * 9).max(Duration::from_millis(500));
         progress(started.elapsed(), length, watch.changes());
     }
-    finish_progress(length, watch.changes());
+    finish_progress(started.elapsed(), watch.changes());
     Ok(watch.finish())
 }
 

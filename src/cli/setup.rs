@@ -3,7 +3,9 @@
 mod opening;
 mod process_lookup;
 mod recognition;
+mod shared;
 
+pub use shared::SharedSetup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
@@ -16,7 +18,7 @@ use crate::domain::time::Moment;
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::write_access::ProtectedSource;
-use crate::store::{Handle, Registrations, SessionMode, Source, StoreError, Warn, WriteRules};
+use crate::store::{Registrations, SessionMode, Source, Warn, WriteRules};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -143,11 +145,6 @@ impl Setup {
     /// The command that takes back an act on the source that `word` means, up to the id of the act.
     pub fn undo_command(&self, word: &str) -> String {
         format!("claimtop undo{} {}", self.repeated, quoted(&self.label(word)))
-    }
-
-    /// Has a thread open the source that `word` means.
-    pub async fn open(&self, word: &str) -> Result<Handle, StoreError> {
-        Handle::open(self.options(word, self.effort())?).await
     }
 }
 

@@ -20,16 +20,17 @@ const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
 pub struct UndoArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
-    /// The id of the act, or of a whole bulk, as it was printed and as `audit list` shows it
+    /// The id of an act or of a whole bulk, as it was printed and as `audit list` shows it
     action: String,
-    /// Why, for the trail
+    /// The reason, for the trail
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Show every row and column that it would write, and write nothing
+    /// Show every row and column that it would write; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask, on a terminal
+    /// Do not ask on a terminal
     #[arg(long)]
     yes: bool,
 }

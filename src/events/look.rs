@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::board_id::BoardId;
-use crate::domain::close_up::Whole;
+use crate::domain::detail::Whole;
 use crate::domain::snapshot::{BoardSnapshot, Judged, Nature, Snapshot};
 use crate::domain::time::Moment;
 use crate::domain::value::percent;

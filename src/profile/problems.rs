@@ -70,6 +70,11 @@ impl Search<'_> {
             let what = format!("unknown key `{}` ({}){near}", name.get_ref(), group.heading());
             return self.found.push(Found { at, what });
         };
+        // A part of such a table replaces that part of the other: it makes sense only together with it.
+        let is_part = self.partial && matches!(key.kind, Kind::Time | Kind::ColumnOrNumber);
+        if is_part && value.get_ref().is_table() {
+            return;
+        }
         if let Err(problem) = key.kind.check(value) {
             let what = format!("`{}`: {problem}; it is {}", key.name, key.kind.describe());
             return self.found.push(Found { at, what });

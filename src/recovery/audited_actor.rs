@@ -99,6 +99,15 @@ impl AuditedActor {
         })
     }
 
+    /// Prepares an actor that was kept open for another act, with its journal opened anew. `false`: it has to be opened
+    /// again, because its connection is lost or leads to another database now.
+    pub fn renew(&mut self, trail: &Path) -> Result<bool, RecoveryError> {
+        self.trail = Trail::open(trail)?;
+        self.settled = Position::default();
+        self.scopes.clear();
+        Ok(self.actor.refresh().is_ok() && self.actor.fingerprint() == self.fingerprint)
+    }
+
     /// The same actor for acts that nobody watches: its records say so.
     pub fn as_sweeper(self) -> AuditedActor {
         AuditedActor { by: By::Sweeper, ..self }
@@ -118,10 +127,10 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Report, RecoveryError> {
         self.settle_open_actions()?;
-        self.perform_one(seen, action, word)
+        self.perform_one(seen, action, authorization)
     }
 
     /// What `action` would do, with nothing written anywhere.
@@ -129,10 +138,10 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Report, RecoveryError> {
         let id = new_action_id();
-        let order = Order { action, word, action_id: &id, dry_run: true };
+        let order = Order { action, authorization, action_id: &id, dry_run: true };
         let acted = self.actor.act(seen, &order, &mut |_| Ok(()))?;
         Ok(self.report(seen, &id, action, acted))
     }
@@ -141,9 +150,9 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Report, RecoveryError> {
-        let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
+        let (id, acted, unwritten) = self.act_on_record(seen, action, authorization)?;
         let mut report = self.report(seen, &id, action, acted);
         report.note_unrecorded(unwritten.as_ref());
         Ok(report)
@@ -155,16 +164,16 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<(String, Acted, Option<TrailError>), RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, by, source, fingerprint, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let id = new_action_id();
-        let order = Order { action, word, action_id: &id, dry_run: false };
+        let order = Order { action, authorization, action_id: &id, dry_run: false };
         let acted = actor.act(seen, &order, &mut |pending| {
-            let intent = by.sign(scribe.intent(&order, pending));
+            let intent = by.sign(audit.intent(&order, pending));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         });
         let acted = match acted {
@@ -172,7 +181,7 @@ impl AuditedActor {
             other => other?,
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
-        let unwritten = trail.append(&[by.sign(scribe.outcome(actor, seen, &order, &acted))]).err();
+        let unwritten = trail.append(&[by.sign(audit.outcome(actor, seen, &order, &acted))]).err();
         Ok((id, acted, unwritten))
     }
 

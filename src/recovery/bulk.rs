@@ -91,12 +91,12 @@ impl AuditedActor {
         &mut self,
         all: Vec<&Seen>,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         each: &mut Each<'_>,
     ) -> Result<Duration, RecoveryError> {
         self.settle_open_actions()?;
         let mut run = Run::new();
-        self.perform_each(all, action, word, &mut run, each)?;
+        self.perform_each(all, action, authorization, &mut run, each)?;
         Ok(run.paused)
     }
 
@@ -105,11 +105,11 @@ impl AuditedActor {
         &mut self,
         all: Vec<&Seen>,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
-        let ended = self.perform_batches(all, action, word, run, each);
+        let ended = self.perform_batches(all, action, authorization, run, each);
         let _uninterrupted = uninterrupted();
         self.trail.sync()?;
         ended
@@ -119,7 +119,7 @@ impl AuditedActor {
         &mut self,
         mut all: Vec<&Seen>,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
@@ -127,7 +127,7 @@ impl AuditedActor {
             all.chunk_by_mut(|one, other| one.place.board == other.place.board).collect();
         while let Some(rest) = boards.pop_front() {
             let together = rest.len().min(MOST_AT_ONCE);
-            let done = self.perform_batch(&mut rest[..together], action, word, run)?;
+            let done = self.perform_batch(&mut rest[..together], action, authorization, run)?;
             let Done { id, prefix, batch: Batch { passed, tried, held, log }, released, unwritten } = done;
             let (now_done, others) = rest.split_at_mut(passed + tried.len());
             if !others.is_empty() {
@@ -166,19 +166,19 @@ impl AuditedActor {
         &mut self,
         all: &mut [&Seen],
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         run: &Run,
     ) -> Result<Done, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, by, source, fingerprint, settled, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let id = new_action_id();
-        let order = Order { action, word, action_id: &id, dry_run: false };
+        let order = Order { action, authorization, action_id: &id, dry_run: false };
         let of_bulk = |record| by.sign(Record { batch: Some(run.batch.clone()), ..record });
-        let of = of_bulk(scribe.shared(Stage::Intent, actor, all[0], &order));
+        let of = of_bulk(audit.shared(Stage::Intent, actor, all[0], &order));
         let lines = Lines::default();
-        let mut intents = LinesOf { scribe: &scribe, trail, of, lines, added: Ok(()), written: None };
+        let mut intents = LinesOf { audit: &audit, trail, of, lines, added: Ok(()), written: None };
         let batch = actor.act_batch(all, &order, run.budget, &mut intents)?;
         let intended = intents.written;
         let (profile, board) = actor.names(all[0]);
@@ -188,9 +188,9 @@ impl AuditedActor {
         let unwritten = if batch.tried.is_empty() {
             None
         } else {
-            let shared = of_bulk(scribe.shared(Stage::Outcome, actor, all[0], &order));
+            let shared = of_bulk(audit.shared(Stage::Outcome, actor, all[0], &order));
             let begun = all.iter().copied().enumerate().skip(batch.passed).zip(&batch.tried);
-            match write_outcomes(trail, &scribe, shared, &prefix, begun) {
+            match write_outcomes(trail, &audit, shared, &prefix, begun) {
                 Ok(told) => {
                     *settled = settled_by(*settled, intended, told, &batch.tried);
                     None
@@ -204,7 +204,7 @@ impl AuditedActor {
 
 /// The intents of a batch, on their way to the trail.
 struct LinesOf<'a> {
-    scribe: &'a AuditWriter<'a>,
+    audit: &'a AuditWriter<'a>,
     trail: &'a mut Trail,
     of: Record,
     lines: Lines,
@@ -221,7 +221,7 @@ impl Intents for LinesOf<'_> {
             self.of.transaction = pending.transaction.map(str::to_owned);
         }
         if self.added.is_ok() {
-            self.added = self.lines.add(&self.scribe.line(number, pending));
+            self.added = self.lines.add(&self.audit.line(number, pending));
         }
     }
 
@@ -240,7 +240,7 @@ impl Intents for LinesOf<'_> {
 /// Writes down what came of a batch: that all were applied, but for those that were not.
 fn write_outcomes<'a>(
     trail: &mut Trail,
-    scribe: &AuditWriter<'_>,
+    audit: &AuditWriter<'_>,
     shared: Record,
     prefix: &str,
     all: impl Iterator<Item = ((usize, &'a Seen), &'a Acted)>,
@@ -253,7 +253,7 @@ fn write_outcomes<'a>(
         } else {
             let address = seen.address_after(prefix);
             let why = tried.outcome.why().or(said);
-            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
+            others.add(&audit.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };

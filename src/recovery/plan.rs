@@ -85,7 +85,7 @@ impl AuditedActor {
         &mut self,
         claims: Selection,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         skipped: &mut dyn FnMut(Report),
     ) -> Result<BulkPlan, RecoveryError> {
         let samples = claims.samples().to_vec();
@@ -99,12 +99,12 @@ impl AuditedActor {
         for part in claims.parts() {
             match part {
                 Part::Whole(all) => {
-                    let permitted = self.foresee(&mut plan, &all, word, skipped)?;
+                    let permitted = self.foresee(&mut plan, &all, authorization, skipped)?;
                     whole.extend(all.into_iter().zip(permitted).filter_map(|(seen, is)| is.then_some(seen)));
                 }
                 Part::Noted(all) => {
                     let (all, seen) = self.seen_again(all, &mut plan.preview)?;
-                    let permitted = self.foresee(&mut plan, &seen, word, skipped)?;
+                    let permitted = self.foresee(&mut plan, &seen, authorization, skipped)?;
                     noted.extend(all.into_iter().zip(permitted).filter_map(|(one, is)| is.then_some(one)));
                 }
             }
@@ -118,10 +118,10 @@ impl AuditedActor {
         &mut self,
         plan: &mut BulkPlan,
         all: &[Seen],
-        word: &Authorization,
+        authorization: &Authorization,
         skipped: &mut dyn FnMut(Report),
     ) -> Result<Vec<bool>, RecoveryError> {
-        let order = Order { action: plan.action, word, action_id: "", dry_run: true };
+        let order = Order { action: plan.action, authorization, action_id: "", dry_run: true };
         let outcomes = self.actor.foresee(&all.iter().collect::<Vec<_>>(), &order)?;
         let mut permitted = Vec::with_capacity(all.len());
         for (seen, outcome) in all.iter().zip(outcomes) {
@@ -161,7 +161,7 @@ impl AuditedActor {
     pub fn run_plan(
         &mut self,
         plan: BulkPlan,
-        word: &Authorization,
+        authorization: &Authorization,
         each: &mut dyn FnMut(Told<'_>) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
@@ -180,10 +180,11 @@ impl AuditedActor {
                 },
             };
             let tally = &mut result.tally;
-            let ended = self.perform_each(seen.iter().collect(), action, word, &mut run, &mut |told| {
-                tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
-                each(told)
-            });
+            let ended =
+                self.perform_each(seen.iter().collect(), action, authorization, &mut run, &mut |told| {
+                    tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
+                    each(told)
+                });
             if !result.goes_on(ended) {
                 break;
             }

@@ -18,16 +18,16 @@ impl AuditedActor {
     pub fn plan_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<BulkTally, RecoveryError> {
         let ends: Vec<&Registered> = ends(holding).collect();
         let mut tally = BulkTally::of(holding.claims.len() + ends.len());
-        if let Err(refused) = self.actor.permit_session(holding, word) {
+        if let Err(refused) = self.actor.permit_session(holding, authorization) {
             let outcome = Outcome::Refused(refused);
             (0..tally.wanted).for_each(|_| tally.add(&outcome, || visible(&holding.session)));
             return Ok(tally);
         }
-        let order = Order { action: Action::Release, word, action_id: "", dry_run: true };
+        let order = Order { action: Action::Release, authorization, action_id: "", dry_run: true };
         let claims: Vec<&Seen> = holding.claims.iter().collect();
         for (seen, outcome) in claims.iter().zip(self.actor.foresee(&claims, &order)?) {
             tally.add(&outcome, || seen.judged.claim.key.visible());
@@ -50,7 +50,7 @@ impl AuditedActor {
     pub fn release_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
         each: &mut dyn FnMut(Report) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
@@ -58,16 +58,16 @@ impl AuditedActor {
         let mut run = Run::new();
         let wanted = BulkTally::of(holding.claims.len() + ends.len());
         let mut result = BulkResult::new(run.batch.clone(), wanted);
-        if let Err(refused) = self.actor.permit_session(holding, word) {
+        if let Err(refused) = self.actor.permit_session(holding, authorization) {
             let outcome = Outcome::Refused(refused.clone());
             (0..result.tally.wanted).for_each(|_| result.tally.add(&outcome, || visible(&holding.session)));
-            let refusal = self.refuse(holding, word, refused);
+            let refusal = self.refuse(holding, authorization, refused);
             each(refusal?);
             return Ok(result);
         }
         let claims = holding.claims.iter().collect();
         let tally = &mut result.tally;
-        let ended = self.perform_each(claims, Action::Release, word, &mut run, &mut |told| {
+        let ended = self.perform_each(claims, Action::Release, authorization, &mut run, &mut |told| {
             tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
             each(told.report())
         });
@@ -75,7 +75,7 @@ impl AuditedActor {
             return Ok(result);
         }
         for session in ends {
-            let report = self.end_session(session, word, &run.batch);
+            let report = self.end_session(session, authorization, &run.batch);
             if !result.tell(report, each) {
                 break;
             }
@@ -87,12 +87,12 @@ impl AuditedActor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Vec<Report>, RecoveryError> {
-        if let Err(why) = self.actor.permit_session(holding, word) {
+        if let Err(why) = self.actor.permit_session(holding, authorization) {
             return Ok(vec![refused(holding, new_action_id(), Outcome::Refused(why))]);
         }
-        let (released, ended) = self.actor.rehearse_session(holding, word)?;
+        let (released, ended) = self.actor.rehearse_session(holding, authorization)?;
         let claims = holding.claims.iter().zip(released);
         let mut reports: Vec<Report> =
             claims.map(|(seen, acted)| self.report(seen, &new_action_id(), Action::Release, acted)).collect();
@@ -105,34 +105,34 @@ impl AuditedActor {
     fn refuse(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
         why: Refusal,
     ) -> Result<Report, RecoveryError> {
         let AuditedActor { trail, who, source, fingerprint, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let (id, outcome) = (new_action_id(), Outcome::Refused(why));
-        trail.append(&[scribe.refusal(&holding.session, &id, &outcome)])?;
+        trail.append(&[audit.refusal(&holding.session, &id, &outcome)])?;
         Ok(refused(holding, id, outcome))
     }
 
     fn end_session(
         &mut self,
         session: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
         batch: &str,
     ) -> Result<Report, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, source, fingerprint, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let id = new_action_id();
         let of_bulk = |record| Record { batch: Some(batch.into()), ..record };
-        let acted = actor.end_session(session, word, &id, &mut |acted| {
-            let intent = of_bulk(scribe.end(Stage::Intent, session, &id, acted));
+        let acted = actor.end_session(session, authorization, &id, &mut |acted| {
+            let intent = of_bulk(audit.end(Stage::Intent, session, &id, acted));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         })?;
         // The act is done and its intent is on record; the outcome can be found out from the rows.
-        let unwritten = trail.append(&[of_bulk(scribe.end(Stage::Outcome, session, &id, &acted))]).err();
+        let unwritten = trail.append(&[of_bulk(audit.end(Stage::Outcome, session, &id, &acted))]).err();
         let mut report = self.ended(session, id, acted);
         report.preview.clear();
         report.note_unrecorded(unwritten.as_ref());

@@ -120,7 +120,7 @@ impl AuditedActor {
         let id = new_action_id();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, .. } = self;
-        let word = Authorization { reason: reason.map(str::to_owned), ..Authorization::default() };
+        let authorization = Authorization { reason: reason.map(str::to_owned), ..Authorization::default() };
         let mut written = Record {
             stage: Stage::Intent,
             action_id: id.clone(),
@@ -141,7 +141,7 @@ impl AuditedActor {
             tool: tool(),
             ..record.clone()
         };
-        let undo = Undo::For { action_id: &id, address: &record.address, word: &word };
+        let undo = Undo::For { action_id: &id, address: &record.address, authorization: &authorization };
         let mut write = |acted: &Acted| {
             written.transaction.clone_from(&acted.transaction);
             // What a trigger made of the rows is what the next undo will find.

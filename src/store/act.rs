@@ -17,7 +17,7 @@ use crate::profile::format::{Act, Board, Profile};
 #[derive(Debug, Clone)]
 pub struct Order<'a> {
     pub action: Action,
-    pub word: &'a Authorization,
+    pub authorization: &'a Authorization,
     pub action_id: &'a str,
     /// Everything but the commit.
     pub dry_run: bool,
@@ -80,7 +80,7 @@ pub enum Undo<'a> {
     /// Everything but the commit.
     Rehearse,
     /// For good. The table of records gets a row of it, too.
-    For { action_id: &'a str, address: &'a str, word: &'a Authorization },
+    For { action_id: &'a str, address: &'a str, authorization: &'a Authorization },
 }
 
 impl Undo<'_> {
@@ -99,7 +99,9 @@ impl Undo<'_> {
     pub fn note<'a>(&'a self, changes: &'a [Change]) -> Option<Note<'a>> {
         match self {
             Undo::Rehearse => None,
-            Undo::For { address, word, .. } => Some(Note { action: "undo", address, word, changes }),
+            Undo::For { address, authorization, .. } => {
+                Some(Note { action: "undo", address, authorization, changes })
+            }
         }
     }
 }
@@ -157,7 +159,10 @@ pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Resu
         .ok_or_else(|| Refusal::NoSuchAct { profile: profile.name.clone(), action: order.action })?;
     let sql = act.set.values().chain(&act.also).chain(&act.before);
     let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
-    if order.action == Action::Extend && order.word.by.is_some() && !sql.into_iter().any(names_length) {
+    if order.action == Action::Extend
+        && order.authorization.by.is_some()
+        && !sql.into_iter().any(names_length)
+    {
         return Err(Refusal::NoLength);
     }
     Ok(act)
@@ -168,7 +173,7 @@ pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Resu
 pub struct Note<'a> {
     pub action: &'a str,
     pub address: &'a str,
-    pub word: &'a Authorization,
+    pub authorization: &'a Authorization,
     pub changes: &'a [Change],
 }
 
@@ -218,8 +223,8 @@ impl Note<'_> {
             address: self.address,
             after: Differences(self.changes),
             before: Images { changes: self.changes, side: Side::Before },
-            by: self.word.unattended.then_some(SWEEPER),
-            reason: self.word.reason.as_deref(),
+            by: self.authorization.unattended.then_some(SWEEPER),
+            reason: self.authorization.reason.as_deref(),
         };
         // Texts, numbers and lists of them can always be written.
         serde_json::to_string(&entry).unwrap_or_default()

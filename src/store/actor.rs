@@ -38,6 +38,13 @@ impl Actor {
         })
     }
 
+    /// Brings an actor that was kept open up to date: its tables as they are now, in the database that is there now.
+    /// After an error it has to be opened again.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
+        self.driver.refresh()
+    }
+
     /// Tells this database from every other, whatever it is called.
     pub fn fingerprint(&self) -> String {
         self.driver.fingerprint()
@@ -181,7 +188,7 @@ impl Actor {
     fn foresee_one(&self, seen: &Seen, order: &Order<'_>) -> (Outcome, Option<(String, NamedParams)>) {
         let judged = &seen.judged;
         if let Err(refused) =
-            permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word)
+            permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.authorization)
         {
             return (Outcome::Refused(refused), None);
         }
@@ -217,8 +224,8 @@ impl Actor {
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refusal> {
-        holding.permit(word, |seen| self.address(seen))
+    pub fn permit_session(&self, holding: &Holding, authorization: &Authorization) -> Result<(), Refusal> {
+        holding.permit(authorization, |seen| self.address(seen))
     }
 
     /// What an action on a board may change, by the profile of this name; nothing if none that fits says so.

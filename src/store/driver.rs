@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use super::act::{Acted, Batch, Intents, Order};
-use super::bound::{BoundBoard, BoundRegistry, BoundZone};
+use super::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
 use super::error::StoreError;
 use super::filter::Filter;
 use super::found::{FoundBoard, Overdue, RowRef};
@@ -26,7 +26,7 @@ use super::watched::{self, Watched, WatchedBoard};
 use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Refusal;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Span, TimeUnit};
+use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -59,6 +59,27 @@ pub trait Row {
 pub trait Dialect: Debug + Sync {
     /// An expression in a list of columns, so that [`Row`] can read it.
     fn selected(&self, sql: &str) -> String;
+
+    /// The seconds in a length of time, in a list of columns.
+    fn seconds(&self, sql: &str, _declared: &str) -> String {
+        self.selected(sql)
+    }
+
+    /// What the earliest of some times is found by, with `min`; nothing, if their values cannot be compared
+    /// safely.
+    fn earliest(&self, time: &TimeSql) -> Option<String>;
+
+    /// A time of that kind, as a row has it.
+    fn read_earliest(&self, time: &TimeSql, row: &dyn Row, at: usize) -> Reading;
+
+    /// The time of a trace as it is selected, and what sorts traces by it; times without a zone are in `zone`.
+    fn trace_time(
+        &self,
+        at: &str,
+        column: Option<&Column>,
+        unit: TimeUnit,
+        zone: Option<&BoundZone>,
+    ) -> TraceTime;
 
     /// That a column holds exactly the value in `place`, whatever its type and collation, NULL included.
     fn holds_exactly(&self, column: &str, place: &str) -> String;
@@ -149,11 +170,20 @@ pub trait Dialect: Debug + Sync {
     fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span);
 }
 
+/// How the time of a trace is selected and sorted, as SQL.
+#[derive(Debug)]
+pub struct TraceTime {
+    pub selected: String,
+    pub order: String,
+}
+
 /// Why a statement was not done.
 #[derive(Debug)]
 pub enum Failed {
     /// Somebody else holds a row that it needs.
     Locked(StoreError),
+    /// The database does not understand it: a table, a column or a function is not there.
+    NotUnderstood(StoreError),
     Other(StoreError),
 }
 
@@ -166,7 +196,7 @@ impl From<StoreError> for Failed {
 impl From<Failed> for StoreError {
     fn from(failed: Failed) -> StoreError {
         match failed {
-            Failed::Locked(error) | Failed::Other(error) => error,
+            Failed::Locked(error) | Failed::NotUnderstood(error) | Failed::Other(error) => error,
         }
     }
 }
@@ -359,6 +389,10 @@ pub trait Driver: Debug + Send {
 
     /// The transaction that has begun.
     fn transaction(&mut self) -> Box<dyn ClaimReader + '_>;
+
+    /// Connects again if the connection was lost, and reads the tables again if they have changed. An error if
+    /// it is another database by now.
+    fn refresh(&mut self) -> Result<(), StoreError>;
 
     /// Tells this database from every other, whatever it is called.
     fn fingerprint(&self) -> String;

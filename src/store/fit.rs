@@ -123,7 +123,7 @@ impl FitTarget<'_> {
             NoProfileFits::NoTables
         } else {
             let more = tables.len().saturating_sub(LISTED);
-            let tables = tables.into_iter().take(LISTED).map(Into::into).collect();
+            let tables = tables.into_iter().take(LISTED).collect();
             NoProfileFits::OtherTables { tables, more }
         };
         StoreError::NoProfile { path: self.source.into(), why }

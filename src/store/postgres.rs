@@ -4,7 +4,6 @@
 //! password, wherever it came from, is in anything that these print or hand out.
 
 mod actor;
-mod attempts;
 mod audit_table;
 mod backlog;
 mod batch;
@@ -13,29 +12,23 @@ mod candidate_queries;
 mod cascade;
 mod cell;
 mod change;
-mod close_up;
 mod commit_resolution;
 mod dependencies;
 mod dialect;
 mod driver;
 pub mod error;
 mod found;
-mod history;
-mod holders;
 mod identify;
 mod image;
 mod indexes;
 pub mod installed;
-mod kinds;
 pub mod link;
-mod listing;
 mod look;
 mod many;
 mod named_params;
 mod names;
 mod path;
 mod reader;
-mod released;
 mod rows;
 mod sample;
 mod schema;

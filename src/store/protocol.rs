@@ -98,8 +98,8 @@ impl Actor {
         if let Err(problem) = record(&pending) {
             return Ok(Acted::nothing(unrecorded(&problem)));
         }
-        let (action, address, word) = (order.action.as_str(), &pending.address, order.word);
-        let note = Note { action, address, word, changes: &acted.changes };
+        let (action, address, authorization) = (order.action.as_str(), &pending.address, order.authorization);
+        let note = Note { action, address, authorization, changes: &acted.changes };
         self.note(order.action_id, turn.now, &note)?;
         Ok(acted)
     }
@@ -127,7 +127,7 @@ impl Actor {
         }
         let judged = &fresh.judged;
         if let Err(refused) =
-            permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word)
+            permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.authorization)
         {
             return Ok(Err(Outcome::Refused(refused)));
         }
@@ -138,7 +138,7 @@ impl Actor {
         let still_stale = |params: &mut NamedParams| {
             // The kernel said that the process is dead: the database knows nothing of that.
             let by_kernel = fresh.judged.verdict.reasons.contains(Reason::ProcessDead);
-            let is_asked = order.action == Action::Reclaim && !order.word.force && !by_kernel;
+            let is_asked = order.action == Action::Reclaim && !order.authorization.force && !by_kernel;
             is_asked.then(|| self.driver.still_stale(&fresh.place.board, fresh.now, params)).flatten()
         };
         let statements = Statements::of_claim(self.driver.dialect(), &at, &table, &fresh, order, still_stale);
@@ -186,7 +186,7 @@ impl Actor {
             return Ok(Err(Outcome::Refused(Refusal::Blocked)));
         }
         let changes = self.driver.change(target, statements)?;
-        Ok(changes.ok_or_else(|| Outcome::Moved(Moved::AtTheLastMoment)))
+        Ok(changes.ok_or(Outcome::Moved(Moved::AtTheLastMoment)))
     }
 
     /// What an act did to other rows of tables with claims, and whether its holder has the claim still.
@@ -398,7 +398,7 @@ pub(super) fn unless_locked(acted: Result<Acted, Failed>) -> Result<Acted, Store
     match acted {
         Ok(acted) => Ok(acted),
         Err(Failed::Locked(_)) => Ok(Acted::nothing(Outcome::Moved(Moved::RowLocked))),
-        Err(Failed::Other(error)) => Err(error),
+        Err(Failed::NotUnderstood(error) | Failed::Other(error)) => Err(error),
     }
 }
 

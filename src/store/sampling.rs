@@ -34,13 +34,15 @@ pub(super) trait SampleSource: std::fmt::Debug {
 }
 
 /// How long one statement may take.
-pub const LIMIT: Duration = Duration::from_secs(2);
+pub const LIMIT: Duration = Duration::from_secs(4);
 /// Longer texts are cut.
 pub const LONGEST: usize = 200;
 /// Rows to read from each end of a table.
 const ROWS: usize = 150;
 /// Rows to read of each state.
 const ROWS_OF_STATE: usize = 40;
+/// Rows whose states are counted where counting all of them takes too long.
+const SOME: usize = 50_000;
 /// States of a column; one with more is no column of states.
 const STATES: usize = 16;
 /// Tables whose rows are looked at, the likeliest first.
@@ -114,12 +116,18 @@ impl Sampling {
         }
         // Which tables are worth a closer look depends on their rows.
         let database = DatabaseSample { engine, now, tables };
-        let likely: Vec<String> =
-            draft::rank(&database).into_iter().take(COUNTED).map(|one| one.table.name.clone()).collect();
+        let first = self.tables.first();
+        let likely = draft::rank(&database).into_iter().enumerate();
+        let likely = likely.filter(|(at, one)| *at < COUNTED || Some(&one.table.name) == first);
+        let likely: BTreeMap<String, Option<String>> =
+            likely.map(|(_, one)| (one.table.name.clone(), one.sign().map(str::to_owned))).collect();
         let mut tables = database.tables;
         for (sample, table) in tables.iter_mut().zip(&known) {
-            if likely.contains(&sample.name) || self.tables.first() == Some(&sample.name) {
+            if let Some(sign) = likely.get(&sample.name) {
                 self.count_states(table, sample)?;
+                if let Some(sign) = sign {
+                    self.add_rows(table, &format!("t.{} IS NOT NULL", quoted(sign)), sample)?;
+                }
             }
         }
         Ok(DatabaseSample { engine, now, tables })
@@ -166,13 +174,21 @@ impl Sampling {
         for column in states.take(3) {
             let cell = self.source.cell(column);
             let counted = Column { name: "count".into(), declared: "bigint".into(), generated: false };
-            let sql = format!(
-                "SELECT {cell}, CAST(count(*) AS {}) FROM {} AS t GROUP BY 1 ORDER BY count(*) DESC LIMIT {}",
-                if self.source.engine() == Engine::Postgres { "text" } else { "integer" },
-                table.sql,
-                STATES + 1
-            );
-            let Some(rows) = self.source.rows(&sql, &[column, &counted])? else { continue };
+            let number = if self.source.engine() == Engine::Postgres { "text" } else { "integer" };
+            let count = |from: &str| {
+                format!(
+                    "SELECT {cell}, CAST(count(*) AS {number}) FROM {from} AS t GROUP BY 1 ORDER BY count(*) DESC \
+                     LIMIT {}",
+                    STATES + 1
+                )
+            };
+            let some = format!("(SELECT {} FROM {} LIMIT {SOME})", quoted(&column.name), table.sql);
+            let all = self.source.rows(&count(&table.sql), &[column, &counted])?;
+            let rows = match all {
+                Some(rows) => Some(rows),
+                None => self.source.rows(&count(&some), &[column, &counted])?,
+            };
+            let Some(rows) = rows else { continue };
             if rows.len() > STATES {
                 continue;
             }
@@ -205,12 +221,16 @@ impl Sampling {
             Value::Text(text) => super::schema::literal(text),
             _ => return Ok(()),
         };
+        self.add_rows(table, &format!("t.{} = {literal}", quoted(&column.name)), sample)
+    }
+
+    /// Adds some rows that meet a condition.
+    fn add_rows(&mut self, table: &Table, only: &str, sample: &mut TableSample) -> Result<(), StoreError> {
         let columns: Vec<&Column> = table.columns.iter().collect();
         let sql = format!(
-            "SELECT {} FROM {} AS t WHERE t.{} = {literal} LIMIT {ROWS_OF_STATE}",
+            "SELECT {} FROM {} AS t WHERE {only} LIMIT {ROWS_OF_STATE}",
             self.cells(table),
-            table.sql,
-            quoted(&column.name)
+            table.sql
         );
         for row in self.source.rows(&sql, &columns)?.unwrap_or_default() {
             if !sample.rows.contains(&row) {

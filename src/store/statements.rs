@@ -222,7 +222,7 @@ pub fn shared_values(
 ) -> NamedParams {
     let mut params = NamedParams::default();
     dialect.add_instant(&mut params, "now", board.unit, &board.zone, board.rules.claim_now(now));
-    params.add("reason", "text", order.word.reason.clone());
+    params.add("reason", "text", order.authorization.reason.clone());
     params
 }
 
@@ -270,7 +270,7 @@ impl<'a> ClaimValues<'a> {
 
     /// How much more time an extension gives.
     pub fn by(&self) -> Span {
-        self.order.word.by.or(self.limits.ttl).unwrap_or(self.limits.lease)
+        self.order.authorization.by.or(self.limits.ttl).unwrap_or(self.limits.lease)
     }
 
     pub fn ttl_minutes(&self) -> Option<i64> {
@@ -279,7 +279,7 @@ impl<'a> ClaimValues<'a> {
 
     pub fn why(&self) -> String {
         let why = if self.order.action == Action::Requeue { "queued again by hand" } else { self.why };
-        match &self.order.word.reason {
+        match &self.order.authorization.reason {
             Some(reason) => format!("{why} ({reason})"),
             None => why.to_owned(),
         }

@@ -184,8 +184,9 @@ impl Actor {
         for change in changes.iter().rev() {
             let row = (change.table.as_str(), &change.at);
             // Where nothing tells rows apart, only the attempt shows. Of a row that changed twice, the last change is
-            // what was left behind.
-            if change.has_no_key() || compared.contains(&row) {
+            // what was left behind. The number of a deleted row may be another row's by now: that is no obstacle.
+            let is_number_of_none = change.after.is_none() && matches!(change.at, RowAt::Rowid(_));
+            if change.has_no_key() || is_number_of_none || compared.contains(&row) {
                 continue;
             }
             compared.push(row);

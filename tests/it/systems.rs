@@ -12,8 +12,8 @@ use crate::support::engine::{Engine, engines};
 use crate::support::options::at_server;
 use crate::support::postgres::PgDatabase;
 use crate::support::{command, stdout};
-use claimtop::profile::{Library, Profile};
-use claimtop::store::{Fit, Options, Profiles, fits};
+use claimtop::profile::{Library, Profile, format};
+use claimtop::store::{Fit, Options, Profiles, StoreError, fits};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -56,6 +56,14 @@ fn fixtures() -> Vec<Fixture> {
 }
 
 impl Fixture {
+    /// The engine as profiles call it.
+    fn spoken(&self) -> format::Engine {
+        match self.engine {
+            Engine::Sqlite => format::Engine::Sqlite,
+            Engine::Postgres => format::Engine::Postgres,
+        }
+    }
+
     fn tables(&self) -> Tables {
         eprintln!("{} on {:?}", self.system, self.engine);
         Tables::new(self.engine, &self.sql)
@@ -108,9 +116,12 @@ impl Tables {
         }
     }
 
-    /// How these profiles fit.
+    /// How these profiles fit; none fits a file without a single table.
     fn fits(&self, profiles: Vec<Profile>) -> Vec<Fit> {
-        fits(&self.options(Profiles::Detect(Library::built_in())), profiles).expect("a readable database")
+        match fits(&self.options(Profiles::Detect(Library::built_in())), profiles) {
+            Err(StoreError::Empty { .. }) => Vec::new(),
+            fits => fits.expect("a readable database"),
+        }
     }
 
     /// The built-in profiles that fit.
@@ -128,8 +139,10 @@ fn built_in() -> Vec<Profile> {
     Library::built_in().entries().iter().map(|entry| entry.profile().expect("a valid profile")).collect()
 }
 
-/// Every field that the profile has is in the database.
-fn is_whole(fit: &Fit) -> bool {
+/// Every board and every field that the profile has is in the database.
+fn is_whole(fit: &Fit, profile: &Profile) -> bool {
     let columns = fit.boards.iter().flat_map(|board| &board.columns);
-    !fit.boards.is_empty() && fit.problems().is_empty() && columns.into_iter().all(|(_, sql)| sql.is_some())
+    fit.boards.len() == profile.boards.len()
+        && fit.problems().is_empty()
+        && columns.into_iter().all(|(_, sql)| sql.is_some())
 }

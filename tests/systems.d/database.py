@@ -40,7 +40,7 @@ class Sqlite:
         """The tables as plain SQL: names, types and keys of the columns."""
         text = []
         for table in self.tables():
-            columns = self.query(f"SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo({table!r})")
+            columns = self.query(f"SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo('{table[1:-1]}')")
             lines = [f'  "{name}" {kind}' + (" NOT NULL" if must else "") for name, kind, must, _, _ in columns]
             key = [f'"{name}"' for name, _, _, place, _ in sorted(columns, key=lambda column: column[3]) if place]
             if key:
@@ -98,7 +98,9 @@ class Postgres:
         text = ["\n".join(made) + "\n"] if made else []
         for table in self.tables():
             columns = [line for (line,) in self.query(
-                "SELECT format('  %I %s%s', attname, format_type(atttypid, atttypmod),"
+                # Types of extensions are no part of what a profile reads.
+                "SELECT format('  %I %s%s', attname, CASE WHEN EXISTS (SELECT 1 FROM pg_depend WHERE objid = atttypid"
+                " AND deptype = 'e') THEN 'text' ELSE format_type(atttypid, atttypmod) END,"
                 " CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END)"
                 f" FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped"
                 " ORDER BY attnum")]

@@ -7,7 +7,7 @@ use super::super::model::{Landing, Model, Pace, Pane, Tone};
 use super::super::overlay::{Detail, Examination, Overlay, Palette};
 use super::super::query::Query;
 use super::super::row::Row;
-use crate::domain::close_up::Cursor;
+use crate::domain::detail::Cursor;
 use crate::domain::recovery::Action;
 use crate::domain::time::Span;
 use crate::domain::visible::{escape, is_deceptive};

@@ -85,13 +85,12 @@ fn everything(facts: &Facts, silent: &[bool], window: Span, left: &BTreeSet<usiz
 }
 
 fn groups(facts: &Facts, silent: &[bool], by: Dimension, window: Span) -> Vec<Group> {
-    let kinds = if by == Dimension::Kind { facts.bound_kinds() } else { Vec::new() };
+    let names: Vec<Option<&str>> = match by {
+        Dimension::Kind => facts.bound_kinds(),
+        _ => (0..facts.holders.len()).map(|at| facts.group_of_holder(at, by)).collect(),
+    };
     let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for at in 0..facts.holders.len() {
-        let name = match by {
-            Dimension::Kind => kinds[at],
-            _ => facts.group_of_holder(at, by),
-        };
+    for (at, name) in names.into_iter().enumerate() {
         if let Some(name) = name {
             members.entry(name).or_default().push(at);
         }

@@ -77,7 +77,7 @@ impl<'a> Column<'a> {
 
     /// Whether a row has a value in it.
     pub fn is_set(&self, row: &[Value]) -> bool {
-        row.get(self.at).is_some_and(|value| is_set(value))
+        row.get(self.at).is_some_and(is_set)
     }
 }
 

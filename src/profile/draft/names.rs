@@ -153,6 +153,7 @@ impl Part {
             ],
             Part::Deadline => &[
                 (NO, Has, &["keep", "retain", "retention", "archive", "delete", "cache", "token", "run"]),
+                (NO, Contains, &["expired"]),
                 (11, Contains, &["leaseexpir", "lockexpir", "leaseend", "timeoutat", "leaseuntil"]),
                 (10, Contains, &["until"]),
                 (9, Contains, &["expire", "expiry", "expiration", "deadline"]),

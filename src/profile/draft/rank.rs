@@ -63,6 +63,12 @@ impl<'a> Candidate<'a> {
         self.roles.column(part, &self.columns)
     }
 
+    /// The column that is set while somebody has the row.
+    pub fn sign(&self) -> Option<&'a str> {
+        let sign = self.column(Part::Holder).or_else(|| self.column(Part::ClaimedAt))?;
+        Some(sign.name)
+    }
+
     fn weigh(&self, now: Moment) -> i32 {
         let has = |part: Part| i32::from(self.roles.get(part).is_some());
         let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);

@@ -6,6 +6,7 @@ use super::rank::Candidate;
 use super::roles::Roles;
 use super::sample::{DatabaseSample, TableSample};
 use super::sql::column_sql;
+use super::words::{HOLDERS, Words};
 use crate::domain::time::TimeUnit;
 use crate::domain::value::Value;
 use crate::profile::format::Engine;
@@ -35,6 +36,9 @@ pub fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) -> Opti
             .map(|found| RegistryGuess { required: true, ..found });
     }
     let held: Vec<&Value> = holder.examples(50);
+    if held.is_empty() {
+        return by_name(holder, database);
+    }
     database.tables.iter().filter(|table| table.name != candidate.table.name).find_map(|table| {
         let at = table.columns.iter().position(|column| {
             let is_key = table.key.contains(&column.name);
@@ -47,6 +51,20 @@ pub fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) -> Opti
         })?;
         let id = &table.columns[at].name;
         let evidence = format!("values of {} are in {}.{id}", holder.name, table.name);
+        describe(table, id, holder, database, evidence)
+    })
+}
+
+/// Without a row: `process_id` and a table of processes that beat.
+fn by_name<'a>(holder: &Column<'_>, database: &'a DatabaseSample) -> Option<RegistryGuess<'a>> {
+    database.tables.iter().find_map(|table| {
+        let last = Words::of(&table.name).last().to_owned();
+        let is_plural = |word: &&&str| {
+            holder.words.has(&[word]) && [format!("{word}s"), format!("{word}es")].contains(&last)
+        };
+        let word = HOLDERS.iter().find(is_plural)?;
+        let [id] = &table.key[..] else { return None };
+        let evidence = format!("by its name: {} is a {word}", holder.name);
         describe(table, id, holder, database, evidence)
     })
 }

@@ -144,7 +144,7 @@ impl Draft<'_> {
         match claim.held.sql(&claim.columns) {
             Some(sql) => page.line("held", &toml_string(&sql), &comment),
             None => {
-                page.off("held", "\"...\"", &format!("{FILL_IN}: unless every row of the table is a claim"))
+                page.off("held", "\"...\"", &format!("{FILL_IN}: unless every row of the table is a claim"));
             }
         }
     }

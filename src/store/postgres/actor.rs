@@ -15,6 +15,7 @@ use super::sentences::Sentences;
 use super::watch::Watch;
 use crate::domain::time::Moment;
 use crate::store::driver::Turn;
+use crate::store::look::ReadEngine;
 use crate::store::schema::Schema;
 use crate::store::seen::Seen;
 use crate::store::{StoreError, TransactionMark, clock};
@@ -72,6 +73,11 @@ impl Actor {
 
     pub fn reader(&mut self) -> &mut Reader {
         &mut self.reader
+    }
+
+    /// Connects again if the connection was lost, and reads the tables again if that was long ago.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        self.reader.aside("reading the tables", |_| Ok(()))
     }
 
     /// Tells this database from every other, whatever it is called.

@@ -305,7 +305,7 @@ impl<'a> Look<'a> {
             return Look::Over(moved(what));
         }
         let judged = &fresh.judged;
-        match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
+        match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.authorization) {
             Ok(()) => Look::Eligible(fresh),
             Err(refusal) => Look::Over(refused(refusal)),
         }

@@ -8,11 +8,11 @@ use super::named_params::NamedParams;
 use super::schema::{literal, quoted};
 use super::trust::Trust;
 use super::zone;
-use crate::domain::time::{Moment, Span, TimeUnit, ZoneName};
+use crate::domain::time::{Moment, Reading, Span, TimeUnit, ZoneName};
 use crate::domain::value::Value;
 use crate::store::bind::{Compiler, Fragment, Problem};
 use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, Sql, TimeSql};
-use crate::store::driver::Dialect;
+use crate::store::driver::{Dialect, Row, TraceTime};
 use crate::store::image::{Image, RowAt};
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
@@ -25,6 +25,38 @@ pub struct PostgresDialect;
 impl Dialect for PostgresDialect {
     fn selected(&self, sql: &str) -> String {
         format!("({sql})::text")
+    }
+
+    fn seconds(&self, sql: &str, declared: &str) -> String {
+        match declared {
+            "interval" => format!("extract(epoch FROM ({sql}))::text"),
+            _ => self.selected(sql),
+        }
+    }
+
+    fn earliest(&self, time: &TimeSql) -> Option<String> {
+        time.bound_type.map(|_| time.selected.clone())
+    }
+
+    fn read_earliest(&self, time: &TimeSql, row: &dyn Row, at: usize) -> Reading {
+        time.read(&row.time(at, &time.cell.declared))
+    }
+
+    fn trace_time(
+        &self,
+        at: &str,
+        column: Option<&Column>,
+        _: TimeUnit,
+        zone: Option<&BoundZone>,
+    ) -> TraceTime {
+        let naive = column.is_some_and(|column| column.declared.contains("without time zone"));
+        let shown = match zone {
+            Some(zone) if naive => format!("({at} AT TIME ZONE {})", literal(&zone.sql)),
+            // Of a zone that nobody knows, no time is better than a wrong one.
+            None if naive => "NULL".into(),
+            _ => at.to_owned(),
+        };
+        TraceTime { selected: self.selected(&shown), order: format!("{at} DESC NULLS LAST") }
     }
 
     /// As texts: not every type has an equality, and the texts have one form in a transaction of ours.

@@ -27,8 +27,10 @@ use crate::store::driver::{
     BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row, Target,
     Turn,
 };
+use crate::store::filter::expect_board;
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
+use crate::store::look::ReadEngine;
 use crate::store::named_params::NamedParams;
 use crate::store::schema::Table;
 use crate::store::seen::Seen;
@@ -38,12 +40,12 @@ use crate::store::watched;
 use crate::store::{Filter, Prober, Scope, TransactionMark};
 
 /// The claims of a database in one transaction.
-struct Claims<'a> {
-    link: &'a mut Link,
-    watched: &'a [Watched],
-    sentences: Sentences<'a>,
+pub(super) struct Claims<'a> {
+    pub link: &'a mut Link,
+    pub watched: &'a [Watched],
+    pub sentences: Sentences<'a>,
     /// What the server said last instead of an answer.
-    error: Option<PgError>,
+    pub error: Option<PgError>,
 }
 
 impl Claims<'_> {
@@ -80,8 +82,8 @@ impl Connection for Claims<'_> {
         params: &NamedParams,
         row: &mut dyn FnMut(&dyn Row),
     ) -> Result<(), Failed> {
-        let put = params.put_into(sql);
-        let done = self.link.each_after("", &put.sql, &put.values(), |next| row(next));
+        let (put, first) = (params.put_into(sql), self.link.patience());
+        let done = self.link.each_after(&first, &put.sql, &put.values(), |next| row(next));
         self.answered(doing, done)
     }
 
@@ -165,6 +167,10 @@ impl Driver for Actor {
         Box::new(Claims { link, watched: &reader.watched, sentences, error: None })
     }
 
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        Actor::refresh(self)
+    }
+
     fn fingerprint(&self) -> String {
         self.reader.fingerprint()
     }
@@ -178,7 +184,7 @@ impl Driver for Actor {
     }
 
     fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        self.reader.expect_board(wanted)
+        expect_board(&self.reader, wanted)
     }
 
     fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
@@ -211,7 +217,7 @@ impl Driver for Actor {
         look: &mut dyn FnMut(&mut dyn ClaimReader, Moment) -> Result<(), Failed>,
     ) -> Result<(), StoreError> {
         let options = self.reader.options.clone();
-        let looked = self.reader.reading(doing, |link, watched, now| {
+        self.reader.reading(doing, |link, watched, now| {
             let sentences = Sentences::of_polls(&options);
             let mut reader = Claims { link, watched, sentences, error: None };
             let looked = look(&mut reader, now);
@@ -220,8 +226,7 @@ impl Driver for Actor {
                 (Err(_), Some(error)) => Err(error),
                 (Err(failed), None) => Ok(Err(StoreError::from(failed))),
             }
-        })?;
-        looked
+        })?
     }
 
     fn table(&self, name: &str) -> Option<Table> {

@@ -1,5 +1,7 @@
 //! Claims found and kept by where they are, to be read in parts: a few bytes each, however many there are.
 
+use std::collections::HashMap;
+
 use super::actor::Actor;
 use super::candidate_queries;
 use super::cell::number;
@@ -7,11 +9,14 @@ use super::error::PgError;
 use super::link::{Link, Row};
 use super::look::{rows_of, seen};
 use super::named_params::array;
+use super::rows::{self, rank, read_rank};
 use super::watch::{Watch, query};
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reasons, Set};
+use crate::store::driver::Query;
+use crate::store::driver::{self, Connection, Failed};
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::seen::{Seen, Spot};
 use crate::store::watched;
@@ -50,12 +55,13 @@ impl Watch {
         order: Order,
         each: &mut dyn FnMut(&Row, &Judged),
     ) -> Result<(), PgError> {
-        let (narrowed, mut params) = self.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+        let (narrowed, mut params) =
+            self.reader.narrowed(&self.board, filter.holder.as_deref(), filter.kind.as_deref());
         let (trouble, more) = self.trouble(now);
         params.extend(more);
         params.extend(self.clock(now));
         let priority = self.board.priority.as_deref().filter(|_| order == Order::UrgentFirst);
-        let select = self.reader.select_ranked(priority);
+        let select = self.reader.select_and(&[rank(priority)]);
         let declare = format!("DECLARE claimtop_found NO SCROLL CURSOR FOR {select}{narrowed}{trouble}");
         query(link, &params, &declare)?;
         let fetch = format!("FETCH FORWARD {FETCHED} FROM claimtop_found");
@@ -84,10 +90,10 @@ impl Watch {
         self.each_troubled(link, now, filter, order, &mut |row, judged| {
             let reasons: Reasons = judged.verdict.reasons;
             let first = wanted.iter().position(|wanted| wanted.meet(reasons));
-            let spotted = self.reader.place(row).and_then(row_at);
+            let spotted = rows::place(row).and_then(row_at);
             if let (Some(first), Some(spotted)) = (first, spotted) {
                 let (first, urgency) = match order {
-                    Order::UrgentFirst => (first, self.reader.rank(row)),
+                    Order::UrgentFirst => (first, read_rank(row, self.reader.state_at())),
                     Order::WorstFirst => (0, 0),
                 };
                 let deadline = judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
@@ -96,6 +102,28 @@ impl Watch {
         })?;
         found.sort_by_key(|(rank, _)| *rank);
         Ok(found.into_iter().map(|(_, spotted)| spotted).collect())
+    }
+
+    /// The same with their tokens and nothing else, on any connection.
+    pub(super) fn fetch_at(
+        &self,
+        connection: &mut dyn Connection,
+        found: &[RowRef],
+        now: Moment,
+    ) -> Result<Vec<Judged>, Failed> {
+        let sql = format!("{} AND c.ctid = ANY (:tids)", self.reader.select_with_state(&[]));
+        let mut all = Vec::with_capacity(found.len());
+        for some in found.chunks(AT_ONCE) {
+            let mut params = self.clock(now);
+            params.add("tids", "tid[]", Some(array(some.iter().map(spot))));
+            let read =
+                |row: &dyn driver::Row| (row.text(0), self.reader.read_with_state(row, &self.board, now));
+            let rows = connection.all("looking at claims", &sql, &params, read)?;
+            let mut here: HashMap<RowRef, Judged> =
+                rows.into_iter().filter_map(|(place, judged)| Some((row_at(&place?)?, judged))).collect();
+            all.extend(some.iter().filter_map(|wanted| here.remove(wanted)));
+        }
+        Ok(all)
     }
 
     /// The claims at these places that are still there, in their order.
@@ -113,7 +141,7 @@ impl Watch {
             let mut params = self.clock(now);
             params.add("tids", "tid[]", Some(array(some.iter().map(spot))));
             let rows = query(link, &params, &sql)?;
-            let place = |row: &Row| row_at(self.reader.place(row)?);
+            let place = |row: &Row| row_at(rows::place(row)?);
             let mut here: Vec<(RowRef, &Row)> =
                 rows.iter().filter_map(|row| Some((place(row)?, row))).collect();
             for wanted in some {
@@ -148,7 +176,7 @@ impl Actor {
             let mut all = Vec::new();
             for (board, some) in found {
                 let Some((_, watch)) = watched::find(watched, board) else { continue };
-                let select = watch.reader.select_with(&rows_of(watch));
+                let select = watch.reader.select_with_state(&rows_of(watch));
                 all.extend(watch.at_spots(link, now, some, &select, |row| seen(watch, row, now))?);
             }
             Ok(all)

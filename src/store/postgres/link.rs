@@ -306,7 +306,7 @@ impl Link {
     pub fn cancel_and_close(&mut self) {
         self.transaction = Transaction::None;
         let Some(wire) = self.wire.take() else { return };
-        let Some(runtime) = background::runtime() else { return };
+        let Ok(runtime) = crate::background::runtime() else { return };
         runtime.spawn(async move {
             // A pooler knows the request only as long as the connection is there: first this one.
             if !wire.client.is_closed() {

@@ -8,6 +8,7 @@ use super::link::{Link, Row};
 use super::many::with_keys;
 use super::named_params::NamedParams;
 use super::reader::Watched;
+use super::rows;
 use super::watch::{Watch, query};
 use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
@@ -25,7 +26,7 @@ pub fn look(
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
     params.extend(watch.clock(now));
-    let select = watch.reader.select_with(&rows_of(watch));
+    let select = watch.reader.select_with_state(&rows_of(watch));
     let rows = query(link, &params, &format!("{select} AND {condition}"))?;
     Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }
@@ -43,12 +44,12 @@ fn session_of(watch: &Watch) -> Vec<String> {
 }
 
 pub fn seen(watch: &Watch, row: &Row, now: Moment) -> Seen {
-    let judged = watch.reader.read(row, &watch.board, now);
+    let judged = watch.reader.read_with_state(row, &watch.board, now);
     let first = watch.reader.width();
     let rows = Rows {
         row: image::read(&watch.table, row, first),
         version: watch.reader.version(row),
-        spot: watch.reader.spot(row),
+        spot: rows::spot(row),
         session: session_in(watch, &judged, row, first + watch.table.written().count()),
     };
     Seen::new(place(watch), judged, rows, &watch.board.rules, now)
@@ -73,7 +74,7 @@ pub fn lock_and_look(
 ) -> Result<HashMap<String, Seen>, PgError> {
     let (condition, mut params) = with_keys(watch, all);
     params.extend(watch.clock(now));
-    let select = watch.reader.select_versions(&session_of(watch));
+    let select = watch.reader.select_with_version(&session_of(watch));
     let rows = query(link, &params, &format!("{select}{condition} FOR UPDATE OF c SKIP LOCKED"))?;
     let known: HashMap<String, &Seen> =
         all.iter().map(|seen| (seen.judged.claim.key.address(), *seen)).collect();
@@ -83,7 +84,7 @@ pub fn lock_and_look(
         let rows = Rows {
             row: known.get(&address)?.row.clone(),
             version: watch.reader.version(row),
-            spot: watch.reader.spot(row),
+            spot: rows::spot(row),
             session: session_in(watch, &judged, row, watch.reader.width()),
         };
         Some((address, Seen::new(place(watch), judged, rows, &watch.board.rules, now)))

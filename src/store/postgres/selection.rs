@@ -50,7 +50,7 @@ impl Actor {
                 let mut params = watch.clock(now);
                 let spots = noted.iter().map(|one| one.spot.map(|spot| spot.to_string()));
                 params.add("spots", "tid[]", Some(array(spots)));
-                let select = watch.reader.select_with(&rows_of(watch));
+                let select = watch.reader.select_with_state(&rows_of(watch));
                 let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
                 let found = rows.iter().map(|row| seen(watch, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
@@ -69,14 +69,15 @@ fn select(
     now: Moment,
     selection: &mut Selection,
 ) -> Result<(), PgError> {
-    let (mut condition, mut params) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+    let (mut condition, mut params) =
+        watch.reader.narrowed(&watch.board, filter.holder.as_deref(), filter.kind.as_deref());
     let (trouble, more) = watch.trouble(now);
     condition += &trouble;
     params.extend(more);
     params.extend(watch.clock(now));
     let mut columns = rows_of(watch);
     columns.push(rank(watch.board.priority.as_deref()));
-    let select = watch.reader.select_with(&columns);
+    let select = watch.reader.select_with_state(&columns);
     let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
     query(link, &params, &declare)?;
     let fetch = format!("FETCH {PAGE} FROM claimtop_claims");

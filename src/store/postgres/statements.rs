@@ -31,7 +31,12 @@ impl Row for link::Row {
 
 /// The failure that an error of the server is.
 pub fn failed(error: &PgError, sentence: StoreError) -> Failed {
-    if is_locked(error) { Failed::Locked(sentence) } else { Failed::Other(sentence) }
+    match error.code() {
+        _ if is_locked(error) => Failed::Locked(sentence),
+        // The server objects to the text of the statement, and neither to its time nor to who asks.
+        Some(code) if code.starts_with("42") && code != "42501" => Failed::NotUnderstood(sentence),
+        _ => Failed::Other(sentence),
+    }
 }
 
 /// Whether somebody else holds the row.

@@ -5,15 +5,15 @@
 
 use super::{END, Ends, Holding, Registered};
 use crate::domain::board_id::BoardId;
-use crate::domain::claim::{Session, Worker};
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, permit_end};
-use crate::domain::time::{Moment, Reading};
+use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::Role;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::actor::Actor;
-use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::bound::{BoundBoard, BoundRegistry};
 use crate::store::driver::{BoardAt, ClaimReader, Dialect, Failed, Query, Row, Target, Turn};
+use crate::store::holders;
 use crate::store::image_sql;
 use crate::store::named_params::NamedParams;
 use crate::store::protocol::unless_locked;
@@ -39,20 +39,20 @@ impl Actor {
     pub fn end_session(
         &mut self,
         seen: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
         action_id: &str,
         record: &mut ChangeRecorder<'_>,
     ) -> Result<Acted, StoreError> {
         let _uninterrupted = uninterrupted();
         let turn = self.driver.begin()?;
-        let acted = self.end_inside(&turn, seen, word).and_then(|acted| {
+        let acted = self.end_inside(&turn, seen, authorization).and_then(|acted| {
             if acted.outcome != Outcome::Applied {
                 return Ok(acted);
             }
             if let Err(problem) = record(&acted) {
                 return Ok(Acted::nothing(unrecorded(&problem)));
             }
-            let note = Note { action: END, address: &seen.address(), word, changes: &acted.changes };
+            let note = Note { action: END, address: &seen.address(), authorization, changes: &acted.changes };
             self.note(action_id, turn.now, &note)?;
             Ok(acted)
         });
@@ -64,11 +64,11 @@ impl Actor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let _uninterrupted = uninterrupted();
         let turn = self.driver.begin()?;
-        let rehearsed = self.rehearse_inside(&turn, holding, word);
+        let rehearsed = self.rehearse_inside(&turn, holding, authorization);
         let ended = self.driver.rollback();
         rehearsed.and_then(|acted| ended.map(|()| acted))
     }
@@ -77,15 +77,15 @@ impl Actor {
         &mut self,
         turn: &Turn,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
         let (mut released, mut ended) = (Vec::new(), Vec::new());
         for seen in &holding.claims {
-            let order = Order { action: Action::Release, word, action_id: "", dry_run: true };
+            let order = Order { action: Action::Release, authorization, action_id: "", dry_run: true };
             released.push(self.apart(|actor| actor.act_inside(turn, seen, &order, &mut |_| Ok(())))?);
         }
         for session in &holding.registered {
-            ended.push(self.apart(|actor| actor.end_inside(turn, session, word))?);
+            ended.push(self.apart(|actor| actor.end_inside(turn, session, authorization))?);
         }
         Ok((released, ended))
     }
@@ -94,9 +94,9 @@ impl Actor {
         &mut self,
         turn: &Turn,
         seen: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Acted, StoreError> {
-        unless_locked(self.end_step_by_step(turn, seen, word))
+        unless_locked(self.end_step_by_step(turn, seen, authorization))
     }
 
     /// The steps of the safety protocol for a session's own row.
@@ -104,7 +104,7 @@ impl Actor {
         &mut self,
         turn: &Turn,
         seen: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Acted, Failed> {
         let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         if self.driver.board(&seen.place.board).is_none() {
@@ -125,7 +125,7 @@ impl Actor {
             return moved(Moved::HoldsClaims(held));
         }
         let id = fresh.id.text().unwrap_or_default();
-        if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, word) {
+        if let Err(refusal) = permit_end(&id, fresh.is_stale, &fresh.worker, authorization) {
             return Ok(Acted::nothing(Outcome::Refused(refusal)));
         }
         let (Some(at), Some(table)) =
@@ -133,10 +133,11 @@ impl Actor {
         else {
             return moved(Moved::TablesChanged);
         };
-        let statements = match Statements::of_session(self.driver.dialect(), &at, &table, &fresh, word) {
-            Ok(statements) => statements,
-            Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
-        };
+        let statements =
+            match Statements::of_session(self.driver.dialect(), &at, &table, &fresh, authorization) {
+                Ok(statements) => statements,
+                Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
+            };
         let preview = statements.preview();
         let target = Target { table: &table, rowid: fresh.place.rowid, row: &fresh.row };
         Ok(match self.change(&target, &statements)? {
@@ -201,6 +202,7 @@ fn sharing<'a>(reader: &'a dyn ClaimReader, registry: &BoundRegistry) -> Vec<Boa
 }
 
 /// A session by its name, or by the row that was seen.
+#[derive(Clone, Copy)]
 enum Which<'a> {
     Named(&'a str),
     Seen(&'a Registered),
@@ -236,16 +238,15 @@ fn registered(
     };
     let version = dialect.version("s").unwrap_or_else(|| "NULL".into());
     let number = dialect.row_number(&table, "s");
-    let columns = session_columns(dialect, at.board, &registry);
+    let columns = holders::columns(at.board, &registry, dialect);
     let row = image_sql::columns(dialect, &table, "s");
     let sql =
         format!("SELECT {version}, {number}, {columns}, {row} FROM {} WHERE {condition}", registry.from);
     let read = |row: &dyn Row| {
-        let id = row.value(2, &registry.id.declared);
-        let (session, worker) = read_session(row, 3, &registry);
+        let (id, session, worker) = holders::read(row, 2, &registry);
         let version = row.text(0);
         let rowid = row.number(1).int().unwrap_or(0);
-        (id, session, worker, version, rowid, image_sql::read(&table, row, 8))
+        (id, session, worker, version, rowid, image_sql::read(&table, row, 2 + holders::COLUMNS))
     };
     let found = reader.all(LOOKING, &sql, &params, read)?;
     let Some((id, session, mut worker, version, rowid, row)) =
@@ -260,31 +261,6 @@ fn registered(
     let is_stale = boards.iter().all(|at| at.board.gives_up_on(&session, now));
     let (place, table) = (Place { board: board.clone(), rowid }, registry.table.clone());
     Ok(Some(Registered { place, profile, table, id, row, version, session, is_stale, worker, ends, now }))
-}
-
-/// The columns of a session with its id and process, in the order that [`read_session`] expects after the id.
-fn session_columns(dialect: &dyn Dialect, board: &BoundBoard, registry: &BoundRegistry) -> String {
-    let any = |sql: Option<&String>| sql.map_or_else(|| "NULL".into(), |sql| dialect.selected(sql));
-    let time = |time: Option<&TimeSql>| any(time.map(|time| &time.selected));
-    let columns = [
-        any(Some(&registry.id.text)),
-        time(Some(&registry.beat_at)),
-        time(registry.stale_at.as_ref()),
-        time(registry.started_at.as_ref()),
-        any(board.pid.as_ref()),
-        any(board.host.as_ref()),
-    ];
-    columns.join(", ")
-}
-
-fn read_session(row: &dyn Row, first: usize, registry: &BoundRegistry) -> (Session, Worker) {
-    let reading = |at: usize, time: &TimeSql| time.read(&row.time(at, &time.cell.declared));
-    let session = Session {
-        beat_at: reading(first, &registry.beat_at),
-        stale_at: registry.stale_at.as_ref().map(|time| reading(first + 1, time)),
-        started_at: registry.started_at.as_ref().map_or(Reading::Absent, |time| reading(first + 2, time)),
-    };
-    (session, Worker::new(row.number(first + 3), row.text(first + 4)))
 }
 
 /// Keeps the session's row as it is until the end of the transaction.

@@ -57,6 +57,12 @@ impl Actor {
         Ok(actor)
     }
 
+    /// Lays the profiles onto the tables again if those have changed. An error if the path leads to another file.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        self.expect_the_file()?;
+        self.reader.refresh()
+    }
+
     /// Reads the schema anew if it has changed: a column that came since is compared like any other.
     pub(super) fn read_schema(&mut self) -> Result<(), StoreError> {
         let version = self.write("reading the schema", |writer| {
@@ -73,9 +79,9 @@ impl Actor {
         self.reader.options.frozen_at.unwrap_or_else(clock)
     }
 
-    /// The board of a claim, if its tables are still there.
-    pub(super) fn watch(&self, board: &BoardId) -> Option<&Watch> {
-        self.reader.board(board)
+    /// The board with an identity, if its tables are still there.
+    pub(super) fn watch(&self, id: &BoardId) -> Option<&Watch> {
+        self.reader.board(id)
     }
 
     /// Where a claim is now that was seen there: the number of its key may be another by now.

@@ -3,15 +3,16 @@
 use rusqlite::types::ValueRef;
 
 use super::cell::{bound, cell, owned, to_sql};
+use super::functions::code;
 use super::keys::RowSql;
 use super::run::time_in;
-use crate::domain::time::{Moment, Span, TimeUnit};
+use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
-use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone};
-use crate::store::driver::{Dialect, Row};
+use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
+use crate::store::driver::{Dialect, Row, TraceTime};
 use crate::store::image::{Image, RowAt};
 use crate::store::named_params::NamedParams;
-use crate::store::schema::{Table, quoted};
+use crate::store::schema::{Column, Table, quoted};
 use crate::store::seen::Seen;
 use crate::store::session::Registered;
 
@@ -22,6 +23,25 @@ pub struct SqliteDialect;
 impl Dialect for SqliteDialect {
     fn selected(&self, sql: &str) -> String {
         sql.to_owned()
+    }
+
+    fn earliest(&self, time: &TimeSql) -> Option<String> {
+        Some(time.comparable.clone())
+    }
+
+    fn read_earliest(&self, time: &TimeSql, row: &dyn Row, at: usize) -> Reading {
+        time.compared_in().read(&row.number(at))
+    }
+
+    fn trace_time(
+        &self,
+        at: &str,
+        _: Option<&Column>,
+        unit: TimeUnit,
+        zone: Option<&BoundZone>,
+    ) -> TraceTime {
+        let own = zone.and_then(|zone| zone.own).unwrap_or_default();
+        TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {}) DESC", code(unit, own)) }
     }
 
     fn holds_exactly(&self, column: &str, place: &str) -> String {

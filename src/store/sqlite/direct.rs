@@ -72,12 +72,13 @@ struct Slots {
 impl Actor {
     /// The statement that can decide alone about the claims of a board, if there is one.
     pub(super) fn direct<'a>(&self, board: &BoardId, order: &Order<'a>, now: Moment) -> Option<Direct<'a>> {
-        let plain = order.action == Action::Reclaim && !order.word.force && !order.dry_run;
+        let plain = order.action == Action::Reclaim && !order.authorization.force && !order.dry_run;
         if !plain || self.reader.options.prober.is_some() {
             return None;
         }
         let (watched, watch) = watched::find(&self.reader.watched, board)?;
-        let act = act_of(watched.written(watch)?, order.action)?;
+        let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
+        let act = act_of(written, order.action)?;
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone || self.schema.is_entangled(&watch.board.table) {
             return None;
@@ -115,8 +116,8 @@ impl Actor {
         tried: &mut Vec<Acted>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let (Some(watch), mark) = (self.watch(&direct.board), self.transaction_mark()) else { return Ok(()) };
-        let profile = direct.board.profile();
+        let Some(watch) = self.watch(&direct.board) else { return Ok(()) };
+        let (mark, profile) = (self.transaction_mark(), direct.board.profile());
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
         let slots = self.write("acting", |_| direct.slots(&mut statement))?;
@@ -150,8 +151,8 @@ impl Actor {
             intents.add(number, &pending);
             if let Some(table) = audit_table {
                 let id = numbered(direct.order.action_id, number);
-                let (action, word) = (direct.order.action.as_str(), direct.order.word);
-                let note = Note { action, address: &pending.address, word, changes: &changes };
+                let (action, authorization) = (direct.order.action.as_str(), direct.order.authorization);
+                let note = Note { action, address: &pending.address, authorization, changes: &changes };
                 audit_table::insert(&mut self.claims_of(&self.writer), table, &id, direct.now, &note)?;
             }
             tried.push(Acted { changes, ..Acted::nothing(Outcome::Applied) });
@@ -189,10 +190,7 @@ fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Opt
 impl Direct<'_> {
     /// Whether its verdict rests on its own row alone, and that row can be compared as it is.
     fn suits(&self, seen: &Seen) -> bool {
-        let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
-        (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
-            && !seen.rests_on_session()
-            && !has(Reason::ProcessDead)
+        rests_on_its_row(seen)
             && seen.place.board == self.board
             && seen.row.len() == self.columns.len()
             && seen.row.iter().zip(&self.columns).all(|((name, value), column)| {
@@ -240,7 +238,7 @@ impl Direct<'_> {
             let rules = &watch.board.rules;
             let why = if named { why(claim, &seen.judged.verdict, rules, self.now) } else { String::new() };
             let mut own = own_values(&SqliteDialect, &watch.board, claim, &why, &self.order, self.now);
-            own.add("reason", "", self.order.word.reason.clone());
+            own.add("reason", "", self.order.authorization.reason.clone());
             for (name, at) in &slots.values {
                 let value = own.sent().find(|(own, _)| own == name).map_or(&Value::Null, |(_, value)| value);
                 bind(statement, *at, value)?;
@@ -256,6 +254,13 @@ impl Direct<'_> {
         while rows.next()?.is_some() {}
         Ok(after.map(Some))
     }
+}
+
+/// Whether its time is over by its own row, whatever its session and its process say.
+pub(super) fn rests_on_its_row(seen: &Seen) -> bool {
+    let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
+    let is_over = has(Reason::LeaseExpired) || has(Reason::TtlExceeded);
+    is_over && !seen.rests_on_session() && !has(Reason::ProcessDead)
 }
 
 impl Compared {

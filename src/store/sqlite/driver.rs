@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use super::actor::Actor;
 use super::cell::owned;
 use super::change;
-use super::dialect::{SqliteDialect, prepared};
+use super::connection::OnConnection;
+use super::dialect::SqliteDialect;
+use super::direct::rests_on_its_row;
 use super::open;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
@@ -20,8 +22,10 @@ use crate::store::driver::{
     BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Query, Row,
     Target, Turn,
 };
+use crate::store::filter::expect_board;
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::image::{Change, Image, RowAt};
+use crate::store::look::ReadEngine;
 use crate::store::named_params::NamedParams;
 use crate::store::schema::{Table, quoted};
 use crate::store::seen::{Place, Seen};
@@ -44,14 +48,14 @@ impl Actor {
 }
 
 impl Claims<'_> {
-    fn done<T>(&self, doing: &str, result: rusqlite::Result<T>) -> Result<T, Failed> {
-        result.map_err(|error| Failed::Other(self.actor.reader.sentence(&error, doing)))
+    fn on(&self) -> OnConnection<'_> {
+        OnConnection { connection: self.connection, reader: &self.actor.reader }
     }
 }
 
 impl Connection for Claims<'_> {
     fn dialect(&self) -> &'static dyn Dialect {
-        &SqliteDialect
+        self.on().dialect()
     }
 
     fn each(
@@ -61,30 +65,15 @@ impl Connection for Claims<'_> {
         params: &NamedParams,
         row: &mut dyn FnMut(&dyn Row),
     ) -> Result<(), Failed> {
-        let mut run = || -> rusqlite::Result<()> {
-            let mut statement = prepared(self.connection, sql, params)?;
-            let mut rows = statement.raw_query();
-            while let Some(next) = rows.next()? {
-                row(next);
-            }
-            Ok(())
-        };
-        let result = run();
-        self.done(doing, result)
+        self.on().each(doing, sql, params, row)
     }
 
     fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        let result = prepared(self.connection, sql, params).and_then(|mut statement| statement.raw_execute());
-        self.done(doing, result).map(|count| count as u64)
+        self.on().execute(doing, sql, params)
     }
 
     fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        for one in sql.split("; ") {
-            let result =
-                self.connection.prepare_cached(one).and_then(|mut statement| statement.raw_execute());
-            self.done(doing, result)?;
-        }
-        Ok(())
+        self.on().run(doing, sql)
     }
 }
 
@@ -146,6 +135,10 @@ impl Driver for Actor {
         Box::new(self.claims_of(&self.writer))
     }
 
+    fn refresh(&mut self) -> Result<(), StoreError> {
+        Actor::refresh(self)
+    }
+
     fn fingerprint(&self) -> String {
         Actor::fingerprint(self)
     }
@@ -159,7 +152,7 @@ impl Driver for Actor {
     }
 
     fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        self.reader.expect_board(wanted)
+        expect_board(&self.reader, wanted)
     }
 
     fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
@@ -207,7 +200,7 @@ impl Driver for Actor {
         // The stopwatch of the last poll has nothing to say about this.
         self.reader.stop_the_stopwatch()?;
         let now = self.now();
-        let examined = self.reader.examine_zones(now);
+        let examined = self.reader.examine_zones_at(now);
         examined.map_err(|error| self.reader.sentence(&error, doing))?;
         Ok(look(&mut self.claims_of(&self.reader.connection), now)?)
     }
@@ -347,7 +340,7 @@ impl Driver for Actor {
         tried: &mut Vec<Acted>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let next = part.all.get(tried.len());
+        let next = part.all.get(tried.len()).filter(|next| rests_on_its_row(next));
         match next.and_then(|next| self.direct(&next.place.board, order, turn.now)) {
             Some(direct) => self.act_directly(&direct, part, tried, intents),
             None => Ok(()),

@@ -169,7 +169,7 @@ fn only_reading(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
         AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
-        AuthAction::Transaction { .. } => Authorization::Allow,
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => Authorization::Allow,
         AuthAction::Pragma { pragma_name, .. } if PRAGMAS.contains(&pragma_name) => Authorization::Allow,
         // Says how far the log is, and moves nothing.
         AuthAction::Pragma { pragma_name: "wal_checkpoint", pragma_value: Some("NOOP") } => {

@@ -14,13 +14,12 @@ impl Actor {
     pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
         let mut selection = Selection::default();
         let most = filter.limit.unwrap_or(usize::MAX);
-        let found = self.reader.members(filter)?;
-        for of_board in &found {
-            for rows in of_board.rows.chunks(PAGE) {
+        for found in self.reader.members(filter)? {
+            for rows in found.rows.chunks(PAGE) {
                 if selection.len() >= most {
                     return Ok(selection);
                 }
-                let seen = self.look_at(&[(&of_board.board, rows)])?;
+                let seen = self.look_at(&[(&found.board, rows)])?;
                 let seen = seen.into_iter().filter(|seen| filter.takes(&seen.judged));
                 seen.take(most - selection.len()).for_each(|seen| selection.push(seen, &filter.sets));
             }

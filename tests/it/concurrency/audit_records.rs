@@ -60,7 +60,7 @@ fn many_that_the_trail_cannot_take_are_in_no_table_either() {
     let all = stale(&mut actor);
     let mut all: Vec<&Seen> = all.iter().collect();
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut full = Noted { written: Err("no space left".into()), ..Noted::new() };
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut full).expect("a batch");
     for tried in &batch.tried {

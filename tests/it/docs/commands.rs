@@ -15,7 +15,7 @@ const NEEDS: [&str; 3] = ["needs-network", "needs-cargo", "needs-psql"];
 
 /// How a command ends.
 #[derive(Debug, PartialEq, Eq)]
-enum Ends {
+pub(super) enum Ends {
     /// After it has done what it does.
     Alone,
     /// When somebody presses a key.
@@ -24,7 +24,7 @@ enum Ends {
     BySignal,
 }
 
-fn ends(line: &str) -> Ends {
+pub(super) fn ends(line: &str) -> Ends {
     let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
     if words.first() != Some(&"claimtop") || has("--headless") {

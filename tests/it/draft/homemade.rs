@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -84,11 +84,12 @@ fn watching_tells_holder_heartbeat_and_deadline_where_names_do_not() {
              INSERT INTO things (a, note) SELECT 'waiting', 'x' || i FROM n;",
         )
         .expect("the table");
-    let is_over = AtomicBool::new(false);
+    let (end, ended) = mpsc::channel::<()>();
     let text = thread::scope(|scope| {
-        scope.spawn(|| work(&connection_to(&path), &is_over));
-        let text = draft(&path, &["--watch", "4s"]);
-        is_over.store(true, Ordering::Relaxed);
+        let path = &path;
+        scope.spawn(move || work(&connection_to(path), &ended));
+        let text = draft(path, &["--watch", "4s"]);
+        drop(end);
         text
     });
     let profile = Profile::parse("draft", &text).expect("a profile");
@@ -108,10 +109,10 @@ fn connection_to(path: &Path) -> Connection {
 }
 
 /// Takes a job, beats for a while and finishes it, again and again, with two more that stay in work.
-fn work(connection: &Connection, is_over: &AtomicBool) {
+fn work(connection: &Connection, ended: &mpsc::Receiver<()>) {
     let now = "(julianday('now') - 2440587.5) * 86400.0";
     let mut round = 0;
-    while !is_over.load(Ordering::Relaxed) {
+    while ended.recv_timeout(Duration::from_millis(100)) == Err(mpsc::RecvTimeoutError::Timeout) {
         let (taken, finished) = (round / 4 % 60 + 1, (round + 57 * 4) / 4 % 60 + 1);
         let sql = format!(
             "UPDATE things SET a = 'busy', b = 'w' || id, t1 = {now}, t2 = {now}, t3 = {now} + 300
@@ -121,7 +122,6 @@ fn work(connection: &Connection, is_over: &AtomicBool) {
         );
         connection.execute_batch(&sql).expect("a round");
         round += 1;
-        thread::sleep(Duration::from_millis(100));
     }
 }
 

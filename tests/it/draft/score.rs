@@ -19,7 +19,7 @@ const ASKED: [&str; 5] = ["table", "holder", "claimed_at", "beat_at", "deadline"
 /// What was right of all systems the last time somebody worked on the guesses; it may only become more.
 const RIGHT: [usize; 5] = [25, 25, 25, 25, 25];
 /// The same of the tables without rows.
-const RIGHT_WITHOUT_ROWS: [usize; 5] = [0, 0, 0, 0, 0];
+const RIGHT_WITHOUT_ROWS: [usize; 5] = [33, 31, 30, 31, 25];
 
 #[test]
 fn most_drafts_find_the_table_the_holder_and_the_times() {
@@ -27,7 +27,7 @@ fn most_drafts_find_the_table_the_holder_and_the_times() {
     for file in files("tests/it/draft/systems") {
         let text = fs::read_to_string(&file).expect("a file");
         let expected = expected(&text);
-        let drafted = drafted(&file, &text);
+        let drafted = drafted(&file, &text).expect("the tables");
         score.add(&file, &drafted, |what| expected[what] == drafted[what]);
     }
     score.expect(RIGHT);
@@ -47,7 +47,7 @@ fn tables_without_rows_are_drafted_by_their_names() {
         let profile =
             Library::built_in().find(described["profile"].as_str().expect("a name")).expect("a profile");
         let profile = profile.on(engine).expect("a profile");
-        let drafted = drafted(&file, &fs::read_to_string(&file).expect("a file"));
+        let Some(drafted) = drafted(&file, &fs::read_to_string(&file).expect("a file")) else { continue };
         let board = profile.boards.iter().find(|board| board.table.eq_ignore_ascii_case(&drafted["table"]));
         score.add(&file, &drafted, |what| board.is_some_and(|board| agrees(board, what, &drafted[what])));
     }
@@ -130,17 +130,22 @@ fn expected(text: &str) -> BTreeMap<&str, String> {
         .collect()
 }
 
-fn drafted(file: &Path, text: &str) -> BTreeMap<&'static str, String> {
+/// What the draft says; nothing, if the tables cannot be made here.
+fn drafted(file: &Path, text: &str) -> Option<BTreeMap<&'static str, String>> {
     let folder = tempfile::tempdir().expect("a folder");
     let profile = folder.path().join("draft.toml");
     let path = folder.path().join("jobs.db");
-    let server = file.to_string_lossy().ends_with(".postgres.sql").then(|| PgDatabase::new(text));
-    if server.is_none() {
-        let connection = rusqlite::Connection::open(&path).expect("a file");
-        if let Err(error) = connection.execute_batch(text) {
-            println!("{}: {error}", file.display());
-            return ASKED.map(|what| (what, "none".to_owned())).into();
-        }
+    let server = file.to_string_lossy().ends_with(".postgres.sql").then(|| PgDatabase::new(""));
+    let made = match &server {
+        Some(server) => server.attempt(text).map(|_| ()).map_err(|refusal| format!("{refusal:?}")),
+        None => rusqlite::Connection::open(&path)
+            .and_then(|connection| connection.execute_batch(text))
+            .map_err(|error| error.to_string()),
+    };
+    if let Err(why) = made {
+        // An extension that this server does not have, for example.
+        println!("{} cannot be made: {why}", file.display());
+        return None;
     }
     let run = |arguments: &[&str]| -> Output {
         match &server {
@@ -151,13 +156,13 @@ fn drafted(file: &Path, text: &str) -> BTreeMap<&'static str, String> {
     let output = run(&["profile", "draft"]);
     let text = stdout(&output);
     if !output.status.success() {
-        return ASKED.map(|what| (what, "none".to_owned())).into();
+        return Some(ASKED.map(|what| (what, "none".to_owned())).into());
     }
     fs::write(&profile, &text).expect("written");
     let check = run(&["profile", "check", profile.to_str().expect("UTF-8")]);
     assert!(check.status.success(), "{}: {}\n{text}", file.display(), stdout(&check) + &stderr(&check));
     let profile = Profile::parse("draft", &text).expect("a profile");
-    columns(&profile.boards[0])
+    Some(columns(&profile.boards[0]))
 }
 
 /// The columns of a draft by what they are, `-` where it has none.

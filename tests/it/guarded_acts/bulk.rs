@@ -44,7 +44,7 @@ fn stale(actor: &mut Actor) -> Vec<Seen> {
 /// Reclaims all in one transaction; what was recorded, and what came of it.
 fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Acted>) {
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let mut noted = Noted { written: flushed.clone(), ..Noted::new() };
     let batch = actor.act_batch(&mut all, &order, Duration::from_secs(60), &mut noted).expect("a batch");

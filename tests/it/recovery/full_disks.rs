@@ -51,7 +51,7 @@ fn left(scene: &Scene) -> i64 {
 }
 
 /// `$FREE` kilobytes stay free beside the database.
-const FULL: &str = "mount -t tmpfs -o size=1m tmpfs \"$ROOM\" && cp \"$DB\" \"$ROOM/tasks.db\" || exit 99
+const FULL: &str = "mount -t tmpfs -o size=4m tmpfs \"$ROOM\" && cp \"$DB\" \"$ROOM/tasks.db\" || exit 99
     head -c $((FREE * 1024)) /dev/zero > \"$ROOM/spare\"; cat /dev/zero > \"$ROOM/filler\" 2>/dev/null
     rm \"$ROOM/spare\"
     \"$CLAIMTOP\" reclaim --json \"$ROOM/tasks.db\" $WHAT; code=$?
@@ -80,18 +80,21 @@ fn a_disk_that_fills_up_keeps_every_row_that_was_not_reclaimed() {
     if !can_mount() {
         return;
     }
-    let scene = closed("WAL", 1_500);
-    let run = in_a_world(&scene, &format!("FREE=160; WHAT='--set stale --yes'\n{FULL}"));
+    // How many are done in the first transaction depends on the machine: they fit, and all of them do not.
+    const CLAIMS: usize = 6_000;
+    let scene = closed("WAL", CLAIMS);
+    let run = in_a_world(&scene, &format!("FREE=640; WHAT='--set stale --yes'\n{FULL}"));
     assert_eq!(run.code, 5, "{run:#?}");
     let applied = run.lines().iter().filter(|line| line["outcome"] == "applied").count();
-    assert!(applied > 0 && applied < 1_500, "{applied} of 1500 before the disk was full");
-    assert_eq!(left(&scene), 1_500 - i64::try_from(applied).expect("a count"));
+    assert!(applied > 0 && applied < CLAIMS, "{applied} of {CLAIMS} before the disk was full");
+    let rest = i64::try_from(CLAIMS - applied).expect("a count");
+    assert_eq!(left(&scene), rest);
     // It stops at the first transaction that finds no room: the next ones would find none either.
     let tally = run.tally();
     let count = |name: &str| usize::try_from(tally[name].as_u64().expect(name)).expect("a count");
-    assert_eq!((count("wanted"), count("applied")), (1_500, applied), "{tally}");
-    assert_eq!(applied + count("refused") + count("not_tried"), 1_500, "{tally}");
-    assert!(count("not_tried") > 0 && count("refused") <= 500, "{tally}");
+    assert_eq!((count("wanted"), count("applied")), (CLAIMS, applied), "{tally}");
+    assert_eq!(applied + count("refused") + count("not_tried"), CLAIMS, "{tally}");
+    assert!(count("not_tried") > 0 && count("refused") <= CLAIMS / 3, "{tally}");
     assert!(tally["stopped"].as_str().is_some_and(|why| why.contains("full")), "{tally}");
     let recorded = scene.export().iter().filter(|record| record["outcome"] == "applied").count();
     assert_eq!(recorded, applied);

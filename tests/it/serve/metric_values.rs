@@ -3,7 +3,10 @@
 use serde_json::Value as Json;
 
 use super::*;
-use crate::support::{COORDINATION, Database, MINUTE, SECOND};
+use crate::support::engine::on_both;
+use crate::support::{COORDINATION, Database, MINUTE, SECOND, uuid_of};
+use claimtop::reference::System;
+use std::path::PathBuf;
 
 const FROZEN: [&str; 2] = ["--now", "1794744000000"];
 pub(super) const JOBS: &str = include_str!("../../../assets/schema/sqlite/executor-jobs.sql");
@@ -24,13 +27,18 @@ fn mixed() -> Database {
     ] {
         database.task(id, session, expires_in);
     }
-    database.run("UPDATE task_claims SET last_heartbeat = 'rotten' WHERE task_id = 'secret-healthy'", ());
+    // A time that cannot be read, as far as an engine lets one in.
+    database.either(
+        "UPDATE task_claims SET last_heartbeat = 'rotten' WHERE task_id = 'secret-healthy'",
+        "ALTER TABLE task_claims ALTER last_heartbeat DROP NOT NULL;
+         UPDATE task_claims SET last_heartbeat = NULL WHERE task_id = 'secret-healthy'",
+    );
     database
 }
 
 /// Jobs of several kinds: running, overdue, in their last attempt, queued, dead.
 fn jobs() -> Database {
-    let database = Database::new(JOBS);
+    let database = Database::of(System::ExecutorJobs);
     for (id, kind, status, locked_at, attempts) in [
         ("secret-1", "run_tsa", "running", Some("2026-11-15T11:59:00.000Z"), 1),
         ("secret-2", "run_tsa", "running", Some("2026-11-15T11:00:00.000Z"), 10),
@@ -42,10 +50,20 @@ fn jobs() -> Database {
         database.run(
             "INSERT INTO executor_jobs (id, type, status, locked_at, locked_by, attempts, run_at, last_error)
              VALUES (?1, ?2, ?3, ?4, 'secret-worker', ?5, '2026-11-15T11:58:00.000Z', 'secret error')",
-            (id, kind, status, locked_at, attempts),
+            (id_in(&database, id), kind, status, locked_at, attempts),
         );
     }
     database
+}
+
+/// A server's jobs have UUIDs for names.
+fn id_in(database: &Database, id: &str) -> String {
+    if database.server().is_some() { uuid_of(id) } else { id.to_owned() }
+}
+
+fn serving(databases: &[&Database]) -> Server {
+    let sources: Vec<PathBuf> = databases.iter().map(|database| PathBuf::from(database.source())).collect();
+    Server::start(&FROZEN, &sources.iter().map(PathBuf::as_path).collect::<Vec<_>>())
 }
 
 /// Compares one profile's entry of `check --json`.
@@ -91,56 +109,66 @@ pub(super) fn agrees(told: &Exposition, check: &Json) {
 
 #[test]
 fn every_figure_equals_that_of_a_check() {
-    let (tasks, jobs) = (mixed(), jobs());
-    let server = Server::start(&FROZEN, &[&tasks.path(), &jobs.path()]);
-    let told = server.wait_until_read();
-    agrees(&told, &tasks.check().0);
-    agrees(&told, &jobs.check().0);
-    let path = tasks.path();
-    let labels = [("source", path.to_str().expect("UTF-8")), ("board", "task")];
-    assert_eq!(told.get("claimtop_oldest_stale_seconds", &labels), Some(240.0 * 60.0));
-    assert_eq!(told.get("claimtop_clock_offset_seconds", &labels[..1]), Some(0.0));
+    on_both(|| {
+        let (tasks, jobs) = (mixed(), jobs());
+        let server = serving(&[&tasks, &jobs]);
+        let told = server.wait_until_read();
+        agrees(&told, &tasks.check().0);
+        agrees(&told, &jobs.check().0);
+        let labels = [("profile", "coordination"), ("board", "task")];
+        assert_eq!(told.get("claimtop_oldest_stale_seconds", &labels), Some(240.0 * 60.0));
+        // A file has no clock of its own.
+        if tasks.server().is_none() {
+            assert!(told.all("claimtop_clock_offset_seconds").iter().all(|(_, offset)| *offset == 0.0));
+        }
+    });
 }
 
 #[test]
 fn kinds_are_told_apart_whatever_they_are_called() {
-    let jobs = jobs();
-    let server = Server::start(&FROZEN, &[&jobs.path()]);
-    let told = server.wait_until_read();
-    let claims = |kind, state| told.get("claimtop_kind_claims", &[("kind", kind), ("state", state)]);
-    assert_eq!((claims("run_tsa", "running"), claims("run_tsa", "stale")), (Some(2.0), Some(1.0)));
-    assert_eq!(
-        (claims("run_tsa", "exhausted"), claims("build_artifact", "exhausted")),
-        (Some(1.0), Some(0.0))
-    );
-    assert_eq!(told.get("claimtop_claims_exhausted", &[]), Some(1.0));
-    let backlog = |kind, state| told.get("claimtop_kind_backlog", &[("kind", kind), ("state", state)]);
-    assert_eq!(
-        (backlog("build_artifact", "queued"), backlog("build_artifact", "dead")),
-        (Some(1.0), Some(1.0))
-    );
-    // Nothing in a label acts on a terminal, and a backslash that is there means that something was escaped.
-    assert_eq!(backlog("odd \"kind\"\\\\\\n", "queued"), Some(1.0));
-    let is_plain = |label: &&str| !label.chars().any(claimtop::domain::visible::is_deceptive);
-    assert!(told.label_values().iter().all(is_plain), "{:?}", told.label_values());
-    let waited = told.get("claimtop_kind_oldest_queued_seconds", &[("kind", "build_artifact")]);
-    assert_eq!(waited, Some(120.0));
-    assert_eq!(told.get("claimtop_kinds_exact", &[]), Some(1.0));
+    on_both(|| {
+        let jobs = jobs();
+        let server = serving(&[&jobs]);
+        let told = server.wait_until_read();
+        let claims = |kind, state| told.get("claimtop_kind_claims", &[("kind", kind), ("state", state)]);
+        assert_eq!((claims("run_tsa", "running"), claims("run_tsa", "stale")), (Some(2.0), Some(1.0)));
+        assert_eq!(
+            (claims("run_tsa", "exhausted"), claims("build_artifact", "exhausted")),
+            (Some(1.0), Some(0.0))
+        );
+        assert_eq!(told.get("claimtop_claims_exhausted", &[]), Some(1.0));
+        let backlog = |kind, state| told.get("claimtop_kind_backlog", &[("kind", kind), ("state", state)]);
+        assert_eq!(
+            (backlog("build_artifact", "queued"), backlog("build_artifact", "dead")),
+            (Some(1.0), Some(1.0))
+        );
+        // Nothing in a label acts on a terminal, and a backslash that is there means that something was escaped.
+        assert_eq!(backlog("odd \"kind\"\\\\\\n", "queued"), Some(1.0));
+        let is_plain = |label: &&str| !label.chars().any(claimtop::domain::visible::is_deceptive);
+        assert!(told.label_values().iter().all(is_plain), "{:?}", told.label_values());
+        let waited = told.get("claimtop_kind_oldest_queued_seconds", &[("kind", "build_artifact")]);
+        assert_eq!(waited, Some(120.0));
+        assert_eq!(told.get("claimtop_kinds_exact", &[]), Some(1.0));
+    });
 }
 
 #[test]
 fn no_id_holder_or_error_is_in_the_text() {
-    let (tasks, jobs) = (mixed(), jobs());
-    let server = Server::start(&FROZEN, &[&tasks.path(), &jobs.path()]);
-    server.wait_until_read();
-    let body = server.ask("GET", "/metrics").body;
-    assert!(!body.contains("secret"), "{body}");
-    assert!(!server.ask("GET", "/readyz").body.contains("secret"));
+    on_both(|| {
+        let (tasks, jobs) = (mixed(), jobs());
+        let server = serving(&[&tasks, &jobs]);
+        server.wait_until_read();
+        let body = server.ask("GET", "/metrics").body;
+        assert!(!body.contains("secret") && !body.contains(&uuid_of("secret-1")), "{body}");
+        assert!(!server.ask("GET", "/readyz").body.contains("secret"));
+    });
 }
 
 #[test]
 fn a_source_that_is_named_twice_is_told_once() {
-    let tasks = mixed();
-    let server = Server::start(&FROZEN, &[&tasks.path(), &tasks.path()]);
-    assert_eq!(server.wait_until_read().all("claimtop_up").len(), 1);
+    on_both(|| {
+        let tasks = mixed();
+        let server = serving(&[&tasks, &tasks]);
+        assert_eq!(server.wait_until_read().all("claimtop_up").len(), 1);
+    });
 }

@@ -1,6 +1,7 @@
 //! Sources that die, come back, or were never there.
 
 use super::*;
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE};
 
 fn path(database: &Database) -> String {
@@ -86,49 +87,58 @@ fn expiring_in_twenty_minutes() -> Database {
 
 #[test]
 fn sighup_reads_the_config_again() {
-    let database = expiring_in_twenty_minutes();
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = config(folder.path(), "");
-    let (file, state) = (at.to_str().expect("UTF-8").to_owned(), folder.path().join("state"));
-    let server = Server::with_state(&["--config", &file], &[&database.path()], folder, &state);
-    let expiring = [("board", "task"), ("set", "expiring")];
-    assert_eq!(server.wait_until_read().get("claimtop_claims", &expiring), Some(0.0));
-    let text =
-        format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
-    std::fs::write(&at, text).expect("written");
-    server.signal("HUP");
-    server.wait("the new threshold", |told| told.get("claimtop_claims", &expiring) == Some(1.0));
-    std::fs::write(&at, "nonsense = 1").expect("written");
-    server.signal("HUP");
-    server.wait("its word", |_| server.errors().contains("the config stays as it was"));
-    assert_eq!(server.scrape().get("claimtop_claims", &expiring), Some(1.0));
+    on_both(|| {
+        let database = expiring_in_twenty_minutes();
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = config(folder.path(), "");
+        let (file, state) = (at.to_str().expect("UTF-8").to_owned(), folder.path().join("state"));
+        let server =
+            Server::with_state(&["--config", &file], &[Path::new(&database.source())], folder, &state);
+        let expiring = [("board", "task"), ("set", "expiring")];
+        assert_eq!(server.wait_until_read().get("claimtop_claims", &expiring), Some(0.0));
+        let text = format!(
+            "[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n",
+            database.source()
+        );
+        std::fs::write(&at, text).expect("written");
+        server.signal("HUP");
+        server.wait("the new threshold", |told| told.get("claimtop_claims", &expiring) == Some(1.0));
+        std::fs::write(&at, "nonsense = 1").expect("written");
+        server.signal("HUP");
+        server.wait("its word", |_| server.errors().contains("the config stays as it was"));
+        assert_eq!(server.scrape().get("claimtop_claims", &expiring), Some(1.0));
+    });
 }
 
 #[test]
 fn a_config_that_is_gone_or_empty_for_a_moment_keeps_the_settings() {
-    let database = expiring_in_twenty_minutes();
-    let folder = tempfile::tempdir().expect("a folder");
-    let text =
-        format!("[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n", database.path());
-    let home = folder.path().join("home");
-    std::fs::create_dir_all(home.join("claimtop")).expect("a folder");
-    let at = home.join("claimtop/config.toml");
-    std::fs::write(&at, &text).expect("written");
-    let server = Server::at_home(&home, &[Path::new("here")]);
-    let expiring = [("board", "task"), ("set", "expiring")];
-    server.wait("the threshold", |told| told.get("claimtop_claims", &expiring) == Some(1.0));
-    let kept = |what: &str, times: usize| {
+    on_both(|| {
+        let database = expiring_in_twenty_minutes();
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!(
+            "[source.here]\nat = {:?}\n[source.here.limits]\nwarn_before = \"25m\"\n",
+            database.source()
+        );
+        let home = folder.path().join("home");
+        std::fs::create_dir_all(home.join("claimtop")).expect("a folder");
+        let at = home.join("claimtop/config.toml");
+        std::fs::write(&at, &text).expect("written");
+        let server = Server::at_home(&home, &[Path::new("here")]);
+        let expiring = [("board", "task"), ("set", "expiring")];
+        server.wait("the threshold", |told| told.get("claimtop_claims", &expiring) == Some(1.0));
+        let kept = |what: &str, times: usize| {
+            server.signal("HUP");
+            let said = || server.errors().matches("the config stays as it was").count();
+            server.wait(what, |_| said() == times);
+            assert!(!server.errors().contains("read again"), "{}", server.errors());
+            assert_eq!(server.scrape().get("claimtop_claims", &expiring), Some(1.0), "{what}");
+        };
+        std::fs::remove_file(&at).expect("removed");
+        kept("its word about the missing file", 1);
+        std::fs::write(&at, "").expect("written");
+        kept("its word about the empty file", 2);
+        std::fs::write(&at, text.replace("25m", "5m")).expect("written");
         server.signal("HUP");
-        let said = || server.errors().matches("the config stays as it was").count();
-        server.wait(what, |_| said() == times);
-        assert!(!server.errors().contains("read again"), "{}", server.errors());
-        assert_eq!(server.scrape().get("claimtop_claims", &expiring), Some(1.0), "{what}");
-    };
-    std::fs::remove_file(&at).expect("removed");
-    kept("its word about the missing file", 1);
-    std::fs::write(&at, "").expect("written");
-    kept("its word about the empty file", 2);
-    std::fs::write(&at, text.replace("25m", "5m")).expect("written");
-    server.signal("HUP");
-    server.wait("the new threshold", |told| told.get("claimtop_claims", &expiring) == Some(0.0));
+        server.wait("the new threshold", |told| told.get("claimtop_claims", &expiring) == Some(0.0));
+    });
 }

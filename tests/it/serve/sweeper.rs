@@ -43,11 +43,17 @@ fn what_the_sweeper_inside_takes_is_counted() {
         let database = expired(5);
         let mut server = sweeping(&[], &database);
         let acts = [("action", "reclaim"), ("by", "sweeper"), ("outcome", "applied")];
-        let told = server.wait("its acts", |told| told.sum("claimtop_acts_total", &acts) == Some(5.0));
+        // The acts are counted as the trail is read, the sweep when it is over: on a busy machine not at once.
+        let told = server.wait("its acts", |told| {
+            told.sum("claimtop_acts_total", &acts) == Some(5.0)
+                && told.get("claimtop_act_seconds_count", &[]) == Some(5.0)
+                && told.get("claimtop_sweeps_total", &[("result", "done")]) >= Some(2.0)
+        });
         assert_eq!(held(&database), 0);
-        assert_eq!(told.get("claimtop_act_seconds_count", &[]), Some(5.0));
-        assert!(told.get("claimtop_sweeps_total", &[("result", "done")]) >= Some(2.0));
-        assert_eq!(told.sum("claimtop_sweep_holds_total", &[]), Some(0.0));
+        // A busy machine may let the sweeper wait so long that it pauses, rightly: that is the brake `clock`.
+        for brake in ["share", "cap", "poison", "profile", "replica"] {
+            assert_eq!(told.get("claimtop_sweep_holds_total", &[("brake", brake)]), Some(0.0), "{brake}");
+        }
         let told =
             server.wait("the figures", |told| told.sum("claimtop_claims", &[("set", "stale")]) == Some(0.0));
         assert!(told.label_values().iter().all(|value| !value.contains("secret")));
@@ -64,11 +70,14 @@ fn two_thousand_at_once_are_held_and_the_metric_says_so() {
         let told = server.wait("the brake", |told| {
             told.get("claimtop_sweep_held", &share) == Some(1.0)
                 && told.get("claimtop_sweep_holds_total", &share) >= Some(3.0)
+                // Whoever waits too long for the processor pauses, and would fire another alert.
+                && told.get("claimtop_sweep_held", &[("brake", "clock")]) == Some(0.0)
+                // Figures that are too old are not shown; a busy machine may take that long between two polls.
+                && told.sum("claimtop_claims", &[("set", "stale")]) == Some(2_000.0)
         });
         assert_eq!(told.get("claimtop_sweep_claims", &[("state", "left")]), Some(2_000.0));
         assert_eq!(told.get("claimtop_sweep_held", &[("brake", "cap")]), Some(0.0));
         assert_eq!(told.get("claimtop_sweeps_total", &[("result", "done")]), Some(0.0));
-        assert_eq!(told.sum("claimtop_claims", &[("set", "stale")]), Some(2_000.0));
         assert_eq!(held(&database), 2_000);
         assert_alert("SweepHeld", &[("brake", "share"), ("severity", "critical")], &told);
         drop(server);

@@ -1,7 +1,6 @@
 //! A profile with one broken key is noticed before anything is done with it.
 
 use super::{Fixture, fixtures, is_whole};
-use crate::support::engine::Engine;
 use crate::support::figures;
 use claimtop::profile::{Library, Profile};
 use toml::Value;
@@ -10,7 +9,7 @@ use toml::Value;
 const NOT_CHECKED_YET: [&str; 6] = ["reclaim", "release", "requeue", "extend", "backlog", "priority"];
 
 /// Texts for people, which nothing can be wrong with.
-const FREE_TEXT: [&str; 3] = ["title", "about", "name"];
+const FREE_TEXT: [&str; 4] = ["title", "about", "versions", "name"];
 
 /// Where a value is: keys, and places in arrays.
 type Path = Vec<String>;
@@ -23,13 +22,14 @@ fn one_broken_key_is_noticed() {
         let whole: toml::Table = text.parse().expect("TOML");
         let mut broken = Vec::new();
         for path in leaves(&Value::Table(whole.clone())) {
-            if !is_used(&whole, &path, fixture.engine) {
+            if !is_used(&whole, &path, fixture.spoken().as_str()) {
                 continue;
             }
             tried += 1;
             let text = toml::to_string(&with_broken(whole.clone(), &path)).expect("TOML");
             // What does not even parse is noticed.
-            if let Ok(profile) = Profile::parse(&fixture.profile, &text) {
+            let profile = Profile::parse(&fixture.profile, &text);
+            if let Ok(profile) = profile.and_then(|profile| profile.on(fixture.spoken())) {
                 broken.push((path, profile));
             }
         }
@@ -43,9 +43,10 @@ fn one_broken_key_is_noticed() {
 /// How many of them are in what is not checked yet.
 fn expect_noticed(fixture: &Fixture, broken: Vec<(Path, Profile)>) -> usize {
     let (paths, profiles): (Vec<Path>, Vec<Profile>) = broken.into_iter().unzip();
-    let fits = fixture.tables().fits(profiles);
+    let fits = fixture.tables().fits(profiles.clone());
+    let outcomes = paths.iter().zip(profiles.iter().zip(&fits));
     let unnoticed: Vec<&Path> =
-        paths.iter().zip(&fits).filter(|(_, fit)| is_whole(fit)).map(|(path, _)| path).collect();
+        outcomes.filter(|(_, (profile, fit))| is_whole(fit, profile)).map(|(path, _)| path).collect();
     for path in &unnoticed {
         let is_excused = path.iter().any(|key| NOT_CHECKED_YET.contains(&key.as_str()));
         assert!(is_excused, "{}: {} can be broken", fixture.system, path.join("."));
@@ -78,8 +79,7 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 }
 
 /// Whether the key counts on this engine: another engine's do not, nor those that it has others for.
-fn is_used(whole: &toml::Table, path: &Path, engine: Engine) -> bool {
-    let engine = if engine == Engine::Sqlite { "sqlite" } else { "postgres" };
+fn is_used(whole: &toml::Table, path: &Path, engine: &str) -> bool {
     if path[0] != "claim" {
         return true;
     }

@@ -24,8 +24,8 @@ fn each_system_is_recognised_and_no_other() {
 fn every_field_of_a_profile_is_in_the_tables_of_its_system() {
     for fixture in fixtures() {
         let profile = Library::built_in().find(&fixture.profile).expect("a built-in profile");
-        let fits = fixture.tables().fits(vec![profile]);
-        assert!(is_whole(&fits[0]), "{}: {:#?}", fixture.system, fits[0]);
+        let fits = fixture.tables().fits(vec![profile.clone()]);
+        assert!(is_whole(&fits[0], &profile), "{}: {:#?}", fixture.system, fits[0]);
     }
 }
 
@@ -50,8 +50,9 @@ fn without_one_of_the_columns_that_tell_it_a_system_is_not_recognised() {
         for pair in pairs {
             let (table, column) = pair.rsplit_once('.').expect("table.column");
             tables.run(&format!("ALTER TABLE {table} RENAME COLUMN {column} TO not_{column}"));
+            // It may look like an earlier version then, which has a profile of its own.
             let recognised = tables.recognised();
-            assert_eq!(recognised, Vec::<String>::new(), "{} without {pair}", fixture.system);
+            assert!(!recognised.contains(&fixture.profile), "{} without {pair}", fixture.system);
             tables.run(&format!("ALTER TABLE {table} RENAME COLUMN not_{column} TO {column}"));
         }
     }

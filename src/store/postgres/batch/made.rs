@@ -77,8 +77,9 @@ impl<'a> Made<'a> {
         };
         self.intents.add(number, &pending);
         if let Some(records) = &mut self.records {
-            let (action, address, word) = (self.order.action.as_str(), &pending.address, self.order.word);
-            let text = Note { action, address, word, changes: &changes }.text();
+            let (action, address, authorization) =
+                (self.order.action.as_str(), &pending.address, self.order.authorization);
+            let text = Note { action, address, authorization, changes: &changes }.text();
             records.push((numbered(self.order.action_id, number), text));
         }
         self.rows.push(at);

@@ -1,4 +1,4 @@
-//! One thread that reads the trail on: acts of other processes count, too.
+//! One thread that follows the trail: acts of other processes count as well.
 
 use std::io;
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::recovery::trail::Follower;
 pub fn follow(folder: &Path, every: Duration, metrics: Arc<Metrics>) -> io::Result<Sender<()>> {
     let folder = folder.to_owned();
     let (end, ended) = channel();
-    thread::Builder::new().name("ledger".into()).spawn(move || {
+    thread::Builder::new().name("trail".into()).spawn(move || {
         let (mut follower, mut acts) = (Follower::of(&folder), Acts::default());
         loop {
             let read = follower.news(|record| acts.add(record));
             if read.is_err() {
-                // How much of it was counted is not known: all is counted anew.
+                // How much of it was counted is unknown, so everything is counted again.
                 (follower, acts) = (Follower::of(&folder), Acts::default());
             }
-            metrics.told_by_the_trail(read.is_ok().then(|| acts.clone()));
+            metrics.count_acts(read.is_ok().then(|| acts.clone()));
             if ended.recv_timeout(every) != Err(RecvTimeoutError::Timeout) {
                 return;
             }

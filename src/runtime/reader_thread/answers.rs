@@ -1,15 +1,15 @@
 //! Closer questions, answered between polls.
 
-use super::{Question, SMALL, Work};
+use super::{Question, Work};
 use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
 use crate::app::row::Row;
-use crate::domain::close_up::{Cursor, Examined, Holder, PageRequest};
-use crate::store::StoreError;
-use crate::store::{Reader, clock};
+use crate::domain::detail::{Cursor, Examined, Holder, PageRequest};
+use crate::poller::SMALL;
+use crate::store::{Reader, StoreError, clock};
 
 impl Work {
-    /// The answer, and the error if it says that the link is lost.
-    pub(super) fn answer(&mut self, question: Question) -> (Msg, Option<StoreError>) {
+    /// The answer, and the error if it says that the connection is lost.
+    pub(super) fn reply(&mut self, question: Question) -> (Msg, Option<StoreError>) {
         let source = self.source;
         let knew = self.out_of_reach.is_some();
         let mut lost = None;
@@ -21,7 +21,7 @@ impl Work {
             trouble
         };
         let msg = match question {
-            // Both only change when the next poll is, which is not decided here.
+            // Both only change when the next poll is due.
             Question::Pace { .. } | Question::Now => Msg::Tick,
             Question::Page(request) => {
                 let page = self.reachable().and_then(|reader| reader.page(&request));
@@ -49,37 +49,20 @@ impl Work {
         (msg, lost)
     }
 
-    /// While polls knock at a server that cannot be reached, nobody else does.
+    /// While polls try to reach a server, nothing else does.
     fn reachable(&mut self) -> Result<&mut Reader, StoreError> {
         match &self.out_of_reach {
             Some((source_name, why)) if !self.paused => {
                 Err(StoreError::Unreachable { source_name: source_name.clone(), why: why.clone() })
             }
-            _ => self.reader(),
+            _ => self.watch.source.reader(),
         }
     }
 
-    /// The dead of a kind, read through a door of their own.
-    fn dead(&mut self, grave: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
+    /// The dead jobs of a kind. Their connection stays open for the next question, unless something was wrong.
+    fn dead(&mut self, query: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
         self.reachable()?;
-        let mut reader = Reader::open((self.dead)()?)?;
-        let request = PageRequest {
-            profile: grave.profile.clone(),
-            board: grave.board.clone(),
-            from: Cursor::First,
-            holder: None,
-            kind: grave.kind.clone(),
-            rows: SMALL,
-        };
-        let page = reader.page(&request)?;
-        let snapshots = reader.poll()?;
-        let snapshot = snapshots.iter().find(|snapshot| snapshot.profile == grave.profile);
-        let board = snapshot.and_then(|one| one.boards.iter().find(|board| board.board == grave.board));
-        let (Some(snapshot), Some(board)) = (snapshot, board) else { return Ok(Vec::new()) };
-        let row = |judged| {
-            Row::new(grave.source, &grave.profile, &grave.board, snapshot.generic, &board.nature, judged)
-        };
-        Ok(page.claims.into_iter().map(row).collect())
+        dead_jobs(self.dead.reader()?, query).inspect_err(|_| self.dead.close())
     }
 
     fn examine(&mut self, target: &Target) -> Result<Option<Box<Examined>>, StoreError> {
@@ -118,4 +101,24 @@ impl Work {
         }
         probed
     }
+}
+
+fn dead_jobs(reader: &mut Reader, query: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
+    let request = PageRequest {
+        profile: query.profile.clone(),
+        board: query.board.clone(),
+        from: Cursor::First,
+        holder: None,
+        kind: query.kind.clone(),
+        rows: SMALL,
+    };
+    let page = reader.page(&request)?;
+    let snapshots = reader.poll()?;
+    let snapshot = snapshots.iter().find(|snapshot| snapshot.profile == query.profile);
+    let board = snapshot.and_then(|one| one.boards.iter().find(|board| board.board == query.board));
+    let (Some(snapshot), Some(board)) = (snapshot, board) else { return Ok(Vec::new()) };
+    let row = |judged| {
+        Row::new(query.source, &query.profile, &query.board, snapshot.generic, &board.nature, judged)
+    };
+    Ok(page.claims.into_iter().map(row).collect())
 }
