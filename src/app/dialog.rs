@@ -129,8 +129,9 @@ pub fn command_line(action: Action, row: &Row, source: &str, asks: &Asks, reason
     if row.generic {
         words.extend(["--profile".into(), quoted(&row.profile)]);
     }
-    if let Asks::Name(holder) = asks {
-        words.extend(["--force".into(), "--holder".into(), quoted(holder)]);
+    if matches!(asks, Asks::Name(_)) {
+        words.push("--force".into());
+        words.extend(row.claim().holder.iter().flat_map(|holder| ["--holder".into(), quoted(holder)]));
     }
     let reason = reason.trim();
     if matches!(asks, Asks::Name(_)) || !reason.is_empty() {

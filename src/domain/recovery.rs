@@ -76,11 +76,18 @@ pub struct Authorization {
     pub unattended: bool,
 }
 
+impl Authorization {
+    fn has_reason(&self) -> bool {
+        self.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty())
+    }
+}
+
 /// Whether the act may go ahead, or why not and what would allow it.
 ///
 /// A claim whose time is up, or whose holder is proven or registered as gone, needs nothing more. One
 /// whose holder may be alive needs the holder's name; one that is neither stale nor orphaned, or whose
-/// holder is known to be alive, needs force and a reason as well.
+/// holder is known to be alive, needs force and a reason as well. A claim without a holder needs force and a reason
+/// where another one needs a name.
 pub fn permit(
     action: Action,
     claim: &Claim,
@@ -135,7 +142,7 @@ fn forced(authorization: &Authorization, holder: Option<&str>, cause: Cause) -> 
         let needs = Needs::Force { holder: holder.map(str::to_owned) };
         return Err(Refusal::NotPermitted { cause, needs });
     }
-    if authorization.reason.as_deref().is_none_or(|reason| reason.trim().is_empty()) {
+    if !authorization.has_reason() {
         return Err(Refusal::NotPermitted { cause, needs: Needs::Reason });
     }
     named(authorization, holder, cause)
@@ -145,8 +152,11 @@ fn named(authorization: &Authorization, is: Option<&str>, cause: Cause) -> Resul
     let holder = is.map(str::to_owned);
     let needs = match (authorization.holder.as_deref(), is) {
         (Some(named), Some(holder)) if named == holder => return Ok(()),
+        // Nobody can be named.
+        (None, None) if authorization.force && authorization.has_reason() => return Ok(()),
+        (None, None) => Needs::Force { holder },
         (Some(named), _) => Needs::OtherHolder { named: named.into(), holder },
-        (None, _) => Needs::Holder { holder },
+        (None, Some(holder)) => Needs::Holder { holder: holder.into() },
     };
     Err(Refusal::NotPermitted { cause, needs })
 }

@@ -56,8 +56,11 @@ pub fn draw_confirm(
             let said = format!("y yes, this is {}; do not ask again · n cancel", visible(profile));
             lines.extend(paragraph(&said, room, theme.strong));
         }
-        Asks::Name(holder) => {
-            let said = format!("Type the holder's name, {}, and a reason:", visible(holder));
+        Asks::Name(_) => {
+            let said = match &row.claim().holder {
+                Some(holder) => format!("Type the holder's name, {}, and a reason:", visible(holder)),
+                None => "It has no holder: leave the name empty and type a reason:".into(),
+            };
             lines.extend(paragraph(&said, room, theme.strong));
             inputs.push((lines.len(), "name", &confirm.name, confirm.field == Field::Name));
             lines.push(Line::default());

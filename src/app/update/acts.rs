@@ -220,7 +220,7 @@ impl Model {
         let word = Authorization {
             force: true,
             reason: said(confirm.reason.value()),
-            holder: Some(holder.clone()),
+            holder: confirm.row.claim().holder.clone(),
             ..Authorization::default()
         };
         let (target, action, shown) = (confirm.target.clone(), confirm.action, confirm.row.shown());

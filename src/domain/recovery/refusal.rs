@@ -88,12 +88,12 @@ pub enum Cause {
 /// What would allow an act that a rule of ours forbids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Needs {
-    /// Force, the holder's name, and a reason.
+    /// Force, a reason, and the holder's name, if it has one.
     Force { holder: Option<String> },
     /// A reason: force is there.
     Reason,
     /// The holder's name.
-    Holder { holder: Option<String> },
+    Holder { holder: String },
     /// Another name: this is not the holder.
     OtherHolder { named: String, holder: Option<String> },
 }
@@ -212,16 +212,18 @@ impl fmt::Display for Cause {
 
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let option = |holder: &Option<String>| holder.as_deref().map_or_else(|| "nobody".into(), quoted);
         match self {
-            Needs::Force { holder } => {
-                write!(f, "to do it anyway: --force --holder {} --reason TEXT", option(holder))
+            Needs::Force { holder: Some(holder) } => {
+                write!(f, "to do it anyway: --force --holder {} --reason TEXT", quoted(holder))
             }
+            Needs::Force { holder: None } => f.write_str("to do it anyway: --force --reason TEXT"),
             Needs::Reason => f.write_str("--force needs a --reason"),
-            Needs::Holder { holder } => write!(f, "name the holder: --holder {}", option(holder)),
-            Needs::OtherHolder { named, holder } => {
-                let holder = holder.as_deref().map_or_else(|| "nobody".into(), visible);
-                write!(f, "{} is not its holder; that is {holder}", visible(named))
+            Needs::Holder { holder } => write!(f, "name the holder: --holder {}", quoted(holder)),
+            Needs::OtherHolder { named, holder: Some(holder) } => {
+                write!(f, "{} is not its holder; that is {}", visible(named), visible(holder))
+            }
+            Needs::OtherHolder { named, holder: None } => {
+                write!(f, "{} is not its holder; it has none", visible(named))
             }
         }
     }

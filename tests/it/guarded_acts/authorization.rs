@@ -90,6 +90,27 @@ fn a_silent_session_whose_claim_still_beats_takes_the_name() {
 }
 
 #[test]
+fn a_claim_without_a_holder_takes_what_its_refusal_asks_for() {
+    on_both(|| {
+        let database = living();
+        let profile = "title = \"t\"\n[[claim]]\nname = \"task\"\nrole = \"task\"\ntable = \"task_claims\"\n\
+        id = \"task_id\"\ntime = \"unix_ms\"\ndeadline = { column = \"expires_at\", lease = \"30m\" }\n\
+        reclaim = { delete = true }\n";
+        let mut actor = actor_by(&database, profile);
+        let mut refused =
+            |word: Authorization| refusal(&database, &mut actor, "healthy", Action::Reclaim, &word);
+        let why = refused(word(false, None, None));
+        assert!(why.ends_with("to do it anyway: --force --reason TEXT"), "{why}");
+        assert!(refused(word(true, None, None)).contains("--reason"));
+        let why = refused(word(true, Some("nobody"), Some("because")));
+        assert!(why.contains("nobody is not its holder; it has none"), "{why}");
+        let seen = look(&mut actor, "healthy");
+        let acted = act(&mut actor, &seen, Action::Reclaim, &word(true, None, Some("because")));
+        assert_eq!(acted.outcome, Outcome::Applied);
+    });
+}
+
+#[test]
 fn force_does_not_take_what_moved() {
     on_both(|| {
         let database = living();
