@@ -189,7 +189,7 @@ fn ours(kind: Kind, claims: i64, raw: Duration) {
         let started = Instant::now();
         let pauses = desk
             .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-                applied += i64::from(told.outcome == Outcome::Applied);
+                applied += i64::from(told.acted.outcome == Outcome::Applied);
                 true
             })
             .expect("the bulk");

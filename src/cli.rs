@@ -9,22 +9,24 @@ mod completions;
 mod dashboard;
 mod demo;
 mod doctor;
+mod draft;
 mod event_stream;
+mod help;
 mod init;
 mod list;
 mod man;
 mod output;
 mod pid;
+mod profile_help;
 mod profiles;
 mod recovery;
 mod serve;
 mod session;
 mod setup;
-mod source_events;
 mod sweep;
 mod undo;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 
 use crate::domain::recovery::Action;
@@ -40,35 +42,32 @@ use setup::Setup;
 #[derive(Debug, Parser)]
 #[command(name = "claimtop", version, about, max_term_width = 100, disable_help_subcommand = true)]
 #[command(subcommand_precedence_over_arg = true)]
-#[command(
-    after_help = "Exit codes: 0 fine or done, 1 expiring or unknown claims, 2 stale or orphaned claims, 3 an error, \
-                  4 moved (it changed, nothing written), 5 refused, 6 outcome unknown."
-)]
 pub struct Cli {
-    #[command(flatten)]
-    common: Common,
-    /// What to watch: SQLite files, or names of the config [default: all of the config]
+    /// What to watch: SQLite files, postgres:// addresses, or names from the config [default: all sources in the config]
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
+    #[command(flatten)]
+    common: Common,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
 struct Common {
-    /// The config file [default: claimtop/config.toml in the user's config folder]
+    /// The config file [default: ~/.config/claimtop/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Use this profile instead of those that are detected (repeatable)
+    /// Use this profile and do not detect any (repeatable)
     #[arg(long, global = true, value_name = "NAME|FILE")]
     profile: Vec<String>,
-    /// Never write, whatever the config says
+    /// Make a session that cannot write
     #[arg(long, global = true)]
     read_only: bool,
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
-    /// Ask the kernel whether the holders' processes live
+    /// Ask the kernel whether the holders' processes are alive, and judge by its answer
     #[arg(long, global = true)]
     check_pid: bool,
     /// Judge as if it were this instant
@@ -78,26 +77,28 @@ struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// One look at each source: counts, reasons, and an exit code for monitoring
+    /// Look once at each source: counts, reasons, and an exit code for monitoring
     Check(check::CheckArgs),
-    /// The claims themselves, worst first
+    /// List the claims, worst first
     List {
+        /// SQLite files, postgres:// addresses, or names from the config
         #[arg(value_name = "SOURCE", required = true)]
         sources: Vec<String>,
-        #[command(flatten)]
-        only: Only,
         /// Print CSV
         #[arg(long, conflicts_with = "json")]
         csv: bool,
-        /// Print the dead jobs instead: what `requeue` can queue again
+        /// Print dead jobs instead: what `requeue` can queue again
         #[arg(long, conflicts_with_all = ["set", "history"])]
         dead: bool,
         /// Print the traces of earlier recoveries that the system itself keeps
         #[arg(long, conflicts_with_all = ["set", "board", "holder", "kind"])]
         history: bool,
+        #[command(flatten)]
+        only: Only,
     },
-    /// The holders and their processes: alive, dead on proof, or unknown
+    /// List the holders, and whether their processes are alive, dead or unknown
     Pid {
+        /// A SQLite file, a postgres:// address, or a name from the config
         source: String,
         /// Only this session
         #[arg(long, value_name = "ID")]
@@ -105,53 +106,59 @@ enum Verb {
     },
     /// Take a claim from a holder that is gone, as the system's own recovery would
     Reclaim(act::ActArgs),
-    /// Hand a claim back as its holder would: no attempt counted
+    /// Hand a claim back as its holder would; no attempt is counted
     Release(act::ReleaseArgs),
     /// Give a slow holder more time
     Extend(act::ActArgs),
     /// Queue a dead job again
     Requeue(act::ActArgs),
-    /// Take back an act, if nothing has changed since
+    /// Undo an act, if nothing has changed since
     Undo(undo::UndoArgs),
-    /// Automatic cleanup: takes what is stale or orphaned on firm ground, with brakes
+    /// Clean up automatically: take what is certainly stale or orphaned, with brakes
     Sweep(sweep::SweepArgs),
-    /// Metrics for Prometheus on this host; --sweep cleans up as well
+    /// Serve metrics for Prometheus on this host; --sweep also cleans up
     Serve(serve::ServeArgs),
-    /// The trail of all acts
+    /// Show, verify and export the trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
-    /// Make the reference tables of a system; what is there already stays as it is
+    /// Make the reference tables of a system; existing tables are checked and never altered
     Init {
+        /// A SQLite file, a postgres:// address, or a name from the config
         source: String,
-        /// Whose tables: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
+        /// The system whose tables to make: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
         #[arg(long, value_name = "NAME|all", required = true, value_delimiter = ',', value_parser = init::wanted)]
         system: Vec<init::Wanted>,
     },
-    /// A live fleet of workers on an embedded database, with the dashboard on it
+    /// Run a live fleet of workers on a temporary database, with the dashboard on it
     Demo(demo::DemoArgs),
     /// A process of a demo
     #[command(subcommand, hide = true)]
     DemoChild(demo::Child),
-    /// Profiles: where a system keeps its claims
-    #[command(subcommand)]
+    /// List, show and check profiles: where a system keeps its claims
+    #[command(subcommand, disable_help_subcommand = true)]
     Profile(ProfileVerb),
-    /// A checklist: can it be read, judged and acted on, and does anything clean up
+    /// Check whether a source can be read, judged and acted on, and what is missing
     Doctor {
+        /// SQLite files, postgres:// addresses, or names from the config
         #[arg(value_name = "SOURCE", required = true)]
         sources: Vec<String>,
     },
-    /// Completions for a shell, on standard output
-    Completions { shell: completions::Shell },
-    /// The manual page, as roff on standard output
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: completions::Shell,
+    },
+    /// Print the manual page as roff
     Man,
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Which claims")]
 struct Only {
     /// Only claims in these sets: orphaned, stale, unknown, expiring, healthy
     #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = set)]
     set: Vec<Set>,
-    /// Only this board
+    /// Only claims on this board
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
     /// Only claims of this holder
@@ -167,14 +174,32 @@ struct Only {
 
 #[derive(Debug, Subcommand)]
 enum ProfileVerb {
-    /// Every profile that can be used by name
+    /// List every profile that can be used by name
     List,
-    /// A profile as it is written: the best start for one of your own
-    Show { name: String },
-    /// Whether a profile is well-formed and, with SOURCE, whether it fits, column by column
-    Check { name: String, source: Option<String> },
-    /// Which profiles fit a database
-    Detect { source: String },
+    /// Print a profile: the best start for one of your own
+    Show {
+        /// The name of a profile, or a file
+        name: String,
+    },
+    /// Check whether a profile is well-formed and, with SOURCE, whether it fits, column by column
+    Check {
+        /// The name of a profile, or a file
+        name: String,
+        /// The database that it should fit
+        source: Option<String>,
+    },
+    /// List the profiles that fit a database
+    Detect {
+        /// A SQLite file, a postgres:// address, or a name from the config
+        source: String,
+    },
+    /// Write a profile for a database that none fits: guesses with their evidence, to check and fill in
+    Draft(draft::DraftArgs),
+    /// Explain the keys of a profile: type, default and example
+    Help {
+        /// Only keys with this name [default: all]
+        key: Option<String>,
+    },
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
@@ -196,7 +221,8 @@ fn holds_password(argument: &std::ffi::OsString) -> bool {
 /// Answers what `arguments` ask.
 pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     let arguments: Vec<std::ffi::OsString> = arguments.collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let parsed = help::command().try_get_matches_from(&arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // The parser quotes what it does not understand.
         Err(error) if error.use_stderr() && arguments.iter().any(holds_password) => {
@@ -241,16 +267,10 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 (false, true) => list::Format::Json,
                 (false, false) => list::Format::Table,
             };
-            let listing = async {
-                if history {
-                    list::history(&setup, &sources, only.limit, format).await
-                } else {
-                    list::run(&setup, &sources, only, format).await
-                }
-            };
-            match tokio::runtime::Builder::new_current_thread().build() {
-                Ok(runtime) => runtime.block_on(listing),
-                Err(error) => output::complain(&format!("cannot start: {error}")),
+            if history {
+                list::history(&setup, &sources, only.limit, format)
+            } else {
+                list::run(&setup, &sources, only, format)
             }
         }
         Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),

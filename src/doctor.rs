@@ -66,14 +66,9 @@ impl Check {
         Check { name, state: State::Failed, said: said.into(), fix: Some(fix.into()) }
     }
 
-    /// An error of the store: its sentence ends with the way out.
+    /// An error of the store.
     fn error(name: &'static str, error: &StoreError) -> Check {
-        let sentence = error.to_string();
-        let (said, fix) = match sentence.split_once("; ") {
-            Some((said, fix)) => (said.to_owned(), Some(fix.to_owned())),
-            None => (sentence, None),
-        };
-        Check { name, state: State::Failed, said, fix }
+        Check { name, state: State::Failed, said: error.problem_named(), fix: error.advice() }
     }
 }
 

@@ -3,10 +3,11 @@
 //! Everything here takes `now` as an argument. Nothing here may know a database, a file, a
 //! terminal or the profile format; the layers above hand in what they read.
 
+pub mod board_id;
 pub mod cause;
 pub mod change;
 pub mod claim;
-pub mod close_up;
+pub mod detail;
 pub mod evidence;
 pub mod recovery;
 pub mod rules;
@@ -15,6 +16,7 @@ pub mod shell;
 pub mod snapshot;
 pub mod tally;
 pub mod time;
+pub mod token;
 pub mod value;
 pub mod verdict;
 pub mod visible;

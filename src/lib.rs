@@ -6,8 +6,10 @@
 //! ```text
 //! main      arguments in, an exit code out
 //! cli       the command line: one file per verb
-//! runtime   the dashboard's loop: messages in, effects out; clerks that act
-//! poller    one thread per source that reads: look, answers; of what is asked twice the last
+//! runtime   the dashboard's loop: messages in, effects out; a thread per source that reads, one that acts
+//! poller    the polling loop of the dashboard, `check --watch`, `sweep` and `serve`: one thread per source
+//! background   the one tokio runtime: servers, signals, HTTP
+//! signals   the one listener for signals
 //! terminal  taken over, and given back sane
 //! job_control  Ctrl-Z without a screen: stopped only between transactions
 //! ui        the screen, one file per region: drawing decides nothing
@@ -71,6 +73,7 @@
 //! A property test holds the poll to the verdict on random databases of every profile.
 
 pub mod app;
+mod background;
 pub mod cli;
 pub mod config;
 pub mod demo;
@@ -88,6 +91,7 @@ pub mod reference;
 pub mod report;
 pub mod runtime;
 pub mod serve;
+pub mod signals;
 pub mod store;
 pub mod sweep;
 pub mod terminal;

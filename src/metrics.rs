@@ -85,7 +85,7 @@ impl Metrics {
     }
 
     /// All acts in the trail, or that it cannot be read.
-    pub fn told_by_the_trail(&self, acts: Option<Acts>) {
+    pub fn count_acts(&self, acts: Option<Acts>) {
         let mut trail = lock(&self.trail);
         trail.readable = Some(acts.is_some());
         // Without acts the last ones stay: a counter that falls to zero and rises again is counted twice.

@@ -2,19 +2,22 @@
 //!
 //! ```text
 //!   keys ─────────────┐
-//!   pollers (watch) ──┼──► Msg ──► Model::update ──► draw
+//!   polls (watch) ────┼──► Msg ──► Model::update ──► draw
 //!   answers (mpsc) ───┤                 │
-//!   signals, ticks ───┘                 └──► Effect ──► poller, act_thread, terminal
+//!   signals, ticks ───┘                 └──► Effect ──► reader thread, act thread, terminal
 //! ```
 //!
-//! Only this file awaits. Nothing here waits for a database: pollers and act_threads are threads.
+//! Only this file awaits. Nothing here waits for a database: a source has a thread that reads, and one that acts
+//! if it may be written.
 
 mod act_thread;
+mod feed;
 mod input;
+mod reader_thread;
+mod suspension;
 mod trail_thread;
 
 use std::io::{self, Write, stdout};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
@@ -22,71 +25,37 @@ use crossterm::event::Event;
 use crossterm::execute;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
+use crate::background;
 use crate::domain::time::Span;
-use crate::poller::{Answer, Opener, Poller, ProberMaker, Question, SILENCE, duration};
-use crate::store::suspend::{self, Idle};
-use crate::store::{WriteAccess, clock};
+use crate::signals::{Request, Signals};
+use crate::store::clock;
+use crate::store::suspend::Idle;
 use crate::terminal::{self, Mouse, Screen};
 use crate::ui::{self, Theme, View};
 use act_thread::{ActThread, Job};
+pub use feed::{Feed, ProberMaker, WriteOpener, WriteOpeners};
 use input::Input;
+use reader_thread::{Question, ReaderThread};
 use trail_thread::TrailThread;
-
-/// A source as the runtime needs it.
-pub struct Feed {
-    pub label: String,
-    pub open: Opener,
-    /// The same source, seen from its dead jobs.
-    pub dead: Opener,
-    pub probers: ProberMaker,
-    /// How to act on it; a read-only source has no way.
-    pub writing: Option<WriteOpeners>,
-}
-
-/// Opens a source to act on it, with permission asked for anew; or says why that is refused.
-pub type WriteOpener = Arc<dyn Fn() -> Result<WriteAccess, String> + Send + Sync>;
-
-/// How to act on the claims of a source, and on its dead jobs.
-#[derive(Clone)]
-pub struct WriteOpeners {
-    pub claims: WriteOpener,
-    pub dead: WriteOpener,
-}
-
-impl std::fmt::Debug for WriteOpeners {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("WriteOpeners")
-    }
-}
-
-impl std::fmt::Debug for Feed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Feed").field("label", &self.label).finish_non_exhaustive()
-    }
-}
 
 /// Answers that wait for the model; a poller with more to say waits itself.
 const WAITING: usize = 64;
 
 /// Runs the dashboard until somebody leaves it.
 pub fn run(model: Model, feeds: Vec<Feed>, theme: Theme, mouse: Mouse) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(async {
-        // Before the terminal is taken: no signal may end the program with the terminal in its hands.
-        let signals = Signals::listen()?;
+    let ended = background::runtime()?.block_on(async {
+        // Before the terminal is taken: no signal may end the program while the terminal is in raw mode.
+        let signals = Signals::for_screen()?;
         let screen = terminal::take(mouse)?;
         let mut dashboard = Dashboard::start(model, feeds, theme, mouse, screen)?;
         dashboard.run(signals).await
     });
-    terminal::give_back();
-    terminal::say_last_words();
-    // Threads that wait for a database are not waited for.
-    runtime.shutdown_background();
+    terminal::restore();
+    terminal::print_panics();
     ended
 }
 
@@ -96,7 +65,7 @@ struct Dashboard {
     theme: Theme,
     mouse: Mouse,
     screen: Screen,
-    pollers: Vec<Poller>,
+    readers: Vec<ReaderThread>,
     /// One for each source that may be written.
     act_threads: Vec<Option<ActThread>>,
     past: TrailThread,
@@ -120,22 +89,14 @@ impl Dashboard {
     ) -> io::Result<Dashboard> {
         let (sender, messages) = mpsc::channel(WAITING);
         let inputs = input::start()?;
-        let (mut pollers, mut act_threads) = (Vec::new(), Vec::new());
-        let interval = duration(model.settings.interval);
+        let (mut readers, mut act_threads) = (Vec::new(), Vec::new());
+        let interval = model.settings.interval.duration();
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
         for (source, feed) in feeds.into_iter().enumerate() {
-            let doors = (feed.open, feed.dead);
-            let poller = Poller::start(
-                (source, &feed.label),
-                doors.clone(),
-                feed.probers.clone(),
-                interval,
-                sender.clone(),
-            )?;
-            forward(source, &poller, sender.clone());
-            notice_silence(source, &poller, sender.clone());
-            pollers.push(poller);
-            let act = |writing| ActThread::start(source, feed.label, writing, feed.probers, sender.clone());
+            let reader = ReaderThread::start(source, &feed, interval, sender.clone())?;
+            reader.report_to(source, &sender);
+            readers.push(reader);
+            let act = |writing| ActThread::start(source, &feed.label, writing, &feed.probers, sender.clone());
             act_threads.push(feed.writing.map(act).transpose()?);
         }
         let past = TrailThread::start(labels, sender)?;
@@ -146,7 +107,7 @@ impl Dashboard {
             theme,
             mouse,
             screen,
-            pollers,
+            readers,
             act_threads,
             past,
             messages,
@@ -162,26 +123,31 @@ impl Dashboard {
         self.draw()?;
         while !self.ended {
             let tick = tokio::time::sleep(self.tick());
-            let [terminate, hangup, interrupt] = &mut signals.endings;
             tokio::select! {
                 input = self.inputs.recv() => self.take_input(input)?,
                 Some(msg) = self.messages.recv() => self.take(msg)?,
                 () = tick, if self.model.has_countdown() => self.take(Msg::Tick)?,
-                () = received(terminate) => self.ended = true,
-                () = received(hangup) => self.ended = true,
-                () = received(interrupt) => self.ended = true,
-                _ = signals.stops.recv() => self.suspend()?,
-                _ = signals.continues.recv() => {
-                    // It was told to go on before it had stopped.
-                    self.stopping = false;
-                    self.come_back()?;
-                }
+                request = signals.next() => self.take_request(request)?,
                 Some(idle) = self.idles.recv() => self.stop(idle)?,
             }
             self.take_what_waits()?;
             if !self.ended {
                 self.draw()?;
             }
+        }
+        Ok(())
+    }
+
+    fn take_request(&mut self, request: Request) -> io::Result<()> {
+        match request {
+            Request::Stop => self.ended = true,
+            Request::Suspend => self.suspend()?,
+            Request::Continue => {
+                // It was told to go on before it had stopped.
+                self.stopping = false;
+                self.come_back()?;
+            }
+            Request::Reload => {}
         }
         Ok(())
     }
@@ -217,7 +183,7 @@ impl Dashboard {
                 Ok(())
             }
             // A window that shrinks and grows again has lost what it showed, at the same size.
-            Some(Input::Event(Event::Resize(..))) => self.begin_anew(),
+            Some(Input::Event(Event::Resize(..))) => self.redraw_all(),
             Some(Input::Event(event)) => match input::message(event, &self.view) {
                 Some(msg) => self.take(msg),
                 None => Ok(()),
@@ -268,7 +234,7 @@ impl Dashboard {
             Effect::Undo { source, action_id } => self.tell_act_thread(source, Job::Undo { action_id }),
             Effect::LoadTrail => self.past.read(),
             Effect::Probe(rows) => {
-                for source in 0..self.pollers.len() {
+                for source in 0..self.readers.len() {
                     let here: Vec<_> = rows.iter().filter(|row| row.id.source == source).cloned().collect();
                     if !here.is_empty() {
                         self.ask(source, Question::Probe(here));
@@ -281,8 +247,8 @@ impl Dashboard {
             Effect::LoadKinds { source } => self.ask(source, Question::Kinds),
             Effect::Examine { target } => self.ask(target.id.source, Question::Examine(Box::new(target))),
             Effect::SetPace { interval, paused } => {
-                for source in 0..self.pollers.len() {
-                    self.ask(source, Question::Pace { interval: duration(interval), paused });
+                for source in 0..self.readers.len() {
+                    self.ask(source, Question::Pace { interval: interval.duration(), paused });
                 }
             }
             Effect::Copy(text) => execute!(stdout(), CopyToClipboard::to_clipboard_from(text))?,
@@ -295,9 +261,9 @@ impl Dashboard {
     }
 
     fn ask(&self, source: usize, question: Question) {
-        // A poller that has ended says so by its silence: its source goes stale.
-        if let Some(poller) = self.pollers.get(source) {
-            let _ = poller.questions.send(question);
+        // A thread that has ended shows by its silence: its source goes stale.
+        if let Some(reader) = self.readers.get(source) {
+            reader.questions.ask(question);
         }
     }
 
@@ -331,113 +297,4 @@ impl Dashboard {
         };
         self.take(Msg::Said(said))
     }
-
-    /// Has the process stopped as soon as no thread has a transaction open: workers would wait for its locks.
-    fn suspend(&mut self) -> io::Result<()> {
-        if !self.stopping {
-            self.stopping = true;
-            let idle = self.idle.clone();
-            let wait = move || {
-                // Whoever has left since needs it no more.
-                let _ = idle.blocking_send(suspend::idle());
-            };
-            std::thread::Builder::new().name("stop".into()).spawn(wait)?;
-        }
-        Ok(())
-    }
-
-    /// Gives the terminal back to the shell and stops; what follows runs when it goes on.
-    fn stop(&mut self, idle: Idle) -> io::Result<()> {
-        if !std::mem::replace(&mut self.stopping, false) {
-            return Ok(());
-        }
-        terminal::give_back();
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
-        drop(idle);
-        self.come_back()
-    }
-
-    fn come_back(&mut self) -> io::Result<()> {
-        terminal::enter(self.mouse)?;
-        self.begin_anew()
-    }
-
-    /// The next frame is drawn in full. Not by `clear`: it asks the terminal where the cursor is, and
-    /// the thread that reads the keys would have to hand over the answer.
-    fn begin_anew(&mut self) -> io::Result<()> {
-        let size = self.screen.size()?;
-        self.screen.resize(Rect::new(0, 0, size.width, size.height))
-    }
-}
-
-/// What the system may ask of the program.
-struct Signals {
-    endings: [Option<Signal>; 3],
-    stops: Signal,
-    continues: Signal,
-}
-
-impl Signals {
-    fn listen() -> io::Result<Signals> {
-        let endings = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
-        Ok(Signals {
-            endings: endings.map(|kind| signal(kind).ok()),
-            stops: signal(SignalKind::from_raw(STOP))?,
-            continues: signal(SignalKind::from_raw(CONTINUE))?,
-        })
-    }
-}
-
-/// SIGTSTP and SIGCONT.
-const STOP: i32 = rustix::process::Signal::TSTP.as_raw();
-const CONTINUE: i32 = rustix::process::Signal::CONT.as_raw();
-
-/// Waits for a signal that could be listened to; for one that could not, for ever.
-async fn received(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// Says that a source is silent: the thread that waits for it cannot.
-fn notice_silence(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
-    let mut turns = poller.turns.clone();
-    tokio::spawn(async move {
-        while let Ok(turn) = turns.wait_for(|turn| turn % 2 == 1).await.map(|turn| *turn) {
-            let since = clock();
-            let silent = tokio::time::timeout(SILENCE, turns.wait_for(|now| *now != turn)).await.is_err();
-            if silent && messages.send(Msg::Silent { source, since }).await.is_err() {
-                return;
-            }
-            if turns.wait_for(|now| *now != turn).await.is_err() {
-                return;
-            }
-        }
-    });
-}
-
-/// Of several polls that nobody has looked at yet only the latest counts.
-fn forward(source: usize, poller: &Poller, messages: mpsc::Sender<Msg>) {
-    let (mut polls, slot) = (poller.polls.clone(), Arc::clone(&poller.latest));
-    tokio::spawn(async move {
-        while polls.changed().await.is_ok() {
-            polls.borrow_and_update();
-            let Some(Answer { poll, events }) = slot.lock().ok().and_then(|mut latest| latest.take()) else {
-                continue;
-            };
-            if messages.send(Msg::Polled { source, poll, events }).await.is_err() {
-                return;
-            }
-        }
-        let _ = messages
-            .send(Msg::Polled {
-                source,
-                poll: Err("the reader of this source has ended unexpectedly".into()),
-                events: Vec::new(),
-            })
-            .await;
-    });
 }

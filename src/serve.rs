@@ -7,16 +7,16 @@
 //! ```text
 //! http      connections: how many, how long, how large
 //! reply     a request in, an answer out: pure
-//! watcher   one thread per source that polls
-//! ledger    one thread that reads the trail on
+//! watcher   polls a source and puts the figures into the metrics
+//! trail_follower  one thread that follows the trail
 //! ```
 
 mod http;
-mod ledger;
 mod reply;
+mod trail_follower;
 mod watcher;
 
 pub use http::start;
-pub use ledger::follow;
 pub use reply::{Asked, Reply, reply};
-pub use watcher::{Opener, Watcher};
+pub use trail_follower::follow;
+pub use watcher::{Reopen, watch};

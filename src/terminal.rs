@@ -1,4 +1,4 @@
-//! The terminal: taken over, and given back sane however this ends.
+//! The terminal: taken over, and restored however the program ends.
 
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -14,44 +14,44 @@ use std::thread;
 
 use crate::domain::visible::safe;
 
-/// Whether the mouse is ours.
+/// Who gets the mouse: this program, or the terminal with its own selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mouse {
-    Ours,
-    TheTerminals,
+    Program,
+    Terminal,
 }
 
-/// Never dropped: ratatui says goodbye by printing, and where the terminal is gone that is a panic.
+/// Never dropped: when it is dropped ratatui prints, which panics if the terminal is gone.
 pub type Screen = ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>;
 
-/// What threads that panicked would have said, had the screen not been ours.
-static LAST_WORDS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Panics of other threads, kept back while the screen is taken.
+static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Takes the terminal over. From here on a panic gives it back before it says anything.
+/// Takes the terminal over. From here on a panic restores it before its message is printed.
 pub fn take(mouse: Mouse) -> io::Result<Screen> {
     let before = std::panic::take_hook();
     let owner = thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
         if thread::current().id() == owner {
-            give_back();
+            restore();
             before(panic);
-        } else if let Ok(mut words) = LAST_WORDS.lock() {
-            // The screen outlives a thread that reads or acts: it goes on drawing, and says later
-            // what happened.
-            words.push(panic.to_string());
+        } else if let Ok(mut panics) = PANICS.lock() {
+            // The screen outlives a thread that reads or acts: it goes on drawing, and the message is printed at
+            // the end.
+            panics.push(panic.to_string());
         }
     }));
     let taken = enter(mouse).and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
     if taken.is_err() {
-        give_back();
+        restore();
     }
     taken.map(ManuallyDrop::new)
 }
 
-/// Says what could not be said while the terminal was ours.
-pub fn say_last_words() {
-    let Ok(words) = LAST_WORDS.lock() else { return };
-    for line in words.iter().flat_map(|word| word.lines()) {
+/// Prints the panics that were kept back.
+pub fn print_panics() {
+    let Ok(panics) = PANICS.lock() else { return };
+    for line in panics.iter().flat_map(|panic| panic.lines()) {
         // If standard error is closed there is nobody left to tell.
         let _ = writeln!(stderr(), "claimtop: {}", safe(line));
     }
@@ -62,13 +62,13 @@ pub fn enter(mouse: Mouse) -> io::Result<()> {
     enable_raw_mode()?;
     execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
     match mouse {
-        Mouse::Ours => execute!(stdout(), EnableMouseCapture),
-        Mouse::TheTerminals => Ok(()),
+        Mouse::Program => execute!(stdout(), EnableMouseCapture),
+        Mouse::Terminal => Ok(()),
     }
 }
 
-/// Everything as it was. A terminal that is gone cannot be told, and need not be.
-pub fn give_back() {
+/// Puts everything back as it was. Errors do not matter: a terminal that is gone needs nothing.
+pub fn restore() {
     let _ =
         execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();

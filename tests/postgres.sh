@@ -4,6 +4,9 @@
 
 server_folder=
 server_bin=
+# Whoever needs TCP sets these two first; by default the server has only a socket in its folder.
+server_address=${server_address:-}
+server_port=${server_port:-5432}
 
 # The folder with the server's binaries: the one named, the newest of Debian's, or the one on PATH.
 find_server() {
@@ -103,7 +106,7 @@ make_and_start() (
   cd "$server_folder" || exit 1
   as_server "$server_bin/initdb" --pgdata=data --username=claimtop --auth=trust --encoding=UTF8 \
     --locale=C --no-sync || exit 1
-  printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$server_folder'" 'port = 5432' \
+  printf '%s\n' "listen_addresses = '$server_address'" "unix_socket_directories = '$server_folder'" "port = $server_port" \
     'fsync = off' 'full_page_writes = off' 'max_connections = 300' "timezone = 'UTC'" \
     >>data/postgresql.conf || exit 1
   as_server "$server_bin/pg_ctl" --pgdata=data --log=log --wait --timeout=120 start

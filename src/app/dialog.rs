@@ -93,9 +93,9 @@ pub fn if_nothing_is_done(row: &Row, now: Moment) -> String {
     if let (Some(after), Some(sign)) = (row.nature.self_heals_after, row.claim().sign_of_life()) {
         let left = sign.plus(after).since(now);
         return if left.is_positive() {
-            format!("the system frees it by itself in {left}")
+            format!("the system frees it automatically in {left}")
         } else {
-            format!("the system should have freed it by itself {} ago", left.abs())
+            format!("the system should have freed it automatically {} ago", left.abs())
         };
     }
     match (row.nature.rules.deadline, deadline) {

@@ -7,7 +7,7 @@ use super::message::TrailLine;
 use super::model::{ListId, Model, Pane, Sort};
 use super::row::{Row, RowId, worst_first};
 use crate::domain::claim::Role;
-use crate::domain::close_up::{Holder, KindTally};
+use crate::domain::detail::{Holder, KindTally};
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 

@@ -7,11 +7,12 @@ use super::model::Pane;
 use super::row::{Row, RowId};
 use super::source::{Poll, Trouble};
 use crate::domain::claim::{Claim, Process};
-use crate::domain::close_up::{Examined, Holder, Kinds, Page, PageRequest};
+use crate::domain::detail::{Examined, Holder, Kinds, Page, PageRequest};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::snapshot::Mark;
 use crate::domain::tally::BulkTally;
 use crate::domain::time::{Moment, Span};
+use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
 use crate::events::Event;
 
@@ -150,7 +151,7 @@ pub struct Target {
     pub board: String,
     pub mark: Option<Mark>,
     /// Stands for its state as it was drawn.
-    pub seen: Option<String>,
+    pub seen: Option<SeenToken>,
     pub claim: Claim,
 }
 

@@ -10,9 +10,10 @@ use super::overlay::Overlay;
 use super::query::Query;
 use super::row::{Row, RowId};
 use super::source::SourceView;
-use crate::domain::close_up::{Holder, Kinds, PageRequest};
+use crate::domain::detail::{Holder, Kinds, PageRequest};
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
+use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
 use crate::events::Event;
 
@@ -175,7 +176,7 @@ pub struct Model {
     pub trail: Option<Result<Vec<TrailLine>, String>>,
     pub happenings: VecDeque<LoggedEvent>,
     /// The rows of the last frame, and the state in which each was drawn.
-    pub on_screen: BTreeMap<RowId, Option<String>>,
+    pub on_screen: BTreeMap<RowId, Option<SeenToken>>,
     /// How many lines of the selected list fit on the screen.
     pub page_lines: usize,
     /// Claims that an act of ours took, so that the log can say so.
@@ -264,7 +265,7 @@ impl Model {
     }
 
     /// Takes note of what a frame showed.
-    pub fn drawn(&mut self, rows: BTreeMap<RowId, Option<String>>, page_lines: usize) {
+    pub fn drawn(&mut self, rows: BTreeMap<RowId, Option<SeenToken>>, page_lines: usize) {
         // The palette hides the rows: its commands mean what was seen before it opened.
         if !matches!(self.overlay.last(), Some(Overlay::Palette(_))) {
             self.on_screen = rows;

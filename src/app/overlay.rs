@@ -6,7 +6,7 @@ use super::dialog::{Confirm, InBulk, UndoPreview};
 use super::item::{Item, Selection};
 use super::message::{DeadJobsQuery, TrailLine};
 use super::row::Row;
-use crate::domain::close_up::Examined;
+use crate::domain::detail::Examined;
 
 #[derive(Debug, Clone)]
 pub enum Overlay {

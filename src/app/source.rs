@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::row::{Row, worst_first};
-use crate::domain::close_up::{Horizon, Whole};
+use crate::domain::detail::{Horizon, Whole};
 use crate::domain::snapshot::{Counts, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;

@@ -7,15 +7,15 @@ use std::io::{IsTerminal, Write};
 use super::output::print;
 use super::recovery::{Purpose, Refusal, audited_actor};
 use super::setup::Setup;
-use crate::domain::recovery::{Action, Authorization, Outcome};
-use crate::domain::shell::quoted;
+use crate::domain::recovery::{self, Action, Authorization, Moved, Outcome};
 use crate::domain::tally::BulkTally;
 use crate::domain::time::Span;
+use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
 use crate::recovery::{AuditedActor, BulkResult, ListedClaim, Report};
-use crate::report::act::{beyond_undo, json, text};
+use crate::report::act::{Telling, beyond_undo, json, text};
 use crate::report::bulk;
 use crate::store::Filter;
 use crate::store::Seen;
@@ -23,6 +23,7 @@ use crate::store::Seen;
 /// An act on one claim, or on a set.
 #[derive(Debug, Args)]
 pub struct ActArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The claim: its address, or its id where that is unambiguous
     #[arg(required_unless_present = "set", conflicts_with = "set")]
@@ -34,12 +35,13 @@ pub struct ActArgs {
 /// A release also of everything that a session holds.
 #[derive(Debug, Args)]
 pub struct ReleaseArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The claim: its address, or its id where that is unambiguous
     #[arg(required_unless_present_any = ["set", "session"], conflicts_with = "set")]
     id: Option<String>,
-    /// Instead of claims: all that this session holds, and then the session itself
-    #[arg(long, value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
+    /// Instead of claims: everything that this session holds, and then the session itself
+    #[arg(long, help_heading = "Which claims", value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
     session: Option<String>,
     #[command(flatten)]
     how: How,
@@ -48,36 +50,36 @@ pub struct ReleaseArgs {
 /// What can be said to an act.
 #[derive(Debug, Args)]
 pub struct How {
-    /// Instead of one claim: all that are in these sets
-    #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = super::set)]
+    /// Instead of one claim: all claims in these sets
+    #[arg(long, help_heading = "Which claims", value_name = "SET", value_delimiter = ',', value_parser = super::set)]
     set: Vec<Set>,
-    /// Only this board
-    #[arg(long, value_name = "NAME")]
+    /// Only claims on this board
+    #[arg(long, help_heading = "Which claims", value_name = "NAME")]
     board: Option<String>,
-    /// At most this many
-    #[arg(long, value_name = "N", requires = "set", conflicts_with = "id")]
+    /// At most this many claims
+    #[arg(long, help_heading = "Which claims", value_name = "N", requires = "set", conflicts_with = "id")]
     limit: Option<usize>,
-    /// Act only if the claim is exactly what `list --json` showed
-    #[arg(long, value_name = "TOKEN", conflicts_with = "set")]
+    /// Act only if the claim is still exactly what `list --json` showed
+    #[arg(long, help_heading = "Which claims", value_name = "TOKEN", conflicts_with = "set")]
     seen: Option<String>,
-    /// Why, for the trail
-    #[arg(long, value_name = "TEXT")]
+    /// The reason, for the trail
+    #[arg(long, help_heading = "How", value_name = "TEXT")]
     reason: Option<String>,
-    /// Also if it is not stale or orphaned, or its holder lives
-    #[arg(long)]
+    /// Act also on a claim that is not stale or orphaned, or whose holder is alive; needs --reason and --holder
+    #[arg(long, help_heading = "How")]
     force: bool,
-    /// The holder, named, where it may be alive
-    #[arg(long, value_name = "NAME")]
+    /// The name of the holder, where it may be alive
+    #[arg(long, help_heading = "How", value_name = "NAME")]
     holder: Option<String>,
-    /// Show the statements and the rows they would change, and change nothing
-    #[arg(long)]
+    /// Show the statements and the rows that they would change; change nothing
+    #[arg(long, help_heading = "How")]
     pub dry_run: bool,
-    /// Do not ask
-    #[arg(long)]
+    /// Do not ask before a bulk
+    #[arg(long, help_heading = "How")]
     pub yes: bool,
     /// How much more time an extension gives [default: the usual lease]; refused where the system counts from
     /// the last sign of life
-    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    #[arg(long, help_heading = "How", value_name = "DURATION", value_parser = Span::parse)]
     by: Option<Span>,
 }
 
@@ -114,7 +116,7 @@ pub fn release(setup: &Setup, arguments: &ReleaseArgs) -> Exit {
 
 fn claims(setup: &Setup, action: Action, source: &str, id: Option<&str>, how: &How) -> Exit {
     let done = audited_actor(setup, source, how.purpose()).and_then(|mut actor| match id {
-        Some(id) => one(setup, &mut actor, action, id, how),
+        Some(id) => one(setup, &mut actor, action, (source, id), how),
         None => many(setup, &mut actor, action, how, source),
     });
     done.unwrap_or_else(|refusal| refusal.say(setup.json, action.as_str(), id))
@@ -124,7 +126,7 @@ fn one(
     setup: &Setup,
     actor: &mut AuditedActor,
     action: Action,
-    id: &str,
+    (source, id): (&str, &str),
     arguments: &How,
 ) -> Result<Exit, Refusal> {
     let mut found = actor.actor().find(id, arguments.board.as_deref())?;
@@ -138,12 +140,10 @@ fn one(
         }
     };
     if let Some(token) = &arguments.seen {
-        let is = seen.judged.seen.as_deref().unwrap_or_default();
-        // A verdict that has come to rest on the session since adds that session to the token.
-        if is != token && !is.starts_with(&format!("{token}-s")) {
-            return Err(Refusal::Moved(
-                "it is not what was listed: it, or its session, has changed since".into(),
-            ));
+        let was = SeenToken::parse(token);
+        let is_it = seen.judged.seen.zip(was).is_some_and(|(is, was)| is.continues(&was));
+        if !is_it {
+            return Err(Refusal::Moved(Moved::NotAsListed.to_string()));
         }
     }
     confirm_profile(setup, actor, &seen)?;
@@ -152,7 +152,9 @@ fn one(
     } else {
         actor.perform(&seen, action, &arguments.word())?
     };
-    let shown = if setup.json { json(&report) } else { text(&report, arguments.dry_run) };
+    let undo = setup.undo_command(source);
+    let telling = if arguments.dry_run { Telling::Rehearsed } else { Telling::Done { undo: &undo } };
+    let shown = if setup.json { json(&report) } else { text(&report, telling) };
     print(&shown);
     Ok(exit_of(&report.outcome))
 }
@@ -162,9 +164,8 @@ pub fn confirm_profile(setup: &Setup, actor: &mut AuditedActor, seen: &Seen) -> 
     let named = setup.named_profiles(actor.source());
     let (profile, generic) = actor.actor().profile_of(seen);
     if generic && !named.iter().any(|name| name == profile) {
-        return Err(Refusal::Refused(format!(
-            "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
-        )));
+        let refusal = recovery::Refusal::Unconfirmed { profile: profile.to_owned() };
+        return Err(Refusal::Refused(refusal.to_string()));
     }
     Ok(())
 }
@@ -206,7 +207,7 @@ fn many(
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
     let (wanted, skipped) = (plan.preview.wanted, plan.preview.wanted - plan.preview.applied);
-    let mut each = OutcomePrinter::new(setup, wanted, skipped);
+    let mut each = OutcomePrinter::new(setup, source, wanted, skipped);
     let result = actor.run_plan(plan, &word, &mut |told| each.hear(&told.report()))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (claims, done), false);
@@ -226,7 +227,7 @@ pub fn conclude(
 ) -> Exit {
     let BulkResult { batch, tally, error } = result;
     let written = batch.as_ref().filter(|_| tally.applied + tally.unknown > 0);
-    let undo = written.map(|batch| format!("claimtop undo {} {batch}", quoted(&setup.label(source))));
+    let undo = written.map(|batch| format!("{} {batch}", setup.undo_command(source)));
     if setup.json {
         print(&bulk::json(batch.as_deref(), &tally, undo.as_deref(), dry_run));
     } else if !dry_run {
@@ -242,6 +243,8 @@ pub fn conclude(
 /// Prints results as they come: all of them for programs, for people the first that were not as they should.
 pub struct OutcomePrinter<'a> {
     setup: &'a Setup,
+    /// As in [`Telling::Done`].
+    undo: String,
     wanted: usize,
     heard: usize,
     /// What was not done and has been printed.
@@ -251,9 +254,10 @@ pub struct OutcomePrinter<'a> {
 }
 
 impl<'a> OutcomePrinter<'a> {
-    pub fn new(setup: &'a Setup, wanted: usize, heard: usize) -> OutcomePrinter<'a> {
+    pub fn new(setup: &'a Setup, source: &str, wanted: usize, heard: usize) -> OutcomePrinter<'a> {
         let progress = std::io::stderr().is_terminal();
-        OutcomePrinter { setup, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
+        let undo = setup.undo_command(source);
+        OutcomePrinter { setup, undo, wanted, heard, printed: 0, progress, untold: BTreeSet::new() }
     }
 
     /// Whether there is still somebody to read it.
@@ -271,7 +275,7 @@ impl<'a> OutcomePrinter<'a> {
             return true;
         }
         self.printed += 1;
-        print(&text(report, false))
+        print(&text(report, Telling::Done { undo: &self.undo }))
     }
 
     /// What an undo will not take back.

@@ -15,8 +15,11 @@ use crate::report::json::line;
 #[derive(Debug, Subcommand)]
 pub enum AuditVerb {
     /// Make the table claimtop_audit, so that a record is part of its act's own transaction
-    Init { source: String },
-    /// What was done, in the order in which it was done
+    Init {
+        /// A SQLite file, a postgres:// address, or a name from the config
+        source: String,
+    },
+    /// List what was done, oldest first
     List {
         /// Only acts on this source
         #[arg(long, value_name = "SOURCE")]
@@ -27,25 +30,28 @@ pub enum AuditVerb {
         /// Only acts on this holder's claims
         #[arg(long, value_name = "NAME")]
         holder: Option<String>,
-        /// Only acts whose outcome is not known
+        /// Only acts whose outcome is unknown
         #[arg(long)]
         open: bool,
         /// Only the newest N records
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
-        /// Only records before this number of the chain (seq in --json): with --limit, the page before
+        /// Only records before this number (seq in --json); with --limit: the page before
         #[arg(long, value_name = "SEQ")]
         before: Option<u64>,
     },
-    /// Everything about one act, or about all acts of a batch
-    Show { action: String },
-    /// Whether the trail is whole
+    /// Show everything about one act, or about all acts of a bulk
+    Show {
+        /// The id of an act or of a bulk, as `audit list` shows it
+        action: String,
+    },
+    /// Check that the trail is complete and unchanged
     Verify {
-        /// How far it reached when it was last looked at: COUNT:HASH, as verify prints it
+        /// Also check that it contains this anchor of an earlier verify: COUNT:HASH
         #[arg(long, value_name = "ANCHOR")]
         anchor: Option<Anchor>,
     },
-    /// All of it, as JSON lines
+    /// Print the whole trail as JSON lines
     Export,
 }
 

@@ -1,50 +1,52 @@
-//! `claimtop check`: one look at each source, all at once.
+//! `claimtop check`: one look at each source, all at once; with `--watch` again and again.
+
+mod checked_source;
 
 use clap::Args;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use std::time::{Duration, Instant};
 
 use super::event_stream::EventStream;
 use super::output::{complain, print};
 use super::setup::Setup;
-use super::source_events::SourceEvents;
-use crate::domain::seen_boards::SeenBoards;
-use crate::domain::snapshot::Snapshot;
-use crate::domain::time::Span;
-use crate::events::batched;
+use crate::domain::time::{Moment, Span};
+use crate::events::{Event, batched};
 use crate::exit::Exit;
+use crate::poller::{self, Next, Polled};
 use crate::report::check::{Limit, Looked, Thresholds, json, plugin, text};
 use crate::report::json::line;
 use crate::report::paint::Paint;
-use crate::store::StoreError;
-use crate::store::{Reader, clock};
+use crate::signals::Signals;
+use crate::store::clock;
+use checked_source::CheckedSource;
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
+    /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// Count everything, reading whole tables where no index helps
+    /// Count everything; read whole tables where no index helps
     #[arg(long)]
     exact: bool,
-    /// A warning from so many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway); a set
+    /// Warn (exit 1) from this many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway). A set
     /// that neither --warn nor --crit names keeps its usual meaning
-    #[arg(long, value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
+    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
     warn: Vec<Limit>,
-    /// Critical from so many claims on: stale=10,orphaned=1
-    #[arg(long, value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
+    /// Critical (exit 2) from this many claims on: stale=10,orphaned=1
+    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
     crit: Vec<Limit>,
     /// Print as monitoring plugins do, with performance data on the first line
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, help_heading = "Monitoring", conflicts_with = "json")]
     plugin: bool,
-    /// Look again and again, this far apart, until a signal ends it
-    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    /// Look again at this interval, until a signal ends it
+    #[arg(long, help_heading = "Watching", value_name = "INTERVAL", value_parser = interval)]
     watch: Option<Duration>,
-    /// Append what happens between two looks to a file as JSON lines, or print it with -
-    #[arg(long, value_name = "FILE|-", requires = "watch")]
+    /// Append what happens between two looks to a file as JSON lines; - prints it
+    #[arg(long, help_heading = "Watching", value_name = "FILE|-", requires = "watch")]
     events: Option<PathBuf>,
     /// End after so many rounds
     #[arg(long, value_name = "N", hide = true, requires = "watch")]
@@ -60,154 +62,115 @@ pub fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
         Ok(thresholds) => thresholds,
         Err(sentence) => return complain(&sentence),
     };
-    match arguments.watch {
-        None => round(setup, arguments, &thresholds, &mut rolls(arguments)).exit,
-        Some(interval) => watch(setup, arguments, &thresholds, interval),
-    }
-}
-
-/// How one round went.
-struct Round {
-    exit: Exit,
-    /// Whether anybody still reads what is printed.
-    heard: bool,
-}
-
-/// Nothing was seen of any source yet.
-fn rolls(arguments: &CheckArgs) -> Vec<SeenBoards> {
-    vec![SeenBoards::default(); arguments.sources.len()]
-}
-
-fn round(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, rolls: &mut [SeenBoards]) -> Round {
-    let looked = look_at_all(setup, &arguments.sources, arguments.exact, rolls);
-    let at = setup.now.unwrap_or_else(clock);
-    let shown = if setup.json {
-        format!("{}\n", line(&json(&looked, at)))
-    } else if arguments.plugin {
-        plugin(&looked, thresholds)
-    } else {
-        text(&looked, thresholds, Paint::for_stdout())
+    let mut rounds = match Rounds::new(setup, arguments, thresholds) {
+        Ok(rounds) => rounds,
+        Err(sentence) => return complain(&sentence),
     };
-    // Who asked for events on standard output reads the rest elsewhere.
-    let heard = if has_stdout(setup, arguments) { print(&shown) } else { remark(&shown) };
-    for source in &looked {
-        for sentence in source.failures() {
-            complain(&sentence);
+    if arguments.watch.is_none() {
+        rounds.round();
+        return rounds.exit;
+    }
+    // The loop ends when the sender is dropped.
+    let (sender, requests) = channel();
+    if let Err(error) = Signals::that_stop().and_then(|signals| signals.at_stop(move || drop(sender))) {
+        return complain(&format!("cannot start: {error}"));
+    }
+    poller::run(&mut rounds, requests);
+    rounds.exit
+}
+
+/// Looks at all sources at once, round after round; the last round decides the exit code.
+struct Rounds<'a> {
+    setup: &'a Setup,
+    arguments: &'a CheckArgs,
+    thresholds: Thresholds,
+    sources: Vec<CheckedSource>,
+    stream: EventStream,
+    rounds: u64,
+    exit: Exit,
+}
+
+impl Polled for Rounds<'_> {
+    type Request = Infallible;
+
+    fn poll(&mut self) -> Next {
+        // Pages need to be told apart; JSON lines carry their instant.
+        let plain = !self.setup.json && !self.arguments.plugin && self.has_stdout();
+        let gap = if self.rounds == 0 { "" } else { "\n" };
+        let at = self.setup.now.unwrap_or_else(clock).rfc3339();
+        let is_read = (!plain || print(&format!("{gap}{at}\n"))) & self.round();
+        self.rounds += 1;
+        let done = !is_read || self.arguments.count.is_some_and(|count| self.rounds >= count);
+        match self.arguments.watch {
+            Some(interval) if !done => Next::At(Instant::now() + interval),
+            _ => Next::Never,
         }
     }
-    let exit = looked.iter().map(|source| source.exit(thresholds)).fold(Exit::Fine, Exit::and);
-    Round { exit, heard }
+
+    fn answer(&mut self, request: Infallible) -> Next {
+        match request {}
+    }
 }
 
-/// Whether standard output is for the rounds, not for events alone.
-fn has_stdout(setup: &Setup, arguments: &CheckArgs) -> bool {
-    setup.json || arguments.events.as_ref().is_none_or(|path| path.as_os_str() != "-")
+impl Rounds<'_> {
+    fn new<'a>(
+        setup: &'a Setup,
+        arguments: &'a CheckArgs,
+        thresholds: Thresholds,
+    ) -> Result<Rounds<'a>, String> {
+        let stream = EventStream::open(arguments.events.as_deref())?;
+        let source = |word: &String| CheckedSource::new(setup, word, arguments.exact, stream.is_open());
+        let sources = arguments.sources.iter().map(source).collect();
+        Ok(Rounds { setup, arguments, thresholds, sources, stream, rounds: 0, exit: Exit::Fine })
+    }
+
+    /// One round. Whether anybody still reads what is printed.
+    fn round(&mut self) -> bool {
+        let at = self.setup.now.unwrap_or_else(clock);
+        let (looked, events) = look_at_all(&mut self.sources, at);
+        let shown = if self.setup.json {
+            format!("{}\n", line(&json(&looked, self.setup.now.unwrap_or_else(clock))))
+        } else if self.arguments.plugin {
+            plugin(&looked, &self.thresholds)
+        } else {
+            text(&looked, &self.thresholds, Paint::for_stdout())
+        };
+        // Whoever asked for events on standard output gets the rest on standard error.
+        let mut is_read = if self.has_stdout() { print(&shown) } else { remark(&shown) };
+        for source in &looked {
+            for sentence in source.failures() {
+                complain(&sentence);
+            }
+        }
+        for events in events {
+            is_read &= self.stream.write(&batched(events));
+        }
+        self.exit = looked.iter().map(|source| source.exit(&self.thresholds)).fold(Exit::Fine, Exit::and);
+        is_read
+    }
+
+    /// Whether standard output is for the rounds, not for events alone.
+    fn has_stdout(&self) -> bool {
+        self.setup.json || self.arguments.events.as_ref().is_none_or(|path| path.as_os_str() != "-")
+    }
 }
 
 fn remark(text: &str) -> bool {
     std::io::stderr().write_all(text.as_bytes()).is_ok()
 }
 
-/// Rounds until a signal comes; the last one decides about the exit code.
-fn watch(setup: &Setup, arguments: &CheckArgs, thresholds: &Thresholds, interval: Duration) -> Exit {
-    let started = Builder::new_current_thread().enable_all().build();
-    let started = started.and_then(|runtime| Ok((Pause::listen(&runtime)?, runtime)));
-    let (mut pause, runtime) = match started {
-        Ok(started) => started,
-        Err(error) => return complain(&format!("cannot start: {error}")),
-    };
-    let mut stream = match EventStream::open(arguments.events.as_deref()) {
-        Ok(stream) => stream,
-        Err(sentence) => return complain(&sentence),
-    };
-    let listened = arguments.sources.iter().filter(|_| stream.is_open());
-    let mut witnesses: Vec<SourceEvents> = listened.map(|word| SourceEvents::new(setup, word)).collect();
-    let mut rolls = rolls(arguments);
-    let mut rounds = 0;
-    loop {
-        // Pages need to be told apart; JSON lines carry their instant.
-        let plain = !setup.json && !arguments.plugin && has_stdout(setup, arguments);
-        let gap = if rounds == 0 { "" } else { "\n" };
-        let heard = !plain || print(&format!("{gap}{}\n", setup.now.unwrap_or_else(clock).rfc3339()));
-        let mut last = round(setup, arguments, thresholds, &mut rolls);
-        for events in &mut witnesses {
-            last.heard &= stream.write(&batched(events.look(setup)));
-        }
-        rounds += 1;
-        let done = arguments.count.is_some_and(|count| rounds >= count) || !heard || !last.heard;
-        if done || runtime.block_on(pause.of(interval)) == Woken::BySignal {
-            return last.exit;
-        }
-    }
-}
-
-/// The time between two rounds, which a signal cuts short. One that came during a round waits for it.
-struct Pause {
-    signals: [Signal; 3],
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Woken {
-    ByTime,
-    BySignal,
-}
-
-impl Pause {
-    fn listen(runtime: &Runtime) -> std::io::Result<Pause> {
-        let _inside = runtime.enter();
-        let [interrupt, terminate, hangup] =
-            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        Ok(Pause { signals: [interrupt?, terminate?, hangup?] })
-    }
-
-    async fn of(&mut self, interval: Duration) -> Woken {
-        let [interrupt, terminate, hangup] = &mut self.signals;
-        tokio::select! {
-            biased;
-            _ = interrupt.recv() => Woken::BySignal,
-            _ = terminate.recv() => Woken::BySignal,
-            _ = hangup.recv() => Woken::BySignal,
-            () = tokio::time::sleep(interval) => Woken::ByTime,
-        }
-    }
-}
-
 /// Every source in a thread of its own but the last, which this one takes.
-fn look_at_all(setup: &Setup, sources: &[String], exact: bool, rolls: &mut [SeenBoards]) -> Vec<Looked> {
-    let look = |word: &String, roll: &mut SeenBoards| Looked {
-        source: setup.label(word),
-        engine: setup.source(word).engine(),
-        result: look(setup, word, exact, roll),
-    };
-    let (Some((last, others)), Some((last_roll, rolls))) = (sources.split_last(), rolls.split_last_mut())
-    else {
-        return Vec::new();
-    };
+fn look_at_all(sources: &mut [CheckedSource], at: Moment) -> (Vec<Looked>, Vec<Vec<Event>>) {
+    let Some((last, others)) = sources.split_last_mut() else { return (Vec::new(), Vec::new()) };
     thread::scope(|scope| {
-        let threads: Vec<_> =
-            others.iter().zip(rolls).map(|(word, roll)| (word, scope.spawn(|| look(word, roll)))).collect();
-        let last = look(last, last_roll);
-        let joined = threads.into_iter().map(|(word, thread)| {
-            thread.join().unwrap_or_else(|_| Looked {
-                source: setup.label(word),
-                engine: setup.source(word).engine(),
-                result: Err(format!("{}: the look at it crashed", setup.label(word))),
-            })
-        });
-        joined.chain([last]).collect()
+        let threads: Vec<_> = others
+            .iter_mut()
+            .map(|source| (source.crashed(), scope.spawn(move || source.look(at))))
+            .collect();
+        let last = last.look(at);
+        let joined = threads
+            .into_iter()
+            .map(|(crashed, thread)| thread.join().unwrap_or_else(|_| (crashed, Vec::new())));
+        joined.chain([last]).unzip()
     })
-}
-
-fn look(setup: &Setup, word: &str, exact: bool, roll: &mut SeenBoards) -> Result<Vec<Snapshot>, String> {
-    let mut effort = setup.effort();
-    if exact {
-        effort.slice = usize::MAX;
-    }
-    let poll = || Reader::open(setup.options(word, effort)?)?.poll();
-    let mut snapshots = poll().map_err(|error: StoreError| error.sentence_after(&roll.profiles()))?;
-    let missing = roll.call(&snapshots);
-    if let Some(first) = snapshots.first_mut() {
-        first.notices.splice(0..0, missing);
-    }
-    Ok(snapshots)
 }

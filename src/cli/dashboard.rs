@@ -11,9 +11,9 @@ use crate::app::model::{Model, Settings};
 use crate::app::source::{Access, SourceView};
 use crate::config::MouseUse;
 use crate::exit::Exit;
-use crate::poller::{Opener, ProberMaker};
-use crate::runtime::{self, Feed, WriteOpener, WriteOpeners};
-use crate::store::{Effort, NoWriteAccess, Options, clock};
+use crate::poller::Opener;
+use crate::runtime::{self, Feed, ProberMaker, WriteOpener, WriteOpeners};
+use crate::store::{Effort, NoWriteAccess, clock};
 use crate::terminal::Mouse;
 use crate::ui::Theme;
 use crate::ui::theme::Depth;
@@ -51,8 +51,8 @@ pub fn run(setup: &Setup, words: &[String]) -> Exit {
     let variable = |name: &str| std::env::var(name).ok();
     let depth = Depth::of(variable("NO_COLOR").as_deref(), variable("COLORTERM").as_deref());
     let mouse = match config.mouse {
-        MouseUse::On => Mouse::Ours,
-        MouseUse::Off => Mouse::TheTerminals,
+        MouseUse::On => Mouse::Program,
+        MouseUse::Off => Mouse::Terminal,
     };
     match runtime::run(model, feeds, Theme::new(config.theme, depth), mouse) {
         Ok(()) => Exit::Fine,
@@ -68,10 +68,7 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
         whole: setup.config.census_slice,
     };
     let options = setup.options(word, effort).map_err(|error| error.to_string())?;
-    let file = match &options {
-        Options::Sqlite(options) => Some(&options.path),
-        Options::Postgres(_) => None,
-    };
+    let file = options.file();
     if let Some(path) = file.filter(|path| !path.exists()) {
         return Err(format!(
             "{}: there is no such file, and no such verb; check the path, or start the application that creates it \
@@ -80,10 +77,7 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
         ));
     }
     let label = setup.label(word);
-    let server = match &options {
-        Options::Sqlite(_) => None,
-        Options::Postgres(options) => Some(options.target.label().to_owned()),
-    };
+    let server = file.is_none().then(|| options.name());
     let (reach, writing) = if matches!(setup.write_access(word, effort), Err(NoWriteAccess::ReadOnly)) {
         (Access::ReadOnly("asked for with --read-only or in the config".into()), None)
     } else if file.is_some_and(|path| access(path, Mode::WRITE_OK).is_err()) {

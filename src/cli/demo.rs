@@ -3,17 +3,18 @@
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-use tokio::signal::unix::{SignalKind, signal};
+use std::time::Instant;
 
 use super::dashboard;
 use super::output::{complain, print};
 use super::setup::Setup;
+use crate::background;
 use crate::config::Config;
 use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Server, Tally, Temperament, WorkerSlot};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::reference::System;
+use crate::signals::Signals;
 use crate::store::NoWriteAccess;
 
 #[derive(Debug, Args)]
@@ -24,13 +25,13 @@ pub struct DemoArgs {
     /// Run without a screen
     #[arg(long)]
     headless: bool,
-    /// Without a screen: end after this long [default: at a signal]
+    /// Without a screen: end after this long [default: when a signal comes]
     #[arg(long = "for", value_name = "TIME", requires = "headless", value_parser = Span::parse)]
     time: Option<Span>,
-    /// Leave the database in this folder, with a config for it
+    /// Keep the database in this folder, with a config for it
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Work on this server, in a schema of its own that is gone at the end [default: an embedded database]
+    /// Work on this PostgreSQL server, in a schema of its own that is removed at the end
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
     /// The same number, the same characters
@@ -97,7 +98,11 @@ pub fn child(child: Child) -> Exit {
     let ended = match child {
         Child::Worker { folder, parent, system, temperament, number, fleet, seed, lifetime } => {
             let post = WorkerSlot { system, temperament };
-            demo::work(&folder, parent, Character { post, number, fleet, seed, lifetime: duration(lifetime) })
+            demo::work(
+                &folder,
+                parent,
+                Character { post, number, fleet, seed, lifetime: lifetime.duration() },
+            )
         }
         Child::Feeder { folder, parent, seed } => demo::feed(&folder, parent, seed),
         Child::Janitor { folder, place } => demo::tidy(&folder, place),
@@ -131,21 +136,20 @@ pub fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
 
 /// The server that a word means: a URL, or the name of a source in the config.
 fn server(setup: &Setup, word: &str) -> Result<Server, String> {
-    let access = setup.write_access_to_empty(word);
-    if matches!(access, Err(NoWriteAccess::ReadOnly)) {
-        return Err(format!("{} is open read-only in this session", setup.label(word)));
-    }
+    let access = match setup.write_access_to_empty(word) {
+        Ok(access) => access,
+        Err(NoWriteAccess::ReadOnly) => {
+            return Err(format!("{} is open read-only in this session", setup.label(word)));
+        }
+        Err(NoWriteAccess::Store(error)) => return Err(error.to_string()),
+    };
     if setup.source(word).engine() != "postgres" {
         return Err(format!("--postgres takes the URL of a server, and {} is none", setup.label(word)));
     }
-    if let Err(NoWriteAccess::Store(error)) = access {
-        return Err(error.to_string());
-    }
     let configured = setup.config.named(word).and_then(|name| setup.config.source.get(name));
-    Ok(Server {
-        at: configured.map_or_else(|| word.to_owned(), |source| source.at.0.clone()),
-        password_command: configured.and_then(|source| Some(source.password_command.as_ref()?.0.clone())),
-    })
+    let at = configured.map_or(word, |source| &source.at.0);
+    let command = configured.and_then(|source| source.password_command.as_ref());
+    Ok(Server::new(&access, at, command.map(|command| command.0.as_str())))
 }
 
 fn start(arguments: &DemoArgs, server: Option<Server>) -> Result<Fleet, DemoError> {
@@ -173,32 +177,24 @@ fn on_screen(setup: &Setup, arguments: &DemoArgs, server: Option<Server>) -> Res
 }
 
 fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(DemoError::Process)?;
+    let runtime = background::runtime().map_err(DemoError::Process)?;
+    // Listened to before anything is there to be cleaned up.
+    let mut signals = Signals::that_stop().map_err(DemoError::Process)?;
     let started = Instant::now();
-    let (toll, fleet) = runtime.block_on(async {
-        // Listened to before anything is there to be cleaned up.
-        let mut signals = Vec::new();
-        for kind in [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()] {
-            signals.push(signal(kind).map_err(DemoError::Process)?);
-        }
-        let mut fleet = start(arguments, server)?;
-        let (ground, config) = (fleet.folder().ground()?, fleet.folder().config());
-        print(&format!(
-            "{} workers on {ground}; look with `claimtop list fleet --config {}`\n",
-            arguments.workers,
-            config.display()
-        ));
-        let [terminate, hangup, interrupt] = &mut signals[..] else { return Ok((fleet.halt(), fleet)) };
+    let mut fleet = start(arguments, server)?;
+    let (ground, config) = (fleet.folder().ground()?, fleet.folder().config());
+    print(&format!(
+        "{} workers on {ground}; look with `claimtop list fleet --config {}`\n",
+        arguments.workers,
+        config.display()
+    ));
+    runtime.block_on(async {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = signals.next() => {}
             () = time_up(arguments.time) => {}
         }
-        Ok::<_, DemoError>((fleet.halt(), fleet))
-    })?;
-    let mut fleet = fleet;
+    });
+    let toll = fleet.halt();
     let tally = Tally::of(&fleet.folder().ground()?)?;
     print(&format!("{:.0} s: {tally}; {toll}\n", started.elapsed().as_secs_f64()));
     say_what_is_kept(&fleet);
@@ -208,7 +204,7 @@ fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoEr
 
 async fn time_up(time: Option<Span>) {
     match time {
-        Some(time) => tokio::time::sleep(duration(time)).await,
+        Some(time) => tokio::time::sleep(time.duration()).await,
         None => std::future::pending().await,
     }
 }
@@ -221,8 +217,4 @@ fn say_what_is_kept(fleet: &Fleet) {
         }
         Place::Temporary => {}
     }
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(0))
 }

@@ -1,6 +1,7 @@
 //! `claimtop list`: the claims themselves, and the traces of earlier recoveries.
 
-use tokio::sync::mpsc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 
 use super::Only;
 use super::output::{complain, print};
@@ -9,8 +10,7 @@ use crate::domain::time::Moment;
 use crate::exit::Exit;
 use crate::report::list::{Layout, Line, TRACE_HEADINGS, Table, trace_csv, trace_json, trace_table};
 use crate::report::paint::{Paint, terminal_width};
-use crate::store::Listed;
-use crate::store::{Filter, StoreError};
+use crate::store::{Filter, Listed, Options, Reader, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -25,7 +25,7 @@ const TABLE_ROWS: usize = 1_000;
 const BATCH: usize = 256;
 const UNDER_WAY: usize = 4;
 
-pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) -> Exit {
+pub fn run(setup: &Setup, sources: &[String], only: Only, format: Format) -> Exit {
     let limit = match (only.limit, format) {
         (Some(0), _) | (None, Format::Json | Format::Csv) => None,
         (Some(limit), _) => Some(limit),
@@ -42,7 +42,7 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
     let mut printer = Printer::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
     for word in sources {
-        match one(setup, word, &filter, &mut printer).await {
+        match one(setup, word, &filter, &mut printer) {
             Ok((true, None)) => {}
             Ok((true, Some(veiled))) => {
                 exit = exit.and(complain(&format!("{}: {veiled}", setup.label(word))));
@@ -56,42 +56,45 @@ pub async fn run(setup: &Setup, sources: &[String], only: Only, format: Format) 
     exit
 }
 
-/// Whether anybody still reads, and why rows may be hidden from us.
-async fn one(
+/// Reads in a thread of its own, and prints meanwhile. Whether anybody still reads, and why rows may be hidden from us.
+fn one(
     setup: &Setup,
     word: &str,
     filter: &Filter,
     printer: &mut Printer,
 ) -> Result<(bool, Option<String>), StoreError> {
-    let store = setup.open(word).await?;
-    let (sender, mut batches) = mpsc::channel::<Vec<Listed>>(UNDER_WAY);
-    let filter = filter.clone();
-    let listing = store.ask(move |reader| {
-        reader.expect_board(filter.board.as_deref())?;
-        let mut batch = Vec::with_capacity(BATCH);
-        reader.list(&filter, |listed| {
-            batch.push(listed);
-            batch.len() < BATCH || sender.blocking_send(std::mem::take(&mut batch)).is_ok()
-        })?;
-        // Nobody waits any more: the rest is of no use.
-        let _ = sender.blocking_send(batch);
-        Ok(reader.veiled())
-    });
+    let options = setup.options(word, setup.effort())?;
+    let (sender, batches) = sync_channel::<Vec<Listed>>(UNDER_WAY);
     let label = setup.label(word);
-    let printing = async {
-        while let Some(batch) = batches.recv().await {
-            if !batch.iter().all(|listed| printer.claim(&label, listed)) {
-                batches.close();
-                return false;
-            }
-        }
-        true
-    };
-    let (listed, printed) = tokio::join!(listing, printing);
-    listed.map(|veiled| (printed, veiled))
+    thread::scope(|scope| {
+        let listing = scope.spawn(move || list(options, filter, &sender));
+        // Nobody waits for the rest of what is listed once the receiver is dropped.
+        let printed =
+            batches.into_iter().all(|batch| batch.iter().all(|listed| printer.claim(&label, listed)));
+        let ended = || StoreError::Gone { path: label.clone().into() };
+        let hidden = listing.join().unwrap_or_else(|_| Err(ended()))?;
+        Ok((printed, hidden))
+    })
 }
 
-pub async fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: Format) -> Exit {
+fn list(
+    options: Options,
+    filter: &Filter,
+    sender: &SyncSender<Vec<Listed>>,
+) -> Result<Option<String>, StoreError> {
+    let mut reader = Reader::open(options)?;
+    reader.expect_board(filter.board.as_deref())?;
+    let mut batch = Vec::with_capacity(BATCH);
+    reader.list(filter, |listed| {
+        batch.push(listed);
+        batch.len() < BATCH || sender.send(std::mem::take(&mut batch)).is_ok()
+    })?;
+    // If nobody waits any more, the rest is of no use.
+    let _ = sender.send(batch);
+    Ok(reader.veiled())
+}
+
+pub fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: Format) -> Exit {
     let limit = match limit {
         Some(0) => i64::MAX as usize,
         Some(limit) => limit,
@@ -104,10 +107,8 @@ pub async fn history(setup: &Setup, sources: &[String], limit: Option<usize>, fo
     }
     for word in sources {
         let label = setup.label(word);
-        let traces = match setup.open(word).await {
-            Ok(store) => store.ask(move |reader| reader.history(limit)).await,
-            Err(error) => Err(error),
-        };
+        let options = setup.options(word, setup.effort());
+        let traces = options.and_then(|options| Reader::open(options)?.history(limit));
         match traces {
             Ok(traces) => {
                 let text = match format {

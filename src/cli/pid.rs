@@ -2,7 +2,7 @@
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::domain::close_up::Holder;
+use crate::domain::detail::Holder;
 use crate::exit::Exit;
 use crate::report::holders::{line, table};
 use crate::store::Reader;

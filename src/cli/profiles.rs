@@ -1,7 +1,9 @@
 //! `claimtop profile`: what profiles there are, what they say, and what they fit.
 
 use super::ProfileVerb;
+use super::draft;
 use super::output::{complain, print};
+use super::profile_help;
 use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
@@ -17,25 +19,27 @@ pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
         ProfileVerb::Show { name } => show(setup, &name),
         ProfileVerb::Check { name, source } => check(setup, &name, source),
         ProfileVerb::Detect { source } => detect(setup, &source),
+        ProfileVerb::Draft(arguments) => draft::run(setup, &arguments),
+        ProfileVerb::Help { key } => profile_help::run(key.as_deref()),
     }
 }
 
 fn list(setup: &Setup) -> Exit {
-    let mut rows = vec![["NAME", "BOARDS", "FROM", "ABOUT"].map(Cell::text).to_vec()];
+    let heading = ["NAME", "SYSTEM", "VERSIONS", "FENCED", "DEADLINE", "RECLAIM", "FROM"];
+    let mut rows = vec![heading.map(Cell::text).to_vec()];
     for entry in setup.library.entries() {
-        let (boards, about) = match entry.profile() {
+        let [system, versions, fenced, deadline, reclaim] = match entry.profile() {
             Ok(profile) => {
-                let boards: Vec<&str> = profile.boards.iter().map(|board| board.name.as_str()).collect();
-                (boards.join(", "), profile.about)
+                let board = &profile.boards[0];
+                let fenced = board.fencing().into();
+                let (deadline, reclaim) = (board.deadline_basis(), board.reclaim_effect());
+                [profile.title, profile.versions, fenced, deadline, reclaim]
             }
-            Err(error) => ("-".into(), error.to_string()),
+            Err(error) => [error.to_string(), String::new(), String::new(), String::new(), String::new()],
         };
-        rows.push(vec![
-            Cell::text(safe(&entry.name)),
-            Cell::text(safe(&boards)),
-            Cell::text(safe(&entry.origin.describe())),
-            Cell::text(safe(&about)),
-        ]);
+        let origin = entry.origin.describe();
+        let cells = [&entry.name, &system, &versions, &fenced, &deadline, &reclaim, &origin];
+        rows.push(cells.map(|cell| Cell::text(safe(cell))).to_vec());
     }
     print(&render(&rows));
     Exit::Fine
@@ -54,7 +58,12 @@ fn show(setup: &Setup, name: &str) -> Exit {
 fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
     let profile = match setup.library.find(name) {
         Ok(profile) => profile,
-        Err(error) => return complain(&error.to_string()),
+        Err(error) => {
+            for problem in error.each() {
+                complain(&problem.to_string());
+            }
+            return Exit::Error;
+        }
     };
     let Some(source) = source else {
         print(&format!("{} is well-formed; name a SOURCE to see whether it fits\n", profile.name));
@@ -87,7 +96,7 @@ fn report(fits: &[Fit], detail: bool) -> Exit {
     for fit in fits {
         let verdict = if fit.boards.is_empty() { "does not fit" } else { "fits" };
         let boards: Vec<&str> = fit.boards.iter().map(|board| board.name.as_str()).collect();
-        let what = if fit.boards.is_empty() { fit.missing.join("; ") } else { boards.join(", ") };
+        let what = if fit.boards.is_empty() { fit.problems().join("; ") } else { boards.join(", ") };
         rows.push(vec![Cell::text(fit.profile.clone()), Cell::text(verdict), Cell::text(safe(&what))]);
     }
     let mut text = render(&rows);
@@ -100,8 +109,8 @@ fn report(fits: &[Fit], detail: bool) -> Exit {
             });
             text.push_str(&render(&columns.collect::<Vec<_>>()));
         }
-        for missing in &fit.missing {
-            text.push_str(&format!("\nleft out: {}\n", safe(missing)));
+        for missing in fit.problems() {
+            text.push_str(&format!("\nleft out: {}\n", safe(&missing)));
         }
     }
     print(&text);

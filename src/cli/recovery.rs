@@ -107,8 +107,5 @@ pub fn audited_actor(setup: &Setup, word: &str, purpose: Purpose) -> Result<Audi
     if purpose == Purpose::Rehearse {
         return Ok(AuditedActor::rehearsing(access, &label, &folder)?);
     }
-    let mut actor = AuditedActor::open(access, &label, &folder)?;
-    // What an earlier act left open is found out before anything else is offered.
-    actor.settle_open_actions()?;
-    Ok(actor)
+    Ok(AuditedActor::open(access, &label, &folder)?)
 }

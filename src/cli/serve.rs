@@ -3,40 +3,42 @@
 use clap::{ArgGroup, Args};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Common;
 use super::output::{complain, print};
-use super::setup::Setup;
-use super::sweep::{SweepTerms, Sweeper};
+use super::setup::{Setup, SharedSetup};
+use super::sweep::{ConfiguredPlan, SweepOutput, SweepTerms, swept};
 use crate::domain::time::Span;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::metrics::Metrics;
+use crate::poller::{Opener, Poller};
 use crate::recovery::trail::Trail;
 use crate::report::json::line;
-use crate::serve::{Opener, Watcher, follow, start};
+use crate::serve::{Reopen, follow, start, watch};
+use crate::signals::{Request, Signals, StopFlag};
 use crate::store::{Effort, NoWriteAccess};
-use crate::sweep::{Call, Calls, Summary};
+use crate::sweep::{Manner, Sweeper};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("of_the_sweep")
     .args(["sweep_every", "set", "board", "max", "max_share", "events"]).multiple(true).requires("sweep"))]
 pub struct ServeArgs {
+    /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// Where to answer; there is no authentication, so another address than this host's own is said to be open
+    /// The address to listen on; there is no authentication, so it warns if others can reach it
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9464")]
     listen: SocketAddr,
-    /// How far apart the polls are
+    /// How often to poll
     #[arg(long, value_name = "INTERVAL", default_value = "5s", value_parser = interval)]
     every: Duration,
-    /// Sweep as well, with the brakes of `claimtop sweep --every`
+    /// Also sweep, with the brakes of `claimtop sweep --every`
     #[arg(long)]
     sweep: bool,
-    /// How far apart the sweeps are [default: the config's, or 5m]
+    /// How often to sweep [default: from the config, or 5m]
     #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     sweep_every: Option<Span>,
     #[command(flatten)]
@@ -47,8 +49,6 @@ fn interval(text: &str) -> Result<Duration, String> {
     Span::parse_interval(text).map(Span::duration)
 }
 
-/// Nobody waits for this long; a signal ends the wait.
-const LONG: Duration = Duration::from_secs(3_600);
 /// The worst rows of each set that a poll fetches, for the age of the worst.
 const ROWS: usize = 50;
 
@@ -73,11 +73,11 @@ pub fn run(common: &Common, setup: Setup, arguments: &ServeArgs) -> Exit {
             return complain(&error.to_string());
         }
     }
-    let calls = match Calls::listen() {
-        Ok(calls) => calls,
+    let signals = match Signals::that_stop_or_reload() {
+        Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
     };
-    match (Server { common, arguments, sources, calls }).run(setup) {
+    match (Server { common, arguments, sources }).run(setup, signals) {
         Ok(exit) => exit,
         Err(sentence) => complain(&sentence),
     }
@@ -87,38 +87,36 @@ struct Server<'a> {
     common: &'a Common,
     arguments: &'a ServeArgs,
     sources: Vec<String>,
-    calls: Calls,
 }
 
 impl Server<'_> {
-    fn run(mut self, setup: Setup) -> Result<Exit, String> {
+    fn run(self, setup: Setup, mut signals: Signals) -> Result<Exit, String> {
         let metrics = Arc::new(Metrics::new(self.sources.iter().map(|word| setup.label(word))));
         let listener = self.listen()?;
         let here = started(listener.local_addr())?;
         started(start(listener, Arc::clone(&metrics)))?;
-        let setup = Arc::new(Mutex::new(setup));
+        let setup = SharedSetup::new(setup);
         let watchers = self.watchers(&setup, &metrics)?;
         // Held until the end: the thread that reads the trail ends with it.
         let _trail = match Trail::default_folder() {
             Some(folder) => Some(started(follow(&folder, self.arguments.every, Arc::clone(&metrics)))?),
             None => None,
         };
-        let now = current(&setup);
-        announce(here, now.json);
-        if !self.arguments.sweep {
-            self.attend(&setup, &watchers);
-            return Ok(Exit::Fine);
+        announce(here, setup.current().json);
+        let stop = StopFlag::default();
+        let sweeper = if self.arguments.sweep { Some(self.sweeper(&setup, &metrics, &stop)?) } else { None };
+        loop {
+            match signals.wait() {
+                Request::Stop => break,
+                Request::Reload if setup.reload(self.common) => {
+                    watchers.iter().for_each(|watcher| watcher.ask(Reopen));
+                    sweeper.iter().for_each(Sweeper::reload);
+                }
+                Request::Reload | Request::Suspend | Request::Continue => {}
+            }
         }
-        let swept = self.swept(&now, &metrics);
-        let witness = |summary: &Summary| metrics.swept(summary);
-        let (every, terms) = (self.arguments.sweep_every, &self.arguments.terms);
-        let mut sweeper =
-            Sweeper::new(self.common, now, &swept, every, terms, self.calls.clone())?.before(&witness);
-        thread::scope(|scope| {
-            // It ends by itself, after its current batch, on the same signal.
-            scope.spawn(move || sweeper.keep_on());
-            self.attend(&setup, &watchers);
-        });
+        stop.set();
+        sweeper.into_iter().for_each(Sweeper::end);
         Ok(Exit::Fine)
     }
 
@@ -139,17 +137,35 @@ impl Server<'_> {
         Ok(listener)
     }
 
-    fn watchers(&self, setup: &Arc<Mutex<Setup>>, metrics: &Arc<Metrics>) -> Result<Vec<Watcher>, String> {
+    fn watchers(&self, setup: &SharedSetup, metrics: &Arc<Metrics>) -> Result<Vec<Poller<Reopen>>, String> {
         let watcher = |(number, word): (usize, &String)| {
-            let (setup, word) = (Arc::clone(setup), word.clone());
+            let (setup, word) = (setup.clone(), word.clone());
             let open: Opener = Arc::new(move || {
-                let setup = current(&setup);
+                let setup = setup.current();
                 let slice = setup.config.census_slice;
                 setup.options(&word, Effort { rows: ROWS, slice, whole: slice })
             });
-            started(Watcher::start(number, open, self.arguments.every, Arc::clone(metrics)))
+            started(watch(number, open, self.arguments.every, Arc::clone(metrics)))
         };
         self.sources.iter().enumerate().map(watcher).collect()
+    }
+
+    /// Sweeps the sources that may be written, with their figures in the metrics.
+    fn sweeper(
+        &self,
+        setup: &SharedSetup,
+        metrics: &Arc<Metrics>,
+        stop: &StopFlag,
+    ) -> Result<Sweeper, String> {
+        let now = setup.current();
+        let terms = Arc::new(self.arguments.terms.clone());
+        let counted = Arc::clone(metrics);
+        let output = SweepOutput::open(now.json, terms.events.as_deref())?;
+        let output = Arc::new(output.with_listener(move |summary| counted.swept(summary)));
+        let every = self.arguments.sweep_every;
+        let plan = |word: String| ConfiguredPlan::new(setup, &word, every, &terms, Manner::Act);
+        let plans = self.swept(&now, metrics).into_iter().map(plan).collect();
+        started(Sweeper::start(swept(plans, &output, stop)))
     }
 
     /// The sources that may be written, made known as those that are swept.
@@ -164,28 +180,6 @@ impl Server<'_> {
         swept.iter().for_each(|word| metrics.will_sweep(&setup.label(word)));
         swept
     }
-
-    /// Waits for signals until one says stop.
-    fn attend(&mut self, setup: &Mutex<Setup>, watchers: &[Watcher]) {
-        loop {
-            match self.calls.wait(LONG) {
-                Call::None => {}
-                Call::Stop => return,
-                Call::Reload => match current(setup).reload(self.common) {
-                    Ok(new) => {
-                        *setup.lock().unwrap_or_else(PoisonError::into_inner) = new;
-                        watchers.iter().for_each(|watcher| watcher.restart(self.arguments.every));
-                        complain("the config was read again");
-                    }
-                    Err(sentence) => _ = complain(&format!("the config stays as it was: {sentence}")),
-                },
-            }
-        }
-    }
-}
-
-fn current(setup: &Mutex<Setup>) -> Setup {
-    setup.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 fn started<T>(part: io::Result<T>) -> Result<T, String> {

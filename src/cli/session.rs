@@ -10,7 +10,7 @@ use crate::domain::tally::BulkTally;
 use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
 use crate::recovery::{AuditedActor, BulkResult, Report};
-use crate::report::act::{json, text};
+use crate::report::act::{Telling, json, text};
 use crate::report::bulk;
 use crate::store::{Ends, Holding};
 
@@ -39,7 +39,7 @@ pub fn release(
         let mut tally = BulkTally::of(preview.wanted);
         for report in &reports {
             tally.add(&report.outcome, || visible(&report.id));
-            print(&if setup.json { json(report) } else { text(report, true) });
+            print(&if setup.json { json(report) } else { text(report, Telling::Rehearsed) });
         }
         // A release that is refused as a whole is one object.
         if reports.len() < preview.wanted {
@@ -53,7 +53,7 @@ pub fn release(
     if !how.yes && !asked() {
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
-    let mut each = OutcomePrinter::new(setup, preview.wanted, 0);
+    let mut each = OutcomePrinter::new(setup, source, preview.wanted, 0);
     let result = actor.release_session(&holding, &word, &mut |report: Report| each.hear(&report))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (ACTS, "done"), false);

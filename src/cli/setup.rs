@@ -3,7 +3,9 @@
 mod opening;
 mod process_lookup;
 mod recognition;
+mod shared;
 
+pub use shared::SharedSetup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
@@ -11,11 +13,12 @@ use std::sync::{Arc, Mutex};
 use super::Common;
 use super::output::complain;
 use crate::config::{self, Config, Loaded};
+use crate::domain::shell::quoted;
 use crate::domain::time::Moment;
 use crate::profile::Library;
 use crate::profile::format::Profile;
 use crate::store::write_access::ProtectedSource;
-use crate::store::{Handle, Registrations, SessionMode, Source, StoreError, Warn, WriteRules};
+use crate::store::{Registrations, SessionMode, Source, Warn, WriteRules};
 
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -29,6 +32,8 @@ pub struct Setup {
     pub check_pid: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
+    /// Options that a command about the same source has to repeat, each as a shell reads it.
+    repeated: String,
     /// Whether it is about what is claimed, or about what is dead.
     rows: Rows,
     /// What this session may write.
@@ -40,6 +45,13 @@ pub struct Setup {
     /// Who was registered before, as far as this process has seen.
     registrations: Registrations,
     warnings: Warnings,
+}
+
+/// The options that say which source and which tables are meant.
+fn repeated(common: &Common) -> String {
+    let config = common.config.iter().map(|file| ("--config", file.display().to_string()));
+    let profiles = common.profile.iter().map(|name| ("--profile", name.clone()));
+    config.chain(profiles).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
 /// Where a source's warnings go.
@@ -87,6 +99,7 @@ impl Setup {
             now: common.now,
             check_pid: common.check_pid,
             named,
+            repeated: repeated(common),
             rows: Rows::Claims,
             warned: Arc::default(),
             registrations: Registrations::default(),
@@ -129,9 +142,9 @@ impl Setup {
         Source::shown(word)
     }
 
-    /// Has a thread open the source that `word` means.
-    pub async fn open(&self, word: &str) -> Result<Handle, StoreError> {
-        Handle::open(self.options(word, self.effort())?).await
+    /// The command that takes back an act on the source that `word` means, up to the id of the act.
+    pub fn undo_command(&self, word: &str) -> String {
+        format!("claimtop undo{} {}", self.repeated, quoted(&self.label(word)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::domain::recovery::Outcome;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::recovery::{AuditedActor, Report};
-use crate::report::act::{json, text};
+use crate::report::act::{Telling, json, text};
 use crate::report::changes;
 use crate::store::Side;
 
@@ -20,16 +20,17 @@ const SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
 pub struct UndoArgs {
+    /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
-    /// The id of the act, or of a whole bulk, as it was printed and as `audit list` shows it
+    /// The id of an act or of a whole bulk, as it was printed and as `audit list` shows it
     action: String,
-    /// Why, for the trail
+    /// The reason, for the trail
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Show every row and column that it would write, and write nothing
+    /// Show every row and column that it would write; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask, on a terminal
+    /// Do not ask on a terminal
     #[arg(long)]
     yes: bool,
 }
@@ -58,12 +59,14 @@ fn undo(setup: &Setup, arguments: &UndoArgs) -> Result<Exit, Refusal> {
     if std::io::stdin().is_terminal() && !yes && !asked() {
         return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
     }
+    let redo = setup.undo_command(source);
+    let telling = Telling::Done { undo: &redo };
     let mut printed = 0;
     let result = actor.undo_all(action, reason.as_deref(), &mut |report| {
         // Of a bulk people are told what was not undone; the summary says the rest.
         let is_told = setup.json || acts == 1 || report.outcome != Outcome::Applied && printed < SHOWN;
         printed += usize::from(is_told);
-        !is_told || print(&if setup.json { json(&report) } else { text(&report, false) })
+        !is_told || print(&if setup.json { json(&report) } else { text(&report, telling) })
     })?;
     Ok(match result.batch.is_none() {
         true => exit_of_all(&result.tally),
@@ -88,7 +91,7 @@ fn shown(actor: &mut AuditedActor, action: &str) -> Result<(String, usize), Refu
 /// Every row and column that an undo writes, a line each.
 fn preview(report: &Report) -> String {
     if report.outcome != Outcome::Applied {
-        return text(report, true);
+        return text(report, Telling::Rehearsed);
     }
     let mut out = format!("undo {} writes\n", safe(&report.address));
     for line in changes::lines(&report.images(Side::Before), &report.images(Side::After)) {

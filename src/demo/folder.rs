@@ -10,6 +10,7 @@ use super::error::DemoError;
 use super::ground::Ground;
 use super::schema;
 use super::thresholds;
+use crate::store::WriteAccess;
 
 /// Whether the folder stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +23,15 @@ pub enum Place {
 #[derive(Clone)]
 pub struct Server {
     /// As the config has it: it may hold a password.
-    pub at: String,
-    pub password_command: Option<String>,
+    pub(super) at: String,
+    pub(super) password_command: Option<String>,
+}
+
+impl Server {
+    /// The server at an address that may be written.
+    pub fn new(_access: &WriteAccess, at: &str, password_command: Option<&str>) -> Server {
+        Server { at: at.to_owned(), password_command: password_command.map(str::to_owned) }
+    }
 }
 
 impl std::fmt::Debug for Server {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::DemoError;
 use crate::reference::System;
 use crate::reference::postgres::install;
-use crate::store::postgres::{Limits, Link, Purpose, Target};
+use crate::store::postgres::{Limits, Link, PgError, Purpose, Target};
 
 pub const NAME: &str = "claimtop_demo";
 
@@ -32,6 +32,12 @@ pub struct Schema<'a> {
     target: &'a Target,
     mark: String,
 }
+
+/// The server's code for a deadlock: one of those who wait for each other was told to give way.
+const DEADLOCK: &str = "40P01";
+
+/// How often the schema is dropped before a deadlock is reported.
+const ATTEMPTS: usize = 5;
 
 /// How the comment of every demo's schema begins.
 const MARK: &str = "claimtop demo";
@@ -69,12 +75,28 @@ impl Schema<'_> {
         if comment(&mut link)?.as_deref() != Some(&self.mark) {
             return Ok(());
         }
-        let dropped = link.batch(&format!(
-            "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL client_min_messages = warning; \
-             DROP SCHEMA IF EXISTS {NAME} CASCADE; COMMIT"
-        ));
+        // The server may still be busy for a worker that was just killed, and lock tables in another order.
+        let mut dropped = drop_schema(&mut link);
+        for _ in 1..ATTEMPTS {
+            match &dropped {
+                Err(error) if error.code() == Some(DEADLOCK) => dropped = drop_schema(&mut link),
+                _ => break,
+            }
+        }
         Ok(dropped?)
     }
+}
+
+fn drop_schema(link: &mut Link) -> Result<(), PgError> {
+    let dropped = link.batch(&format!(
+        "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL client_min_messages = warning; \
+         DROP SCHEMA IF EXISTS {NAME} CASCADE; COMMIT"
+    ));
+    if dropped.is_err() {
+        // If this fails as well, so does the next attempt, and that is reported.
+        let _ = link.rollback();
+    }
+    dropped
 }
 
 /// The schema's comment, empty if it has none; none if there is no such schema.

@@ -2,7 +2,7 @@
 
 use super::{Check, DoctorTarget, State};
 use crate::profile::format::Profile;
-use crate::store::{Fit, Profiles, fits};
+use crate::store::{Fit, LeftOut, Profiles, fits};
 
 pub fn look(patient: &DoctorTarget) -> Vec<Check> {
     let found = match fits(&patient.options, patient.profiles.clone()) {
@@ -17,7 +17,7 @@ pub fn look(patient: &DoctorTarget) -> Vec<Check> {
                 .extend(misfit(fit, patient).map(|check| if any { bearable(check, patient) } else { check }));
         } else {
             checks.push(Check::ok("profile", fitting(fit)));
-            checks.extend(fit.missing.iter().map(|notice| left_out(fit, notice)));
+            checks.extend(fit.left_out.iter().map(|what| left_out(fit, what)));
             checks.extend(absent(fit, profile));
             checks.extend(generic(profile, patient));
         }
@@ -42,11 +42,10 @@ fn fitting(fit: &Fit) -> String {
 /// A profile that fits nowhere matters only if it was named, or if a table of its is there.
 fn misfit(fit: &Fit, patient: &DoctorTarget) -> Option<Check> {
     let named = matches!(patient.options.profiles(), Profiles::Named(_));
-    let near = fit.missing.iter().any(|what| what.starts_with("board ") || what.starts_with("the SQL of"));
-    (named || near).then(|| {
+    (named || fit.misfit.is_near()).then(|| {
         Check::failed(
             "profile",
-            format!("{} does not fit: {}", fit.profile, fit.missing.join("; ")),
+            format!("{} does not fit: {}", fit.profile, fit.problems().join("; ")),
             format!(
                 "bring the tables to what `claimtop profile show {}` expects, or write a profile for these",
                 fit.profile
@@ -63,10 +62,10 @@ fn bearable(check: Check, patient: &DoctorTarget) -> Check {
     }
 }
 
-fn left_out(fit: &Fit, notice: &str) -> Check {
+fn left_out(fit: &Fit, what: &LeftOut) -> Check {
     Check::warning(
         "columns",
-        format!("{}: {notice}", fit.profile),
+        format!("{}: {what}", fit.profile),
         format!("bring the table to what `claimtop profile show {}` expects", fit.profile),
     )
 }
@@ -75,8 +74,10 @@ fn left_out(fit: &Fit, notice: &str) -> Check {
 /// system, and not to be missed.
 fn absent(fit: &Fit, profile: &Profile) -> Vec<Check> {
     let is_there = |name: &str| fit.boards.iter().any(|board| board.name == name);
-    let was_said =
-        |name: &str| fit.missing.iter().any(|notice| notice.starts_with(&format!("board {name} ")));
+    let was_said = |name: &str| {
+        let is_it = |what: &LeftOut| matches!(what, LeftOut::Board { board, .. } if board == name);
+        fit.left_out.iter().any(is_it)
+    };
     let boards = profile.boards.iter().filter(|board| board.detect.is_empty());
     boards
         .filter(|board| !is_there(&board.name) && !was_said(&board.name))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Check, DoctorTarget, count};
 use crate::domain::claim::{HoldersOn, Process};
-use crate::domain::close_up::Holder;
+use crate::domain::detail::Holder;
 use crate::domain::value::Value;
 use crate::store::Reader;
 

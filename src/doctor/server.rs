@@ -42,7 +42,7 @@ pub fn look(options: &Options, checks: &mut Vec<Check>) -> Result<Server, StoreE
     let asked = clock();
     let rows = server.ask(sql, &[]).map_err(|error| StoreError::Unreachable {
         source_name: options.target.label().into(),
-        why: error.to_string(),
+        why: error.to_string().into(),
     })?;
     let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
     let get = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default().to_owned();

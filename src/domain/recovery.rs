@@ -86,7 +86,7 @@ pub fn permit(
     claim: &Claim,
     verdict: &Verdict,
     conclusion: Conclusion,
-    word: &Authorization,
+    authorization: &Authorization,
 ) -> Result<(), Refusal> {
     if let Some(doubt) = &verdict.doubt {
         return Err(Refusal::TimesInDoubt(Arc::clone(doubt)));
@@ -102,43 +102,48 @@ pub fn permit(
     let holder = claim.holder.as_deref();
 
     if claim.worker.process == Process::Alive {
-        return forced(word, holder, Cause::ProcessAlive { pid: claim.worker.pid.clone() });
+        return forced(authorization, holder, Cause::ProcessAlive { pid: claim.worker.pid.clone() });
     }
     if !(over || gone || silent) {
-        return forced(word, holder, Cause::NotInTrouble(verdict.headline()));
+        return forced(authorization, holder, Cause::NotInTrouble(verdict.headline()));
     }
     if over || gone || (has(Reason::SessionStale) && conclusion == Conclusion::ProbablyDead) {
         return Ok(());
     }
-    named(word, holder, Cause::HolderMayLive)
+    named(authorization, holder, Cause::HolderMayLive)
 }
 
 /// Whether a session may be ended, or why not and what would allow it: one that is given up, or whose
 /// process is dead, needs nothing more; any other needs force, a reason, and its name.
-pub fn permit_end(id: &str, given_up: bool, worker: &Worker, word: &Authorization) -> Result<(), Refusal> {
+pub fn permit_end(
+    id: &str,
+    given_up: bool,
+    worker: &Worker,
+    authorization: &Authorization,
+) -> Result<(), Refusal> {
     let cause = match worker.process {
         Process::Dead => return Ok(()),
         Process::Alive => Cause::ProcessAlive { pid: worker.pid.clone() },
         Process::Unknown if given_up => return Ok(()),
         Process::Unknown => Cause::SessionMayLive { session: id.into() },
     };
-    forced(word, Some(id), cause)
+    forced(authorization, Some(id), cause)
 }
 
-fn forced(word: &Authorization, holder: Option<&str>, cause: Cause) -> Result<(), Refusal> {
-    if !word.force {
+fn forced(authorization: &Authorization, holder: Option<&str>, cause: Cause) -> Result<(), Refusal> {
+    if !authorization.force {
         let needs = Needs::Force { holder: holder.map(str::to_owned) };
         return Err(Refusal::NotPermitted { cause, needs });
     }
-    if word.reason.as_deref().is_none_or(|reason| reason.trim().is_empty()) {
+    if authorization.reason.as_deref().is_none_or(|reason| reason.trim().is_empty()) {
         return Err(Refusal::NotPermitted { cause, needs: Needs::Reason });
     }
-    named(word, holder, cause)
+    named(authorization, holder, cause)
 }
 
-fn named(word: &Authorization, is: Option<&str>, cause: Cause) -> Result<(), Refusal> {
+fn named(authorization: &Authorization, is: Option<&str>, cause: Cause) -> Result<(), Refusal> {
     let holder = is.map(str::to_owned);
-    let needs = match (word.holder.as_deref(), is) {
+    let needs = match (authorization.holder.as_deref(), is) {
         (Some(named), Some(holder)) if named == holder => return Ok(()),
         (Some(named), _) => Needs::OtherHolder { named: named.into(), holder },
         (None, _) => Needs::Holder { holder },

@@ -2,31 +2,28 @@
 
 use std::collections::BTreeSet;
 
+use super::board_id::BoardId;
 use super::snapshot::Snapshot;
-use super::visible::visible;
-
-/// A board, by profile and name.
-pub type BoardName = (String, String);
 
 /// Every board that was ever seen.
 #[derive(Debug, Clone, Default)]
-pub struct SeenBoards(BTreeSet<BoardName>);
+pub struct SeenBoards(BTreeSet<BoardId>);
 
 impl SeenBoards {
     /// Takes in the boards of a look; the sentences of those that were there before and are not now.
     pub fn call(&mut self, snapshots: &[Snapshot]) -> Vec<String> {
         let name = |snapshot: &Snapshot| {
-            let boards = snapshot.boards.iter().map(|board| board.board.clone());
-            boards.map(|board| (snapshot.profile.clone(), board)).collect::<Vec<_>>()
+            let boards = snapshot.boards.iter();
+            boards.map(|board| BoardId::new(&snapshot.profile, &board.board)).collect::<Vec<_>>()
         };
-        let here: BTreeSet<BoardName> = snapshots.iter().flat_map(name).collect();
+        let here: BTreeSet<BoardId> = snapshots.iter().flat_map(name).collect();
         self.0.extend(here.iter().cloned());
         self.0.difference(&here).map(gone).collect()
     }
 
     /// The profiles of all of them.
     pub fn profiles(&self) -> BTreeSet<&str> {
-        self.0.iter().map(|(profile, _)| profile.as_str()).collect()
+        self.0.iter().map(BoardId::profile).collect()
     }
 }
 
@@ -34,6 +31,6 @@ impl SeenBoards {
 pub const GONE: &str = "gone: its table was dropped, renamed or changed, or may not be read";
 
 /// The same in a sentence of its own.
-pub fn gone((profile, board): &BoardName) -> String {
-    format!("board {} of {} is {GONE}", visible(board), visible(profile))
+pub fn gone(board: &BoardId) -> String {
+    format!("{board} is {GONE}")
 }

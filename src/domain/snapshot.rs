@@ -7,6 +7,7 @@ use super::claim::{Claim, Role, StampedBy};
 use super::recovery::Action;
 use super::rules::Rules;
 use super::time::{Moment, Span};
+use super::token::SeenToken;
 use super::value::Key;
 use super::verdict::{Reason, Set, Verdict};
 
@@ -131,7 +132,7 @@ pub struct Judged {
     pub claim: Claim,
     pub verdict: Verdict,
     /// Stands for the state of the row as it was read.
-    pub seen: Option<String>,
+    pub seen: Option<SeenToken>,
     /// Where its row is, for a second look.
     pub mark: Option<Mark>,
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::event::{Event, millis};
 use super::look::Look;
 use super::reveal::{Again, ObservedClaim, reveal};
-use crate::domain::seen_boards::{BoardName, GONE, gone};
+use crate::domain::board_id::BoardId;
+use crate::domain::seen_boards::{GONE, gone};
 use crate::domain::time::{Moment, Span};
 use crate::domain::visible::safe;
 
@@ -16,7 +17,7 @@ pub struct ChangeDetector {
     before: Option<Look>,
     is_blind: bool,
     /// Boards that were there before and are not now.
-    missing: BTreeSet<BoardName>,
+    missing: BTreeSet<BoardId>,
     /// When another database took the place of the one before.
     replaced_at: Option<Moment>,
 }
@@ -99,12 +100,12 @@ impl ChangeDetector {
         events
     }
 
-    fn changed(&self, why: &str, name: Option<&BoardName>, at: Moment) -> Event {
+    fn changed(&self, why: &str, board: Option<&BoardId>, at: Moment) -> Event {
         Event::SourceChanged {
             why: why.into(),
             source: self.source.clone(),
-            profile: name.map(|(profile, _)| profile.clone()),
-            board: name.map(|(_, board)| board.clone()),
+            profile: board.map(|board| board.profile().to_owned()),
+            board: board.map(|board| board.board().to_owned()),
             timestamp: millis(at),
         }
     }
@@ -118,7 +119,7 @@ impl ChangeDetector {
     /// The profiles of the boards that were seen last.
     pub fn profiles(&self) -> BTreeSet<&str> {
         let boards = self.before.iter().flat_map(|look| look.boards.keys());
-        boards.map(|(profile, _)| profile.as_str()).collect()
+        boards.map(BoardId::profile).collect()
     }
 
     /// Claims that were taken by whoever asks: that they are gone is no news.
@@ -128,13 +129,11 @@ impl ChangeDetector {
         }
     }
 
-    /// A look that failed; told once, however often it fails. What was seen before is kept.
+    /// A look that failed, and why, without the name of the source; told once, however often it fails. What was
+    /// seen before is kept.
     pub fn fail(&mut self, why: &str, at: Moment) -> Option<Event> {
         let is_news = !std::mem::replace(&mut self.is_blind, true);
         let source = self.source.clone();
-        // Which one it is stands beside it.
-        let why = why.strip_prefix(&source).map_or(why, |rest| rest.trim_start_matches([':', ' ']));
-        let why = why.trim_start_matches("cannot be reached: ");
         is_news.then(|| Event::SourceLost { why: safe(why), source, timestamp: millis(at) })
     }
 }

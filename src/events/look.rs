@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::close_up::Whole;
+use crate::domain::board_id::BoardId;
+use crate::domain::detail::Whole;
 use crate::domain::snapshot::{BoardSnapshot, Judged, Nature, Snapshot};
 use crate::domain::time::Moment;
 use crate::domain::value::percent;
@@ -14,8 +15,7 @@ use crate::domain::verdict::judge;
 pub struct Look {
     /// The fingerprint of the database.
     pub(super) database: String,
-    /// By profile and board.
-    pub(super) boards: BTreeMap<(String, String), Board>,
+    pub(super) boards: BTreeMap<BoardId, Board>,
 }
 
 /// How much of a board a look showed.
@@ -46,8 +46,8 @@ impl Look {
             for board in &snapshot.boards {
                 let all =
                     whole.iter().find(|one| one.profile == snapshot.profile && one.board == board.board);
-                let name = (snapshot.profile.clone(), board.board.clone());
-                boards.insert(name, Board::of(snapshot, board, all));
+                let id = BoardId::new(&snapshot.profile, &board.board);
+                boards.insert(id, Board::of(snapshot, board, all));
             }
         }
         Look { database: database.into(), boards }

@@ -43,9 +43,10 @@ pub(super) fn reveal(
 ) -> Vec<Event> {
     let mut events = Vec::new();
     let mut sessions = Sessions::default();
-    for ((profile, name), is) in &after.boards {
+    for (id, is) in &after.boards {
+        let (profile, name) = (id.profile(), id.board());
         // A board that was not there has no past to compare with.
-        let Some(was) = before.boards.get(&(profile.clone(), name.clone())) else { continue };
+        let Some(was) = before.boards.get(id) else { continue };
         let teller = BoardComparison { source, profile, name, was, is };
         let told = teller.tell(again);
         sessions.take(&teller, &told);

@@ -3,7 +3,7 @@
 use super::catalog::*;
 use super::kind_names::KindNames;
 use super::samples::MetricSamples;
-use crate::domain::close_up::{KindTally, Kinds};
+use crate::domain::detail::{KindTally, Kinds};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};

@@ -10,7 +10,7 @@ use super::kind_names::KindNames;
 use super::look::{Look, fill_kinds};
 use super::samples::MetricSamples;
 use super::sweeps::Sweeps;
-use crate::domain::close_up::Kinds;
+use crate::domain::detail::Kinds;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::store::Attempt;

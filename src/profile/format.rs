@@ -17,6 +17,28 @@ pub enum ProfileError {
     Syntax { name: String, line: usize, what: String },
     #[error("profile {name}: {problem}")]
     Invalid { name: String, problem: String },
+    /// Two or more of the others.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<ProfileError>),
+}
+
+impl ProfileError {
+    /// All that is wrong, as one error; nothing, if nothing is.
+    pub fn of(mut all: Vec<ProfileError>) -> Result<(), ProfileError> {
+        match all.len() {
+            0 => Ok(()),
+            1 => Err(all.remove(0)),
+            _ => Err(ProfileError::Several(all)),
+        }
+    }
+
+    /// Everything that is wrong, one by one.
+    pub fn each(&self) -> &[ProfileError] {
+        match self {
+            ProfileError::Several(all) => all,
+            one => std::slice::from_ref(one),
+        }
+    }
 }
 
 /// The databases a profile can be read on.
@@ -49,6 +71,9 @@ pub struct Profile {
     pub title: String,
     #[serde(default)]
     pub about: String,
+    /// The versions of the system that it was tried with.
+    #[serde(default)]
+    pub versions: String,
     /// Its table names could be anybody's: acts ask once to confirm it.
     #[serde(default)]
     pub generic: bool,

@@ -3,14 +3,56 @@
 use std::path::{Path, PathBuf};
 
 use super::format::{Profile, ProfileError};
+use super::similar::did_you_mean;
 
-/// The profiles of the five systems, by name.
-const BUILT_IN: [(&str, &str); 5] = [
+/// Every profile in `assets/profiles/`, by name: the five reference systems first.
+const BUILT_IN: [(&str, &str); 46] = [
     ("coordination", include_str!("../../assets/profiles/coordination.toml")),
     ("executor-jobs", include_str!("../../assets/profiles/executor-jobs.toml")),
     ("merge-queue", include_str!("../../assets/profiles/merge-queue.toml")),
     ("finalization", include_str!("../../assets/profiles/finalization.toml")),
     ("task-queue", include_str!("../../assets/profiles/task-queue.toml")),
+    ("airflow", include_str!("../../assets/profiles/airflow.toml")),
+    ("apalis", include_str!("../../assets/profiles/apalis.toml")),
+    ("apalis-postgres", include_str!("../../assets/profiles/apalis-postgres.toml")),
+    ("apscheduler4", include_str!("../../assets/profiles/apscheduler4.toml")),
+    ("celery-sqlalchemy", include_str!("../../assets/profiles/celery-sqlalchemy.toml")),
+    ("chancy", include_str!("../../assets/profiles/chancy.toml")),
+    ("db-scheduler", include_str!("../../assets/profiles/db-scheduler.toml")),
+    ("dbos", include_str!("../../assets/profiles/dbos.toml")),
+    ("delayed-job", include_str!("../../assets/profiles/delayed-job.toml")),
+    ("django-background-tasks", include_str!("../../assets/profiles/django-background-tasks.toml")),
+    ("django-db-queue", include_str!("../../assets/profiles/django-db-queue.toml")),
+    ("django-q2", include_str!("../../assets/profiles/django-q2.toml")),
+    ("django-tasks", include_str!("../../assets/profiles/django-tasks.toml")),
+    ("dramatiq-pg", include_str!("../../assets/profiles/dramatiq-pg.toml")),
+    ("flyway", include_str!("../../assets/profiles/flyway.toml")),
+    ("golang-migrate", include_str!("../../assets/profiles/golang-migrate.toml")),
+    ("good-job", include_str!("../../assets/profiles/good-job.toml")),
+    ("graphile-worker", include_str!("../../assets/profiles/graphile-worker.toml")),
+    ("hangfire", include_str!("../../assets/profiles/hangfire.toml")),
+    ("huey", include_str!("../../assets/profiles/huey.toml")),
+    ("knex", include_str!("../../assets/profiles/knex.toml")),
+    ("laravel", include_str!("../../assets/profiles/laravel.toml")),
+    ("liquibase", include_str!("../../assets/profiles/liquibase.toml")),
+    ("litequeue", include_str!("../../assets/profiles/litequeue.toml")),
+    ("minion", include_str!("../../assets/profiles/minion.toml")),
+    ("oban", include_str!("../../assets/profiles/oban.toml")),
+    ("oban-py", include_str!("../../assets/profiles/oban-py.toml")),
+    ("persist-queue", include_str!("../../assets/profiles/persist-queue.toml")),
+    ("pg-boss", include_str!("../../assets/profiles/pg-boss.toml")),
+    ("pg-boss-10", include_str!("../../assets/profiles/pg-boss-10.toml")),
+    ("pg-boss-11", include_str!("../../assets/profiles/pg-boss-11.toml")),
+    ("pgagent", include_str!("../../assets/profiles/pgagent.toml")),
+    ("pgqueuer", include_str!("../../assets/profiles/pgqueuer.toml")),
+    ("procrastinate", include_str!("../../assets/profiles/procrastinate.toml")),
+    ("quartz", include_str!("../../assets/profiles/quartz.toml")),
+    ("que", include_str!("../../assets/profiles/que.toml")),
+    ("river", include_str!("../../assets/profiles/river.toml")),
+    ("saq", include_str!("../../assets/profiles/saq.toml")),
+    ("shedlock", include_str!("../../assets/profiles/shedlock.toml")),
+    ("solid-queue", include_str!("../../assets/profiles/solid-queue.toml")),
+    ("symfony-messenger", include_str!("../../assets/profiles/symfony-messenger.toml")),
 ];
 
 /// A profile that can be used by its name.
@@ -34,7 +76,7 @@ impl Entry {
 
     /// Whether it speaks of a table.
     pub fn names(&self, table: &str) -> bool {
-        self.text.contains(&format!("\"{table}\""))
+        self.text.to_ascii_lowercase().contains(&format!("\"{}\"", table.to_ascii_lowercase()))
     }
 }
 
@@ -102,9 +144,13 @@ impl Library {
             Some(entry) => entry.profile(),
             None => {
                 let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+                let near = did_you_mean(name, names.iter().copied());
                 Err(ProfileError::Invalid {
                     name: name.into(),
-                    problem: format!("no such profile; there are {} (or name a file)", names.join(", ")),
+                    problem: format!(
+                        "no such profile{near}; there are {} (or name a file)",
+                        names.join(", ")
+                    ),
                 })
             }
         }

@@ -1,10 +1,13 @@
 //! Reading a profile: from its text, through its variables and engines, to one that makes sense.
 
-use super::format::{Board, Engine, Profile, ProfileError, Registry};
+use super::format::{Act, Board, Engine, Profile, ProfileError, Registry};
+use super::problems::problems;
+use crate::domain::time::Span;
 
 impl Profile {
     /// Reads and validates a profile.
     pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
+        ProfileError::of(problems(name, text))?;
         let syntax = |error| syntax(name, text, &error);
         let mut profile: Profile = toml::from_str(text).map_err(syntax)?;
         if !profile.vars.is_empty() {
@@ -16,7 +19,8 @@ impl Profile {
         }
         profile.name = name.into();
         profile.text = text.into();
-        profile.validate().map_err(|problem| ProfileError::Invalid { name: name.into(), problem })?;
+        let invalid = |problem| ProfileError::Invalid { name: name.into(), problem };
+        ProfileError::of(profile.validate().into_iter().map(invalid).collect())?;
         Ok(profile)
     }
 
@@ -41,35 +45,41 @@ impl Profile {
         Ok(Profile { text: self.text, ..merged })
     }
 
-    fn validate(&self) -> Result<(), String> {
+    /// Everything that does not make sense.
+    fn validate(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
         if self.boards.is_empty() {
-            return Err("it has no [[claim]]".into());
+            wrong.push("it has no [[claim]]".into());
         }
         for (at, board) in self.boards.iter().enumerate() {
             if self.boards[..at].iter().any(|other| other.name == board.name) {
-                return Err(format!("two claims are named {:?}", board.name));
+                wrong.push(format!("two claims are named {:?}", board.name));
             }
-            board.validate().map_err(|problem| format!("claim {:?}: {problem}", board.name))?;
-            let dead =
-                self.backlog(board).filter(|backlog| backlog.table.is_none() && backlog.dead.is_some());
-            if board.requeue.is_some() && dead.is_none() {
-                return Err(format!(
-                    "claim {:?}: requeue needs a backlog in the same table that says what is dead",
-                    board.name
-                ));
-            }
+            let of_board = board.validate().into_iter().chain(self.requeue_without_dead(board));
+            wrong.extend(of_board.map(|problem| format!("claim {:?}: {problem}", board.name)));
         }
-        self.session.as_ref().map_or(Ok(()), Registry::validate)?;
+        wrong.extend(self.session.iter().filter_map(Registry::validate));
         let pairs = self.boards.iter().flat_map(|board| &board.detect).chain(&self.detect);
-        match pairs.into_iter().find(|pair| !pair.contains('.')) {
-            Some(pair) => Err(format!("detect wants \"table.column\", not {pair:?}")),
-            None => Ok(()),
-        }
+        let lone = pairs.filter(|pair| !pair.contains('.'));
+        wrong.extend(lone.map(|pair| format!("detect wants \"table.column\", not {pair:?}")));
+        wrong
+    }
+
+    fn requeue_without_dead(&self, board: &Board) -> Option<String> {
+        let dead = self.backlog(board).filter(|backlog| backlog.table.is_none() && backlog.dead.is_some());
+        (board.requeue.is_some() && dead.is_none())
+            .then(|| "requeue needs a backlog in the same table that says what is dead".into())
     }
 }
 
 impl Board {
-    fn validate(&self) -> Result<(), String> {
+    fn validate(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut expect = |holds: bool, problem: &str| {
+            if !holds {
+                wrong.push(problem.to_owned());
+            }
+        };
         let deadline = &self.deadline;
         let has_ttl = deadline.ttl.is_some() || deadline.otherwise.is_some();
         let ways = [
@@ -79,60 +89,53 @@ impl Board {
             deadline.holder,
             deadline.never,
         ];
-        if ways.iter().filter(|given| **given).count() != 1 {
-            return Err(
-                "[claim.deadline] needs exactly one of column, claimed_at_plus, ttl, holder, never".into()
-            );
-        }
-        if self.id.is_empty() {
-            return Err("id is empty".into());
-        }
-        if deadline.claimed_at_plus.is_some() && self.claimed_at.is_none() {
-            return Err("this deadline needs claimed_at".into());
-        }
-        if has_ttl && self.claimed_at.is_none() && self.beat_at.is_none() {
-            return Err("a TTL needs claimed_at or beat_at to count from".into());
-        }
+        expect(
+            ways.iter().filter(|given| **given).count() == 1,
+            "[claim.deadline] needs exactly one of column, claimed_at_plus, ttl, holder, never",
+        );
+        expect(!self.id.is_empty(), "id is empty");
+        expect(
+            deadline.claimed_at_plus.is_none() || self.claimed_at.is_some(),
+            "this deadline needs claimed_at",
+        );
+        expect(
+            !has_ttl || self.claimed_at.is_some() || self.beat_at.is_some(),
+            "a TTL needs claimed_at or beat_at to count from",
+        );
         for (verb, act) in [
             ("reclaim", &self.reclaim),
             ("release", &self.release),
             ("extend", &self.extend),
             ("requeue", &self.requeue),
         ] {
-            if act.as_ref().is_some_and(|act| !act.is_complete()) {
-                return Err(format!("{verb} needs either `delete = true` or a `set`"));
-            }
+            let is_complete = act.as_ref().is_none_or(Act::is_complete);
+            expect(is_complete, &format!("{verb} needs either `delete = true` or a `set`"));
         }
-        self.session.as_ref().map_or(Ok(()), Registry::validate)?;
         // A lease of no time would have no runaways, and everybody would be silent at once.
         for (key, span) in [
             ("deadline.lease", deadline.lease),
             ("silent_after", self.silent_after),
             ("orphan_after", self.orphan_after),
         ] {
-            if span.is_some_and(|span| !span.is_positive()) {
-                return Err(format!("{key} has to be longer than nothing"));
-            }
+            let is_something = span.is_none_or(Span::is_positive);
+            expect(is_something, &format!("{key} has to be longer than nothing"));
         }
         // The documents' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
         // the moment of renewal.
         let shortest = self.time.tick().times(5);
-        let mut ttls = deadline.ttl.iter().flatten().map(|(_, ttl)| ttl).chain(&deadline.otherwise);
-        match ttls.find(|ttl| **ttl < shortest) {
-            Some(ttl) => Err(format!("a TTL of {ttl} is less than five ticks of its clock ({shortest})")),
-            None => Ok(()),
+        for ttl in deadline.ttl.iter().flatten().map(|(_, ttl)| ttl).chain(&deadline.otherwise) {
+            let problem = format!("a TTL of {ttl} is less than five ticks of its clock ({shortest})");
+            expect(*ttl >= shortest, &problem);
         }
+        wrong.extend(self.session.iter().filter_map(Registry::validate));
+        wrong
     }
 }
 
 impl Registry {
-    fn validate(&self) -> Result<(), String> {
-        match &self.end {
-            Some(end) if !end.is_complete() => {
-                Err("[session] end needs either `delete = true` or a `set`".into())
-            }
-            _ => Ok(()),
-        }
+    fn validate(&self) -> Option<String> {
+        let is_complete = self.end.as_ref().is_none_or(Act::is_complete);
+        (!is_complete).then(|| "[session] end needs either `delete = true` or a `set`".into())
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) struct AuditWriter<'a> {
     pub(super) who: &'a Who,
     pub(super) source: &'a str,
     pub(super) fingerprint: &'a str,
-    pub(super) word: &'a Authorization,
+    pub(super) authorization: &'a Authorization,
 }
 
 impl AuditWriter<'_> {
@@ -69,7 +69,7 @@ impl AuditWriter<'_> {
                 "conclusion": seen.conclusion.as_str(),
                 "why": seen.why,
                 "process": seen.judged.claim.worker.process.as_str(),
-                "forced": self.word.force,
+                "forced": self.authorization.force,
                 "kind": seen.judged.claim.kind,
             }),
             ..self.blank(stage, order.action_id, order.action.as_str())
@@ -125,7 +125,7 @@ impl AuditWriter<'_> {
     fn evidence<'a>(&self, seen: &'a Seen) -> Evidence<'a> {
         Evidence {
             conclusion: seen.conclusion.as_str(),
-            forced: self.word.force,
+            forced: self.authorization.force,
             kind: seen.judged.claim.kind.as_deref(),
             process: seen.judged.claim.worker.process.as_str(),
             reasons: seen.judged.verdict.reasons.iter().map(Reason::as_str).collect(),
@@ -147,7 +147,7 @@ impl AuditWriter<'_> {
                 "beat_at": seen.session.beat_at.at().map(|beat| beat.rfc3339()),
                 "process": seen.worker.process.as_str(),
                 "why": seen.worker.evidence,
-                "forced": self.word.force,
+                "forced": self.authorization.force,
             }),
             before: image(Side::Before),
             after: image(Side::After),
@@ -185,7 +185,7 @@ impl AuditWriter<'_> {
             board: String::new(),
             address: String::new(),
             holder: None,
-            reason: self.word.reason.clone(),
+            reason: self.authorization.reason.clone(),
             evidence: Json::Null,
             before: Json::Null,
             after: Json::Null,

@@ -10,7 +10,7 @@ use super::trail::{Position, Record, Trail, TrailError, Who, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, Tried, WriteAccess};
+use crate::store::{Acted, Actor, Change, Images, Order, Scope, Seen, Side, SideEffects, WriteAccess};
 
 /// Why nothing could be tried at all.
 #[derive(Debug, Error)]
@@ -45,6 +45,8 @@ pub struct Report {
     pub changes: Vec<Change>,
     pub preview: Vec<String>,
     pub effects: SideEffects,
+    /// Why its outcome is not on record, although it was applied. What became of it can be found out from the rows.
+    pub unrecorded: Option<String>,
 }
 
 /// A source that can be acted on, and the trail that is kept of it.
@@ -97,6 +99,15 @@ impl AuditedActor {
         })
     }
 
+    /// Prepares an actor that was kept open for another act, with its journal opened anew. `false`: it has to be opened
+    /// again, because its connection is lost or leads to another database now.
+    pub fn renew(&mut self, trail: &Path) -> Result<bool, RecoveryError> {
+        self.trail = Trail::open(trail)?;
+        self.settled = Position::default();
+        self.scopes.clear();
+        Ok(self.actor.refresh().is_ok() && self.actor.fingerprint() == self.fingerprint)
+    }
+
     /// The same actor for acts that nobody watches: its records say so.
     pub fn as_sweeper(self) -> AuditedActor {
         AuditedActor { by: By::Sweeper, ..self }
@@ -116,10 +127,10 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Report, RecoveryError> {
         self.settle_open_actions()?;
-        self.perform_one(seen, action, word)
+        self.perform_one(seen, action, authorization)
     }
 
     /// What `action` would do, with nothing written anywhere.
@@ -127,10 +138,10 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Report, RecoveryError> {
         let id = new_action_id();
-        let order = Order { action, word, action_id: &id, dry_run: true };
+        let order = Order { action, authorization, action_id: &id, dry_run: true };
         let acted = self.actor.act(seen, &order, &mut |_| Ok(()))?;
         Ok(self.report(seen, &id, action, acted))
     }
@@ -139,11 +150,11 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Report, RecoveryError> {
-        let (id, acted, unwritten) = self.act_on_record(seen, action, word)?;
+        let (id, acted, unwritten) = self.act_on_record(seen, action, authorization)?;
         let mut report = self.report(seen, &id, action, acted);
-        report.confess(unwritten.as_ref());
+        report.note_unrecorded(unwritten.as_ref());
         Ok(report)
     }
 
@@ -153,16 +164,16 @@ impl AuditedActor {
         &mut self,
         seen: &Seen,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<(String, Acted, Option<TrailError>), RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, by, source, fingerprint, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let id = new_action_id();
-        let order = Order { action, word, action_id: &id, dry_run: false };
+        let order = Order { action, authorization, action_id: &id, dry_run: false };
         let acted = actor.act(seen, &order, &mut |pending| {
-            let intent = by.sign(scribe.intent(&order, pending));
+            let intent = by.sign(audit.intent(&order, pending));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         });
         let acted = match acted {
@@ -170,14 +181,13 @@ impl AuditedActor {
             other => other?,
         };
         // The act is done and its intent is on record; the outcome can be found out from the rows.
-        let unwritten = trail.append(&[by.sign(scribe.outcome(actor, seen, &order, &acted))]).err();
+        let unwritten = trail.append(&[by.sign(audit.outcome(actor, seen, &order, &acted))]).err();
         Ok((id, acted, unwritten))
     }
 
     pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
         let address = self.actor.address(seen);
-        let preview = acted.preview.clone();
-        Report { preview, ..report_of(seen, action_id.into(), address, action, Tried::of(acted)) }
+        report_of(seen, action_id.into(), address, action, acted)
     }
 }
 
@@ -187,7 +197,7 @@ pub(super) fn report_of(
     action_id: String,
     address: String,
     action: Action,
-    tried: Tried,
+    acted: Acted,
 ) -> Report {
     Report {
         action_id,
@@ -195,10 +205,11 @@ pub(super) fn report_of(
         id: seen.judged.claim.key.text(),
         address,
         holder: seen.judged.claim.holder.clone(),
-        changes: tried.changes,
-        outcome: tried.outcome,
-        preview: Vec::new(),
-        effects: tried.effects,
+        changes: acted.changes,
+        outcome: acted.outcome,
+        preview: acted.preview,
+        effects: acted.effects,
+        unrecorded: None,
     }
 }
 
@@ -213,10 +224,9 @@ impl Report {
         Images { changes: &self.changes, side }.json()
     }
 
-    /// Says it if an act was done and its outcome could not be put on record.
-    pub(super) fn confess(&mut self, unwritten: Option<&TrailError>) {
-        if let (Some(error), Outcome::Applied) = (unwritten, &self.outcome) {
-            self.preview.push(format!("applied, but its outcome could not be written: {error}"));
-        }
+    /// Notes that an act was done and its outcome could not be put on record.
+    pub(super) fn note_unrecorded(&mut self, unwritten: Option<&TrailError>) {
+        self.unrecorded =
+            unwritten.filter(|_| self.outcome == Outcome::Applied).map(|error| error.to_string());
     }
 }

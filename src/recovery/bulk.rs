@@ -9,7 +9,7 @@ use super::audited_actor::{AuditedActor, RecoveryError, Report, report_of};
 use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Batch, Change, Intents, Order, Pending, Seen, SideEffects, Tried, numbered, prefix};
+use crate::store::{Acted, Batch, Intents, Order, Pending, Seen, numbered, prefix};
 
 /// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
 /// 18 and 33 ms: whoever finds it taken has it at the latest then.
@@ -34,9 +34,7 @@ struct Done {
 #[derive(Debug)]
 pub struct Told<'a> {
     pub seen: &'a Seen,
-    pub outcome: Outcome,
-    changes: Vec<Change>,
-    effects: SideEffects,
+    pub acted: Acted,
     action: Action,
     /// The name of the transaction, and its number there.
     id: &'a str,
@@ -51,15 +49,14 @@ impl Told<'_> {
     }
 
     pub fn address(&self) -> String {
-        self.seen.address(self.prefix)
+        self.seen.address_after(self.prefix)
     }
 
     /// Everything that is to be said of it.
     pub fn report(self) -> Report {
         let (id, address) = (self.action_id(), self.address());
-        let tried = Tried { outcome: self.outcome, changes: self.changes, effects: self.effects };
-        let mut report = report_of(self.seen, id, address, self.action, tried);
-        report.confess(self.unwritten);
+        let mut report = report_of(self.seen, id, address, self.action, self.acted);
+        report.note_unrecorded(self.unwritten);
         report
     }
 }
@@ -94,12 +91,12 @@ impl AuditedActor {
         &mut self,
         all: Vec<&Seen>,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         each: &mut Each<'_>,
     ) -> Result<Duration, RecoveryError> {
         self.settle_open_actions()?;
         let mut run = Run::new();
-        self.perform_each(all, action, word, &mut run, each)?;
+        self.perform_each(all, action, authorization, &mut run, each)?;
         Ok(run.paused)
     }
 
@@ -108,11 +105,11 @@ impl AuditedActor {
         &mut self,
         all: Vec<&Seen>,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
-        let ended = self.perform_batches(all, action, word, run, each);
+        let ended = self.perform_batches(all, action, authorization, run, each);
         let _uninterrupted = uninterrupted();
         self.trail.sync()?;
         ended
@@ -122,16 +119,15 @@ impl AuditedActor {
         &mut self,
         mut all: Vec<&Seen>,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         run: &mut Run,
         each: &mut Each<'_>,
     ) -> Result<Ended, RecoveryError> {
-        let board = |seen: &Seen| (seen.place.profile, seen.place.board);
         let mut boards: VecDeque<&mut [&Seen]> =
-            all.chunk_by_mut(|one, other| board(one) == board(other)).collect();
+            all.chunk_by_mut(|one, other| one.place.board == other.place.board).collect();
         while let Some(rest) = boards.pop_front() {
             let together = rest.len().min(MOST_AT_ONCE);
-            let done = self.perform_batch(&mut rest[..together], action, word, run)?;
+            let done = self.perform_batch(&mut rest[..together], action, authorization, run)?;
             let Done { id, prefix, batch: Batch { passed, tried, held, log }, released, unwritten } = done;
             let (now_done, others) = rest.split_at_mut(passed + tried.len());
             if !others.is_empty() {
@@ -142,15 +138,13 @@ impl AuditedActor {
             }
             // All of them are done: also who wants no more has to hear of each.
             let (mut go_on, mut stop) = (true, None);
-            let others_were_quicker = (0..passed).map(|_| Tried::quicker());
-            for (at, (seen, tried)) in now_done.iter().zip(others_were_quicker.chain(tried)).enumerate() {
-                let Tried { outcome, changes, effects } = tried;
+            let too_late = (0..passed).map(|_| Acted::too_late());
+            for (at, (seen, acted)) in now_done.iter().zip(too_late.chain(tried)).enumerate() {
                 if stop.is_none() {
-                    stop = outcome.stops_a_bulk();
+                    stop = acted.outcome.stops_a_bulk();
                 }
                 let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
-                go_on &=
-                    each(Told { seen, outcome, changes, effects, action, id, number, prefix, unwritten });
+                go_on &= each(Told { seen, acted, action, id, number, prefix, unwritten });
             }
             if let Some(why) = stop {
                 return Ok(Ended::Stopped(why));
@@ -172,19 +166,19 @@ impl AuditedActor {
         &mut self,
         all: &mut [&Seen],
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         run: &Run,
     ) -> Result<Done, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, by, source, fingerprint, settled, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let id = new_action_id();
-        let order = Order { action, word, action_id: &id, dry_run: false };
+        let order = Order { action, authorization, action_id: &id, dry_run: false };
         let of_bulk = |record| by.sign(Record { batch: Some(run.batch.clone()), ..record });
-        let of = of_bulk(scribe.shared(Stage::Intent, actor, all[0], &order));
+        let of = of_bulk(audit.shared(Stage::Intent, actor, all[0], &order));
         let lines = Lines::default();
-        let mut intents = LinesOf { scribe: &scribe, trail, of, lines, added: Ok(()), written: None };
+        let mut intents = LinesOf { audit: &audit, trail, of, lines, added: Ok(()), written: None };
         let batch = actor.act_batch(all, &order, run.budget, &mut intents)?;
         let intended = intents.written;
         let (profile, board) = actor.names(all[0]);
@@ -194,9 +188,9 @@ impl AuditedActor {
         let unwritten = if batch.tried.is_empty() {
             None
         } else {
-            let shared = of_bulk(scribe.shared(Stage::Outcome, actor, all[0], &order));
+            let shared = of_bulk(audit.shared(Stage::Outcome, actor, all[0], &order));
             let begun = all.iter().copied().enumerate().skip(batch.passed).zip(&batch.tried);
-            match write_outcomes(trail, &scribe, shared, &prefix, begun) {
+            match write_outcomes(trail, &audit, shared, &prefix, begun) {
                 Ok(told) => {
                     *settled = settled_by(*settled, intended, told, &batch.tried);
                     None
@@ -210,7 +204,7 @@ impl AuditedActor {
 
 /// The intents of a batch, on their way to the trail.
 struct LinesOf<'a> {
-    scribe: &'a AuditWriter<'a>,
+    audit: &'a AuditWriter<'a>,
     trail: &'a mut Trail,
     of: Record,
     lines: Lines,
@@ -227,7 +221,7 @@ impl Intents for LinesOf<'_> {
             self.of.transaction = pending.transaction.map(str::to_owned);
         }
         if self.added.is_ok() {
-            self.added = self.lines.add(&self.scribe.line(number, pending));
+            self.added = self.lines.add(&self.audit.line(number, pending));
         }
     }
 
@@ -246,10 +240,10 @@ impl Intents for LinesOf<'_> {
 /// Writes down what came of a batch: that all were applied, but for those that were not.
 fn write_outcomes<'a>(
     trail: &mut Trail,
-    scribe: &AuditWriter<'_>,
+    audit: &AuditWriter<'_>,
     shared: Record,
     prefix: &str,
-    all: impl Iterator<Item = ((usize, &'a Seen), &'a Tried)>,
+    all: impl Iterator<Item = ((usize, &'a Seen), &'a Acted)>,
 ) -> Result<Stretch, TrailError> {
     let (mut others, mut applied) = (Lines::default(), 0);
     for ((at, seen), tried) in all {
@@ -257,9 +251,9 @@ fn write_outcomes<'a>(
         if tried.outcome == Outcome::Applied && said.is_none() {
             applied += 1;
         } else {
-            let address = seen.address(prefix);
+            let address = seen.address_after(prefix);
             let why = tried.outcome.why().or(said);
-            others.add(&scribe.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
+            others.add(&audit.exception(at + 1, &address, seen, tried.outcome.as_str(), why.as_deref()))?;
         }
     }
     let shared = Record { outcome: Some(Outcome::Applied.as_str().into()), ..shared };
@@ -268,10 +262,10 @@ fn write_outcomes<'a>(
 
 /// Up to where what became of every act is known, after a batch: what one has just written oneself, with nothing
 /// of others in between, need not be read again.
-fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried: &[Tried]) -> Position {
+fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried: &[Acted]) -> Position {
     let from = intended.map_or(told.from, |intended| intended.from);
     let goes_on = intended.is_none_or(|intended| intended.to == Some(told.from));
-    let is_open = |tried: &Tried| matches!(tried.outcome, Outcome::Unknown(_));
+    let is_open = |tried: &Acted| matches!(tried.outcome, Outcome::Unknown(_));
     match told.to {
         Some(to) if from == before && goes_on && !tried.iter().any(is_open) => to,
         _ => before,

@@ -5,6 +5,7 @@ use super::audited_actor::{AuditedActor, RecoveryError, Report};
 use super::bulk::{Ended, Run, Told};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::tally::BulkTally;
+use crate::domain::visible::visible;
 use crate::store::{Noted, Order, Part, Seen, Selection};
 
 /// So many claims are listed in a preview.
@@ -44,12 +45,28 @@ impl BulkResult {
         BulkResult { batch: Some(batch), tally, error: None }
     }
 
+    /// Counts one act and tells of it; whether the next may begin.
+    pub(super) fn tell(
+        &mut self,
+        report: Result<Report, RecoveryError>,
+        each: &mut dyn FnMut(Report) -> bool,
+    ) -> bool {
+        let report = match report {
+            Ok(report) => report,
+            Err(error) => return self.goes_on(Err(error)),
+        };
+        self.tally.add(&report.outcome, || visible(&report.id));
+        let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
+        let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
+        self.goes_on(Ok(stop.unwrap_or(ended)))
+    }
+
     /// Takes in how a part of it ended; whether the next part may begin.
     pub(super) fn goes_on(&mut self, ended: Result<Ended, RecoveryError>) -> bool {
         let why = match ended {
             Ok(Ended::AtTheEnd) => return true,
             Ok(Ended::Stopped(why)) => why,
-            Ok(Ended::Early) => "nobody takes the results any more".into(),
+            Ok(Ended::Early) => "the output was closed".into(),
             Err(error) => {
                 let why = error.to_string();
                 self.error = Some(error);
@@ -68,7 +85,7 @@ impl AuditedActor {
         &mut self,
         claims: Selection,
         action: Action,
-        word: &Authorization,
+        authorization: &Authorization,
         skipped: &mut dyn FnMut(Report),
     ) -> Result<BulkPlan, RecoveryError> {
         let samples = claims.samples().to_vec();
@@ -82,12 +99,12 @@ impl AuditedActor {
         for part in claims.parts() {
             match part {
                 Part::Whole(all) => {
-                    let permitted = self.foresee(&mut plan, &all, word, skipped)?;
+                    let permitted = self.foresee(&mut plan, &all, authorization, skipped)?;
                     whole.extend(all.into_iter().zip(permitted).filter_map(|(seen, is)| is.then_some(seen)));
                 }
                 Part::Noted(all) => {
                     let (all, seen) = self.seen_again(all, &mut plan.preview)?;
-                    let permitted = self.foresee(&mut plan, &seen, word, skipped)?;
+                    let permitted = self.foresee(&mut plan, &seen, authorization, skipped)?;
                     noted.extend(all.into_iter().zip(permitted).filter_map(|(one, is)| is.then_some(one)));
                 }
             }
@@ -101,10 +118,10 @@ impl AuditedActor {
         &mut self,
         plan: &mut BulkPlan,
         all: &[Seen],
-        word: &Authorization,
+        authorization: &Authorization,
         skipped: &mut dyn FnMut(Report),
     ) -> Result<Vec<bool>, RecoveryError> {
-        let order = Order { action: plan.action, word, action_id: "", dry_run: true };
+        let order = Order { action: plan.action, authorization, action_id: "", dry_run: true };
         let outcomes = self.actor.foresee(&all.iter().collect::<Vec<_>>(), &order)?;
         let mut permitted = Vec::with_capacity(all.len());
         for (seen, outcome) in all.iter().zip(outcomes) {
@@ -144,7 +161,7 @@ impl AuditedActor {
     pub fn run_plan(
         &mut self,
         plan: BulkPlan,
-        word: &Authorization,
+        authorization: &Authorization,
         each: &mut dyn FnMut(Told<'_>) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
@@ -163,10 +180,11 @@ impl AuditedActor {
                 },
             };
             let tally = &mut result.tally;
-            let ended = self.perform_each(seen.iter().collect(), action, word, &mut run, &mut |told| {
-                tally.add(&told.outcome, || told.seen.judged.claim.key.visible());
-                each(told)
-            });
+            let ended =
+                self.perform_each(seen.iter().collect(), action, authorization, &mut run, &mut |told| {
+                    tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
+                    each(told)
+                });
             if !result.goes_on(ended) {
                 break;
             }

@@ -2,7 +2,7 @@
 
 use super::audit_writer::AuditWriter;
 use super::audited_actor::{AuditedActor, RecoveryError, Report};
-use super::bulk::{Ended, Run};
+use super::bulk::Run;
 use super::plan::BulkResult;
 use super::trail::{Record, Stage, new_action_id};
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
@@ -18,16 +18,16 @@ impl AuditedActor {
     pub fn plan_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<BulkTally, RecoveryError> {
         let ends: Vec<&Registered> = ends(holding).collect();
         let mut tally = BulkTally::of(holding.claims.len() + ends.len());
-        if let Err(refused) = self.actor.permit_session(holding, word) {
+        if let Err(refused) = self.actor.permit_session(holding, authorization) {
             let outcome = Outcome::Refused(refused);
             (0..tally.wanted).for_each(|_| tally.add(&outcome, || visible(&holding.session)));
             return Ok(tally);
         }
-        let order = Order { action: Action::Release, word, action_id: "", dry_run: true };
+        let order = Order { action: Action::Release, authorization, action_id: "", dry_run: true };
         let claims: Vec<&Seen> = holding.claims.iter().collect();
         for (seen, outcome) in claims.iter().zip(self.actor.foresee(&claims, &order)?) {
             tally.add(&outcome, || seen.judged.claim.key.visible());
@@ -50,7 +50,7 @@ impl AuditedActor {
     pub fn release_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
         each: &mut dyn FnMut(Report) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
@@ -58,34 +58,25 @@ impl AuditedActor {
         let mut run = Run::new();
         let wanted = BulkTally::of(holding.claims.len() + ends.len());
         let mut result = BulkResult::new(run.batch.clone(), wanted);
-        if let Err(refused) = self.actor.permit_session(holding, word) {
+        if let Err(refused) = self.actor.permit_session(holding, authorization) {
             let outcome = Outcome::Refused(refused.clone());
             (0..result.tally.wanted).for_each(|_| result.tally.add(&outcome, || visible(&holding.session)));
-            let refusal = self.refuse(holding, word, refused);
+            let refusal = self.refuse(holding, authorization, refused);
             each(refusal?);
             return Ok(result);
         }
         let claims = holding.claims.iter().collect();
         let tally = &mut result.tally;
-        let ended = self.perform_each(claims, Action::Release, word, &mut run, &mut |told| {
-            tally.add(&told.outcome, || told.seen.judged.claim.key.visible());
+        let ended = self.perform_each(claims, Action::Release, authorization, &mut run, &mut |told| {
+            tally.add(&told.acted.outcome, || told.seen.judged.claim.key.visible());
             each(told.report())
         });
         if !result.goes_on(ended) {
             return Ok(result);
         }
         for session in ends {
-            let report = match self.end_session(session, word, &run.batch) {
-                Ok(report) => report,
-                Err(error) => {
-                    result.goes_on(Err(error));
-                    break;
-                }
-            };
-            result.tally.add(&report.outcome, || visible(&report.id));
-            let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
-            let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
-            if !result.goes_on(Ok(stop.unwrap_or(ended))) {
+            let report = self.end_session(session, authorization, &run.batch);
+            if !result.tell(report, each) {
                 break;
             }
         }
@@ -96,12 +87,12 @@ impl AuditedActor {
     pub fn rehearse_session(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
     ) -> Result<Vec<Report>, RecoveryError> {
-        if let Err(why) = self.actor.permit_session(holding, word) {
+        if let Err(why) = self.actor.permit_session(holding, authorization) {
             return Ok(vec![refused(holding, new_action_id(), Outcome::Refused(why))]);
         }
-        let (released, ended) = self.actor.rehearse_session(holding, word)?;
+        let (released, ended) = self.actor.rehearse_session(holding, authorization)?;
         let claims = holding.claims.iter().zip(released);
         let mut reports: Vec<Report> =
             claims.map(|(seen, acted)| self.report(seen, &new_action_id(), Action::Release, acted)).collect();
@@ -114,37 +105,37 @@ impl AuditedActor {
     fn refuse(
         &mut self,
         holding: &Holding,
-        word: &Authorization,
+        authorization: &Authorization,
         why: Refusal,
     ) -> Result<Report, RecoveryError> {
         let AuditedActor { trail, who, source, fingerprint, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let (id, outcome) = (new_action_id(), Outcome::Refused(why));
-        trail.append(&[scribe.refusal(&holding.session, &id, &outcome)])?;
+        trail.append(&[audit.refusal(&holding.session, &id, &outcome)])?;
         Ok(refused(holding, id, outcome))
     }
 
     fn end_session(
         &mut self,
         session: &Registered,
-        word: &Authorization,
+        authorization: &Authorization,
         batch: &str,
     ) -> Result<Report, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, source, fingerprint, .. } = self;
-        let scribe = AuditWriter { who, source, fingerprint, word };
+        let audit = AuditWriter { who, source, fingerprint, authorization };
         let id = new_action_id();
         let of_bulk = |record| Record { batch: Some(batch.into()), ..record };
-        let acted = actor.end_session(session, word, &id, &mut |acted| {
-            let intent = of_bulk(scribe.end(Stage::Intent, session, &id, acted));
+        let acted = actor.end_session(session, authorization, &id, &mut |acted| {
+            let intent = of_bulk(audit.end(Stage::Intent, session, &id, acted));
             trail.append(&[intent]).map(|_| ()).map_err(|error| error.to_string())
         })?;
         // The act is done and its intent is on record; the outcome can be found out from the rows.
-        let unwritten = trail.append(&[of_bulk(scribe.end(Stage::Outcome, session, &id, &acted))]).err();
+        let unwritten = trail.append(&[of_bulk(audit.end(Stage::Outcome, session, &id, &acted))]).err();
         let mut report = self.ended(session, id, acted);
         report.preview.clear();
-        report.confess(unwritten.as_ref());
+        report.note_unrecorded(unwritten.as_ref());
         Ok(report)
     }
 
@@ -159,6 +150,7 @@ impl AuditedActor {
             outcome: acted.outcome,
             preview: acted.preview,
             effects: acted.effects,
+            unrecorded: None,
         }
     }
 }
@@ -179,5 +171,6 @@ fn refused(holding: &Holding, action_id: String, outcome: Outcome) -> Report {
         outcome,
         preview: Vec::new(),
         effects: SideEffects::default(),
+        unrecorded: None,
     }
 }

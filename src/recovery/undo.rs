@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use super::audit_writer::tool;
 use super::audited_actor::{AuditedActor, RecoveryError, Report};
-use super::bulk::Ended;
 use super::plan::BulkResult;
 use super::trail::{Entry, Record, Stage, new_action_id};
 use crate::domain::recovery::{Authorization, Outcome, Refusal};
 use crate::domain::tally::BulkTally;
-use crate::domain::visible::visible;
 use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Change, Side, Undo, clock};
 
@@ -39,19 +37,12 @@ impl AuditedActor {
         let batch = new_action_id();
         let mut result = BulkResult::new(batch.clone(), BulkTally::of(done.len()));
         for done in done.iter().rev() {
-            let report = match self.undo_one(done, reason, (!is_one).then_some(batch.as_str())) {
-                Ok(report) => report,
-                // What is wrong with a single act is all there is to say of it.
-                Err(error) if is_one => return Err(error),
-                Err(error) => {
-                    result.goes_on(Err(error));
-                    break;
-                }
-            };
-            result.tally.add(&report.outcome, || visible(&report.id));
-            let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
-            let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
-            if !result.goes_on(Ok(stop.unwrap_or(ended))) {
+            let report = self.undo_one(done, reason, (!is_one).then_some(batch.as_str()));
+            // What is wrong with a single act is all there is to say of it.
+            if is_one && let Err(error) = report {
+                return Err(error);
+            }
+            if !result.tell(report, each) {
                 break;
             }
         }
@@ -80,7 +71,7 @@ impl AuditedActor {
                 },
                 None => self.actor.undo(&changes, Undo::Rehearse, &mut |_| Ok(()))?,
             };
-            if !each(undone(record, new_action_id(), acted, Vec::new())) {
+            if !each(undone(record, new_action_id(), acted)) {
                 break;
             }
         }
@@ -129,7 +120,7 @@ impl AuditedActor {
         let id = new_action_id();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, .. } = self;
-        let word = Authorization { reason: reason.map(str::to_owned), ..Authorization::default() };
+        let authorization = Authorization { reason: reason.map(str::to_owned), ..Authorization::default() };
         let mut written = Record {
             stage: Stage::Intent,
             action_id: id.clone(),
@@ -150,7 +141,7 @@ impl AuditedActor {
             tool: tool(),
             ..record.clone()
         };
-        let undo = Undo::For { action_id: &id, address: &record.address, word: &word };
+        let undo = Undo::For { action_id: &id, address: &record.address, authorization: &authorization };
         let mut write = |acted: &Acted| {
             written.transaction.clone_from(&acted.transaction);
             // What a trigger made of the rows is what the next undo will find.
@@ -164,12 +155,11 @@ impl AuditedActor {
         written.stage = Stage::Outcome;
         written.outcome = Some(acted.outcome.as_str().into());
         written.why = acted.outcome.why();
-        let mut preview = Vec::new();
         // The rows are back and the intent is on record; the outcome can be found out from the rows.
-        if let Err(error) = trail.append(std::slice::from_ref(&written)) {
-            preview.push(format!("applied, but its outcome could not be written: {error}"));
-        }
-        Ok(undone(record, id, acted, preview))
+        let unwritten = trail.append(std::slice::from_ref(&written)).err();
+        let mut report = undone(record, id, acted);
+        report.note_unrecorded(unwritten.as_ref());
+        Ok(report)
     }
 
     /// The acts of this name that were applied, or may have been, in their order.
@@ -257,7 +247,7 @@ impl Standing {
     }
 }
 
-fn undone(record: &Record, action_id: String, acted: Acted, preview: Vec<String>) -> Report {
+fn undone(record: &Record, action_id: String, acted: Acted) -> Report {
     Report {
         action_id,
         action: "undo",
@@ -266,8 +256,9 @@ fn undone(record: &Record, action_id: String, acted: Acted, preview: Vec<String>
         holder: record.holder.clone(),
         changes: acted.changes,
         outcome: acted.outcome,
-        preview,
+        preview: Vec::new(),
         effects: acted.effects,
+        unrecorded: None,
     }
 }
 

@@ -34,22 +34,32 @@ pub fn json(report: &Report) -> String {
     line(&object) + "\n"
 }
 
+/// Whether an act was done, or only rehearsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling<'a> {
+    Rehearsed,
+    /// The command that takes an act back, up to the id of the act.
+    Done {
+        undo: &'a str,
+    },
+}
+
 /// The same in a few lines.
-pub fn text(report: &Report, rehearsed: bool) -> String {
+pub fn text(report: &Report, telling: Telling<'_>) -> String {
     let holder =
         report.holder.as_deref().map_or_else(String::new, |holder| format!(" of {}", visible(holder)));
-    let mut out = match &report.outcome {
-        Outcome::Applied if rehearsed => {
+    let mut out = match (&report.outcome, telling) {
+        (Outcome::Applied, Telling::Rehearsed) => {
             format!("would {} {}{holder}\n", report.action, safe(&report.address))
         }
-        Outcome::Applied => format!(
-            "{} {}{holder}: applied as {}\n  to take it back: claimtop undo SOURCE {}\n",
+        (Outcome::Applied, Telling::Done { undo }) => format!(
+            "{} {}{holder}: applied as {}\n  to undo it: {undo} {}\n",
             report.action,
             safe(&report.address),
             report.action_id,
             report.action_id
         ),
-        Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => {
+        (Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_), _) => {
             format!(
                 "{} {}{holder}: {}: {}\n",
                 report.action,
@@ -64,7 +74,7 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
     }
     let untold = report.untold();
     out.push_str(&beyond_undo(untold.iter().copied()));
-    if rehearsed {
+    if telling == Telling::Rehearsed {
         for statement in &report.preview {
             out.push_str(&format!("  {}\n", safe(statement)));
         }
@@ -80,12 +90,9 @@ pub fn text(report: &Report, rehearsed: bool) -> String {
                 line(&after["row"])
             ));
         }
-    } else {
-        for note in &report.preview {
-            if note.starts_with("applied, but") {
-                out.push_str(&format!("  {}\n", safe(note)));
-            }
-        }
+    }
+    if let Some(why) = &report.unrecorded {
+        out.push_str(&format!("  applied, but its outcome could not be written: {}\n", safe(why)));
     }
     out
 }

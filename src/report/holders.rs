@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::json;
 use super::table::{Cell, render};
-use crate::domain::close_up::Holder;
+use crate::domain::detail::Holder;
 use crate::domain::visible::{safe, visible};
 
 /// A holder as a JSON line.

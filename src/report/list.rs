@@ -72,7 +72,7 @@ impl Line {
             error: claim.error.clone(),
             address: address(listed),
             session: session(listed),
-            seen: listed.judged.seen.clone(),
+            seen: listed.judged.seen.map(|token| token.to_string()),
         }
     }
 

@@ -11,12 +11,12 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
 use super::reply::{Asked, reply};
+use crate::background;
 use crate::metrics::Metrics;
 
 /// Connections at once. For one more the oldest is ended: whoever is slow waits for nobody's turn, and a
@@ -31,9 +31,9 @@ const LARGEST: usize = 16 * 1024;
 /// After an error of the system, such as too many open files.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Answers on a listener, in a thread of its own, for as long as the process lives.
+/// Answers on a listener for as long as the process lives.
 pub fn start(listener: TcpListener, metrics: Arc<Metrics>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = background::runtime()?;
     listener.set_nonblocking(true)?;
     let here = listener.local_addr()?;
     let listener = {
@@ -59,7 +59,7 @@ pub fn start(listener: TcpListener, metrics: Arc<Metrics>) -> io::Result<()> {
             }
         }
     };
-    thread::Builder::new().name("http".into()).spawn(move || runtime.block_on(accept))?;
+    runtime.spawn(accept);
     Ok(())
 }
 

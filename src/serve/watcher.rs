@@ -1,105 +1,89 @@
-//! One thread per source that polls at its pace, and tells what it found.
+//! What `serve` does with a source: it polls, and puts the figures into the metrics.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::domain::seen_boards::SeenBoards;
 use crate::metrics::{Found, Metrics, Poll};
-use crate::store::StoreError;
-use crate::store::{Options, Pace, Reader};
+use crate::poller::{Next, OpenSource, Opener, Polled, Poller};
+use crate::store::{Pace, StoreError};
 
-/// How to open a source, as often as it takes.
-pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
-
-/// Kinds cost more than the rest: every so many polls.
+/// Kinds cost more than the rest: they are read every so many polls.
 const KINDS: u64 = 6;
 
-/// A handle on the thread, which ends with it.
+/// Asks a watcher to open its source anew: the config was read again.
 #[derive(Debug)]
-pub struct Watcher {
-    orders: Sender<Duration>,
-}
+pub struct Reopen;
 
-impl Watcher {
-    /// Polls the source with this number, so far apart.
-    pub fn start(source: usize, open: Opener, every: Duration, metrics: Arc<Metrics>) -> io::Result<Watcher> {
-        let (orders, inbox) = channel();
-        let work = Work {
-            source,
-            open,
-            every,
-            metrics,
-            reader: None,
-            roll: Default::default(),
-            pace: Pace::default(),
-            polls: 0,
-            attempts: None,
-        };
-        thread::Builder::new().name(format!("watcher {source}")).spawn(move || work.run(&inbox))?;
-        Ok(Watcher { orders })
-    }
-
-    /// Opens the source anew, and polls so far apart from now on.
-    pub fn restart(&self, every: Duration) {
-        // A thread that is gone has nothing to open.
-        let _ = self.orders.send(every);
-    }
-}
-
-struct Work {
+/// Starts to poll the source with this number, so far apart.
+pub fn watch(
     source: usize,
     open: Opener,
     every: Duration,
     metrics: Arc<Metrics>,
-    reader: Option<Reader>,
-    /// The boards of this database.
-    roll: (String, SeenBoards),
+) -> io::Result<Poller<Reopen>> {
+    let watcher = Watcher {
+        number: source,
+        source: OpenSource::new(open),
+        every,
+        metrics,
+        boards: Default::default(),
+        pace: Pace::default(),
+        polls: 0,
+        attempts: None,
+    };
+    Poller::start(format!("watcher {source}"), watcher)
+}
+
+struct Watcher {
+    number: usize,
+    source: OpenSource,
+    every: Duration,
+    metrics: Arc<Metrics>,
+    /// The boards of this database that were seen, by its fingerprint.
+    boards: (String, SeenBoards),
     polls: u64,
     pace: Pace,
     /// The database whose attempts were read, and up to where.
     attempts: Option<(String, i64)>,
 }
 
-impl Work {
-    fn run(mut self, inbox: &Receiver<Duration>) {
-        loop {
-            let at = Instant::now();
-            let found = self.look();
-            if found.is_err() {
-                // Whatever it was, the next poll begins anew.
-                self.reader = None;
-            }
-            let took = at.elapsed();
-            // One that did not answer may be back any moment.
-            let pace = if found.is_ok() { self.pace.after(took, self.every) } else { self.every };
-            let found = found.map_err(|error| error.sentence_after(&self.roll.1.profiles()));
-            self.metrics.polled(self.source, Poll { at, took, pace, found });
-            match inbox.recv_timeout((at + pace).saturating_duration_since(Instant::now())) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-                Ok(every) => {
-                    (self.every, self.reader, self.polls) = (every, None, 0);
-                    self.roll = Default::default();
-                }
-            }
+impl Polled for Watcher {
+    type Request = Reopen;
+
+    fn poll(&mut self) -> Next {
+        let at = Instant::now();
+        let found = self.look();
+        if found.is_err() {
+            self.source.close();
         }
+        let took = at.elapsed();
+        // A source that did not answer may be back any moment.
+        let pace = if found.is_ok() { self.pace.after(took, self.every) } else { self.every };
+        let found = found.map_err(|error| error.sentence_after(&self.boards.1.profiles()));
+        self.metrics.polled(self.number, Poll { at, took, pace, found });
+        Next::At(at + pace)
     }
 
+    fn answer(&mut self, Reopen: Reopen) -> Next {
+        self.source.close();
+        self.polls = 0;
+        self.boards = Default::default();
+        Next::At(Instant::now())
+    }
+}
+
+impl Watcher {
     fn look(&mut self) -> Result<Found, StoreError> {
-        let reader = match &mut self.reader {
-            Some(reader) => reader,
-            none => none.insert(Reader::open((self.open)()?)?),
-        };
+        let reader = self.source.reader()?;
         let snapshots = reader.poll()?;
         let fingerprint = reader.fingerprint();
-        if self.roll.0 != fingerprint {
-            self.roll = (fingerprint.clone(), SeenBoards::default());
+        if self.boards.0 != fingerprint {
+            self.boards = (fingerprint.clone(), SeenBoards::default());
         }
-        let missing = self.roll.1.call(&snapshots);
-        // What is too much to count by kind is not shown by kind; the rest stands.
+        let missing = self.boards.1.call(&snapshots);
+        // If there are too many rows to count by kind, the other figures still stand.
         let kinds = self.polls.is_multiple_of(KINDS).then(|| reader.kinds().unwrap_or_default());
         let known = self.attempts.as_ref().filter(|(of, _)| *of == fingerprint).map(|(_, up_to)| *up_to);
         let attempts = reader.attempts(known).ok().flatten();

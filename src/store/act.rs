@@ -17,7 +17,7 @@ use crate::profile::format::{Act, Board, Profile};
 #[derive(Debug, Clone)]
 pub struct Order<'a> {
     pub action: Action,
-    pub word: &'a Authorization,
+    pub authorization: &'a Authorization,
     pub action_id: &'a str,
     /// Everything but the commit.
     pub dry_run: bool,
@@ -54,6 +54,21 @@ impl Acted {
         Acted { outcome, changes, preview, transaction: None, effects }
     }
 
+    /// Somebody else had been quicker, so that nothing was tried.
+    pub fn too_late() -> Acted {
+        Acted::nothing(Outcome::Moved(Moved::SomebodyWasFaster))
+    }
+
+    /// The same, but for what would have been applied.
+    pub fn unless_applied(self, outcome: Outcome) -> Acted {
+        match self.outcome {
+            // What was taken back has changed nothing.
+            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Acted::nothing(outcome),
+            Outcome::Applied => Acted { outcome, ..self },
+            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
+        }
+    }
+
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()
     }
@@ -65,7 +80,7 @@ pub enum Undo<'a> {
     /// Everything but the commit.
     Rehearse,
     /// For good. The table of records gets a row of it, too.
-    For { action_id: &'a str, address: &'a str, word: &'a Authorization },
+    For { action_id: &'a str, address: &'a str, authorization: &'a Authorization },
 }
 
 impl Undo<'_> {
@@ -84,7 +99,9 @@ impl Undo<'_> {
     pub fn note<'a>(&'a self, changes: &'a [Change]) -> Option<Note<'a>> {
         match self {
             Undo::Rehearse => None,
-            Undo::For { address, word, .. } => Some(Note { action: "undo", address, word, changes }),
+            Undo::For { address, authorization, .. } => {
+                Some(Note { action: "undo", address, authorization, changes })
+            }
         }
     }
 }
@@ -111,41 +128,12 @@ pub struct Batch {
     /// quicker with them.
     pub passed: usize,
     /// One result for each of the next; at least one, unless some were passed over.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Acted>,
     /// How long all other writers were kept out; nothing, if only those of the same rows were.
     pub held: Option<Duration>,
     /// Keeps the log of the database short meanwhile, so that no other writer has to; it keeps nobody
     /// waiting.
     pub log: Option<JoinHandle<()>>,
-}
-
-/// What came of one act among many.
-#[derive(Debug)]
-pub struct Tried {
-    pub outcome: Outcome,
-    pub changes: Vec<Change>,
-    pub effects: SideEffects,
-}
-
-impl Tried {
-    pub fn of(acted: Acted) -> Tried {
-        Tried { outcome: acted.outcome, changes: acted.changes, effects: acted.effects }
-    }
-
-    /// Somebody else had been quicker, so that nothing was tried.
-    pub fn quicker() -> Tried {
-        Tried::of(Acted::nothing(Outcome::Moved(Moved::SomebodyWasFaster)))
-    }
-
-    /// The same, but for what would have been applied.
-    pub fn unless_applied(self, outcome: Outcome) -> Tried {
-        match self.outcome {
-            // What was taken back has changed nothing.
-            Outcome::Applied if matches!(outcome, Outcome::Refused(_)) => Tried::of(Acted::nothing(outcome)),
-            Outcome::Applied => Tried { outcome, ..self },
-            Outcome::Moved(_) | Outcome::Refused(_) | Outcome::Unknown(_) => self,
-        }
-    }
 }
 
 /// The name of one act among many.
@@ -171,7 +159,10 @@ pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Resu
         .ok_or_else(|| Refusal::NoSuchAct { profile: profile.name.clone(), action: order.action })?;
     let sql = act.set.values().chain(&act.also).chain(&act.before);
     let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
-    if order.action == Action::Extend && order.word.by.is_some() && !sql.into_iter().any(names_length) {
+    if order.action == Action::Extend
+        && order.authorization.by.is_some()
+        && !sql.into_iter().any(names_length)
+    {
         return Err(Refusal::NoLength);
     }
     Ok(act)
@@ -182,7 +173,7 @@ pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Resu
 pub struct Note<'a> {
     pub action: &'a str,
     pub address: &'a str,
-    pub word: &'a Authorization,
+    pub authorization: &'a Authorization,
     pub changes: &'a [Change],
 }
 
@@ -226,15 +217,17 @@ struct Entry<'a> {
 }
 
 impl Note<'_> {
-    pub fn text(&self) -> serde_json::Result<String> {
-        serde_json::to_string(&Entry {
+    pub fn text(&self) -> String {
+        let entry = Entry {
             action: self.action,
             address: self.address,
             after: Differences(self.changes),
             before: Images { changes: self.changes, side: Side::Before },
-            by: self.word.unattended.then_some(SWEEPER),
-            reason: self.word.reason.as_deref(),
-        })
+            by: self.authorization.unattended.then_some(SWEEPER),
+            reason: self.authorization.reason.as_deref(),
+        };
+        // Texts, numbers and lists of them can always be written.
+        serde_json::to_string(&entry).unwrap_or_default()
     }
 }
 

@@ -1,99 +1,114 @@
-//! One source, acted on, whatever engine it is of.
+//! One source, acted on: looks at claims and changes exactly what was seen, or says what moved.
+//!
+//! How one act goes is in `protocol`; here is what surrounds it.
 
 use std::ops::Range;
-use std::time::Duration;
 
-use super::act::{ChangeRecorder, Intents, Recorder};
-use super::found::{Found, Overdue, Places};
+use super::act::{Order, ordered};
+use super::audit_table;
+use super::driver::{Driver, Failed, Query};
+use super::found::{Found, Overdue};
+use super::key_text::key_of;
+use super::named_params::NamedParams;
+use super::seen::prefix;
 use super::selection::{Again, Noted, Selection};
+use super::statements::{Guarded, forbidding, guarded};
 use super::suspend::uninterrupted;
-use super::{
-    Acted, Batch, Change, Filter, Holding, Options, Order, Registered, Resolution, Scope, Seen, Side,
-    StoreError, Undo, WriteAccess, postgres, sqlite,
-};
-use crate::domain::recovery::{Authorization, Outcome, Refusal};
+use super::{Filter, Holding, Options, Scope, Seen, StoreError, WriteAccess, postgres, sqlite};
+use crate::domain::board_id::BoardId;
+use crate::domain::recovery::{Authorization, Moved, Outcome, Refusal, permit};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 
 /// Looks at claims and changes exactly what was seen, or says what moved.
 #[derive(Debug)]
-pub enum Actor {
-    Sqlite(Box<sqlite::Actor>),
-    Postgres(Box<postgres::Actor>),
+pub struct Actor {
+    pub(super) driver: Box<dyn Driver>,
 }
 
 /// Rows that are looked at together.
 const PORTION: usize = 2_000;
 
-/// Asks whichever it is.
-macro_rules! either {
-    ($self:ident, $actor:ident => $ask:expr) => {
-        match $self {
-            Actor::Sqlite($actor) => $ask,
-            Actor::Postgres($actor) => $ask,
-        }
-    };
-}
-
 impl Actor {
     /// Opens a source that may be written.
     pub fn open(access: WriteAccess) -> Result<Actor, StoreError> {
         Ok(match access.into_options() {
-            Options::Sqlite(options) => Actor::Sqlite(Box::new(sqlite::Actor::open(*options)?)),
-            Options::Postgres(options) => Actor::Postgres(Box::new(postgres::Actor::open(*options)?)),
+            Options::Sqlite(options) => Actor { driver: Box::new(sqlite::Actor::open(*options)?) },
+            Options::Postgres(options) => Actor { driver: Box::new(postgres::Actor::open(*options)?) },
         })
+    }
+
+    /// Brings an actor that was kept open up to date: its tables as they are now, in the database that is there now.
+    /// After an error it has to be opened again.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        let _uninterrupted = uninterrupted();
+        self.driver.refresh()
     }
 
     /// Tells this database from every other, whatever it is called.
     pub fn fingerprint(&self) -> String {
-        either!(self, actor => actor.fingerprint())
+        self.driver.fingerprint()
     }
 
     /// Makes the table in which acts are recorded in their own transaction.
     pub fn create_audit_table(&mut self) -> Result<(), StoreError> {
         let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.create_audit_table())
+        self.driver.create_audit_table()
     }
 
     /// An error that names the boards there are, unless `wanted` is one of them.
     pub fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        either!(self, actor => actor.reader().expect_board(wanted))
+        self.driver.expect_board(wanted)
     }
 
     /// Stops this actor's clock at an instant, or moves it to another.
     pub fn freeze(&mut self, at: Moment) {
-        either!(self, actor => actor.reader().freeze(at));
+        self.driver.freeze(at);
     }
 
     /// One look: a snapshot for every profile that fits.
     pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        either!(self, actor => actor.reader().poll())
+        self.driver.poll()
     }
 
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
         let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.find(wanted, board))
+        let mut found = Vec::new();
+        self.driver.reading("looking for the claim", &mut |reader, now| {
+            found.clear();
+            let dialect = reader.dialect();
+            let mut looks = Vec::new();
+            for at in reader.boards() {
+                let is_meant = board.is_none_or(|board| board == at.board.name);
+                let prefix = prefix(&at.profile.name, &at.board.name);
+                let key = key_of(wanted, &prefix, at.board.id.len());
+                if let (true, true, Some(key)) = (is_meant, at.board.is_addressable(), key) {
+                    let mut params = NamedParams::default();
+                    let condition = dialect.has_typed_key(at.board, &key, &mut params);
+                    looks.push((at.board.board_id.clone(), condition, params));
+                }
+            }
+            for (id, condition, params) in looks {
+                found.extend(reader.claims(&id, &condition, params, now)?);
+            }
+            Ok(())
+        })?;
+        // A bare id may be part of another's; the address of each tells.
+        found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
+        Ok(found)
     }
 
     /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
     /// are not read yet.
     pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        let places = match self {
-            Actor::Sqlite(actor) => Places::Sqlite(actor.places_of(filter)?),
-            Actor::Postgres(actor) => Places::Postgres(actor.places_of(filter)?),
-        };
-        Ok(Found { filter: filter.clone(), places })
+        let boards = self.driver.find_all(filter)?;
+        Ok(Found { filter: filter.clone(), boards })
     }
 
     /// A part of what was found: those of the claims that are still there and that the filter still takes.
     pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        let mut all = match (self, &found.places) {
-            (Actor::Sqlite(actor), Places::Sqlite(places)) => actor.look_at(&places[part])?,
-            (Actor::Postgres(actor), Places::Postgres(places)) => actor.look_at(&places[part])?,
-            // What was found on another engine is not here.
-            (Actor::Sqlite(_), Places::Postgres(_)) | (Actor::Postgres(_), Places::Sqlite(_)) => Vec::new(),
-        };
+        let mut all = self.driver.look_at(&found.part(&part))?;
         all.retain(|seen| found.filter.takes(&seen.judged));
         Ok(all)
     }
@@ -114,19 +129,13 @@ impl Actor {
 
     /// Whether the database has a clock of its own. A file has none: whoever writes to it brings one.
     pub fn has_clock(&self) -> bool {
-        match self {
-            Actor::Sqlite(_) => false,
-            Actor::Postgres(_) => true,
-        }
+        self.driver.has_clock()
     }
 
     /// How many claims of a board there are and how many of them are past their deadline, counted by the
     /// database; nothing, if a poll counts them in full anyway.
-    pub fn count_overdue(&mut self, profile: usize, board: usize) -> Result<Option<Overdue>, StoreError> {
-        match self {
-            Actor::Sqlite(_) => Ok(None),
-            Actor::Postgres(actor) => actor.count_overdue(profile, board),
-        }
+    pub fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
+        self.driver.count_overdue(board)
     }
 
     /// Hands on every act that a sweep has done since an instant, by the table `claimtop_audit`: its id and the
@@ -136,128 +145,91 @@ impl Actor {
         since: Moment,
         each: &mut dyn FnMut(&str, &str),
     ) -> Result<(), StoreError> {
-        either!(self, actor => actor.each_swept_since(since, each))
+        let Some(table) = self.driver.audit_table() else { return Ok(()) };
+        self.driver.reading("reading claimtop_audit", &mut |reader, _| {
+            audit_table::each_swept_since(reader, &table, since, each)
+        })
     }
 
     /// The claims of a bulk act, noted as they are now.
     pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        either!(self, actor => actor.selection(filter))
+        self.driver.selection(filter)
     }
 
     /// Claims that are not kept with their rows, as they are now; an error is why one is not what it was.
     pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
-        either!(self, actor => actor.look_again(all))
+        self.driver.look_again(all)
     }
 
     /// What the rules and the profile say to the order, claim by claim: what the act will ask as well. Nothing
     /// is written, and no lock is taken.
     pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
-        either!(self, actor => actor.foresee(all, order))
+        let mut outcomes = Vec::with_capacity(all.len());
+        let mut questions = Vec::new();
+        for seen in all {
+            let (outcome, question) = self.foresee_one(seen, order);
+            questions.extend(question.map(|question| (outcomes.len(), question)));
+            outcomes.push(outcome);
+        }
+        if !questions.is_empty() {
+            self.driver.reading("asking what forbids it", &mut |reader, _| {
+                for (at, (sql, params)) in &questions {
+                    let is_blocked = reader.exists("asking what forbids it", sql, params)?;
+                    outcomes[*at] =
+                        if is_blocked { Outcome::Refused(Refusal::Blocked) } else { Outcome::Applied };
+                }
+                Ok::<(), Failed>(())
+            })?;
+        }
+        Ok(outcomes)
+    }
+
+    /// What the rules say to the order, and what the database has to be asked besides.
+    fn foresee_one(&self, seen: &Seen, order: &Order<'_>) -> (Outcome, Option<(String, NamedParams)>) {
+        let judged = &seen.judged;
+        if let Err(refused) =
+            permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.authorization)
+        {
+            return (Outcome::Refused(refused), None);
+        }
+        let at = self.driver.board(&seen.place.board);
+        let Some((at, table)) = at.and_then(|at| Some((at, self.driver.table(&at.board.table)?))) else {
+            return (Outcome::Moved(Moved::TablesChanged), None);
+        };
+        let dialect = self.driver.dialect();
+        let act = ordered(at.profile, &at.board.name, order).and_then(|act| {
+            let rows = Guarded { table: &table, alias: "c", from: "", conditions: "" };
+            guarded(dialect, act, &rows, order.action.as_str()).map(|_| act)
+        });
+        match act {
+            Ok(act) => (Outcome::Applied, forbidding(dialect, at.board, seen, order, act)),
+            Err(refusal) => (Outcome::Refused(refusal), None),
+        }
     }
 
     /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
-        either!(self, actor => actor.profile_of(seen))
+    pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
+        let at = self.driver.board(&seen.place.board);
+        (seen.place.board.profile(), at.is_none_or(|at| at.profile.generic))
     }
 
     /// The profile and the board of a claim.
     pub fn names(&self, seen: &Seen) -> (String, String) {
-        either!(self, actor => actor.names(seen))
+        let board = &seen.place.board;
+        (board.profile().into(), board.board().into())
     }
 
     pub fn address(&self, seen: &Seen) -> String {
-        either!(self, actor => actor.address(seen))
-    }
-
-    /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
-    pub fn act(
-        &mut self,
-        seen: &Seen,
-        order: &Order<'_>,
-        record: &mut Recorder<'_>,
-    ) -> Result<Acted, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.act(seen, order, record))
-    }
-
-    /// Does the order to claims of one board, as many as fit into one short transaction, at least one. The
-    /// first is number 1, and the order's id with the number after a dot is the name of each act. A server's
-    /// claims may be put into another order before, so that several who work through them do not meet.
-    pub fn act_batch(
-        &mut self,
-        all: &mut [&Seen],
-        order: &Order<'_>,
-        budget: Duration,
-        intents: &mut dyn Intents,
-    ) -> Result<Batch, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.act_batch(all, order, budget, intents))
+        seen.address()
     }
 
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit_session(&self, holding: &Holding, word: &Authorization) -> Result<(), Refusal> {
-        holding.permit(word, |seen| self.address(seen))
-    }
-
-    /// A session and all it holds, on every board of every profile.
-    pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.held_by(session))
-    }
-
-    /// Ends exactly the session that was seen, if it holds nothing any more.
-    pub fn end_session(
-        &mut self,
-        seen: &Registered,
-        word: &Authorization,
-        action_id: &str,
-        record: &mut ChangeRecorder<'_>,
-    ) -> Result<Acted, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.end_session(seen, word, action_id, record))
-    }
-
-    /// What a release of the session would do, claim by claim and then to its own rows.
-    pub fn rehearse_session(
-        &mut self,
-        holding: &Holding,
-        word: &Authorization,
-    ) -> Result<(Vec<Acted>, Vec<Acted>), StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.rehearse_session(holding, word))
+    pub fn permit_session(&self, holding: &Holding, authorization: &Authorization) -> Result<(), Refusal> {
+        holding.permit(authorization, |seen| self.address(seen))
     }
 
     /// What an action on a board may change, by the profile of this name; nothing if none that fits says so.
     pub fn scope(&mut self, profile: &str, board: &str, action: &str) -> Result<Option<Scope>, StoreError> {
-        either!(self, actor => actor.scope(profile, board, action))
-    }
-
-    /// Takes back the changes of an act, the last one first.
-    pub fn undo(
-        &mut self,
-        changes: &[Change],
-        undo: Undo<'_>,
-        record: &mut ChangeRecorder<'_>,
-    ) -> Result<Acted, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.undo(changes, undo, record))
-    }
-
-    /// Whether the rows of an act are as one of its images has them.
-    pub fn matches(&mut self, changes: &[Change], side: Side) -> Result<bool, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.matches(changes, side))
-    }
-
-    /// What became of an act whose answer was lost; `transaction` is the mark in its intent. On a file this
-    /// waits for whoever is writing, so the act itself is over.
-    pub fn resolve(
-        &mut self,
-        action_id: &str,
-        transaction: Option<&str>,
-        changes: &[Change],
-    ) -> Result<Resolution, StoreError> {
-        let _uninterrupted = uninterrupted();
-        either!(self, actor => actor.resolve(action_id, transaction, changes))
+        self.driver.scope(profile, board, action)
     }
 }

@@ -3,6 +3,7 @@
 //! Optional columns that the database lacks are dropped; a missing required one is named.
 
 mod dialect;
+mod misfit;
 mod scope;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone};
 use super::registrations::Remembered;
 use super::schema::{Schema, Table};
+use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
 use crate::domain::snapshot::Nature;
@@ -18,64 +20,63 @@ use crate::domain::time::ZoneName;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
-pub use dialect::{Dialect, Fragment, Misfit, Problem};
+use crate::profile::similar::similar;
+pub use dialect::{Compiler, Fragment};
+pub use misfit::{Lack, LeftOut, Misfit, Problem, RefusedSql, joined};
 use scope::Scope;
 
 /// Lays `profile` onto the database, if at least one of its boards fits.
 pub fn bind(
-    dialect: &dyn Dialect,
+    dialect: &dyn Compiler,
     schema: &Schema,
     profile: Profile,
     operator: &Operator,
 ) -> Result<BoundProfile, Misfit> {
     let mut misfit = Misfit::default();
-    let (mut boards, mut notices) = (Vec::new(), Vec::new());
+    let (mut boards, mut left_out) = (Vec::new(), Vec::new());
     let mut profile = profile;
     if let Some(pair) = profile.detect.iter().find(|pair| !schema.has(pair)) {
-        misfit.missing.push(format!("{pair} is missing"));
-        return Err(misfit);
+        return Err(Misfit::lacking(Lack::Detected { name: pair.clone() }));
     }
     for board in &profile.boards {
         let binder = Binder { dialect, schema, profile: &profile, operator };
-        match binder.board(board, &mut notices) {
+        match binder.board(board, &mut left_out) {
             Ok(board) => boards.push(board),
-            Err(mut other) => {
-                if other.near {
-                    notices.push(format!("board {} is left out: {}", board.name, other.missing.join("; ")));
+            Err(other) => {
+                if other.is_near() {
+                    left_out.push(LeftOut::Board { board: board.name.clone(), lacks: other.lacks.clone() });
                 }
-                misfit.near |= other.near;
-                misfit.missing.append(&mut other.missing);
-                misfit.refused = misfit.refused.or(other.refused);
+                misfit.add(other);
             }
         }
     }
     if !boards.is_empty() && misfit.refused.is_none() {
-        misfit.refused = resolve_rest(dialect, schema, &mut profile, &boards, &mut notices).err();
+        misfit.refused = resolve_rest(dialect, schema, &mut profile, &boards, &mut left_out).err();
     }
     if boards.is_empty() || misfit.refused.is_some() {
         return Err(misfit);
     }
-    Ok(BoundProfile { profile, boards, notices })
+    Ok(BoundProfile { profile, boards, left_out })
 }
 
 /// Resolves what is not compiled before it runs: the acts of the boards that fit, and the histories. An act on
 /// a table that may not be used is left out. The field that may not run at all, and why.
 fn resolve_rest(
-    dialect: &dyn Dialect,
+    dialect: &dyn Compiler,
     schema: &Schema,
     profile: &mut Profile,
     boards: &[BoundBoard],
-    notices: &mut Vec<String>,
-) -> Result<(), (String, String)> {
+    left_out: &mut Vec<LeftOut>,
+) -> Result<(), RefusedSql> {
     let mut refused = None;
-    let mut resolve = |field: &str, sql: &mut String| -> Option<String> {
+    let mut resolve = |field: &str, sql: &mut String| -> Option<Problem> {
         if schema.has_column(sql) {
             return None;
         }
         match dialect.resolve(sql, Fragment::Whole) {
             Ok(resolved) => *sql = resolved,
-            Err(Problem::Refused(why)) => refused = Some((field.to_owned(), why)),
-            Err(Problem::Missing(why)) => return Some(why),
+            Err(Problem::Refused(why)) => refused = Some(RefusedSql { field: field.to_owned(), why }),
+            Err(problem) => return Some(problem),
         }
         None
     };
@@ -96,8 +97,8 @@ fn resolve_rest(
                 unusable = resolve(&format!("{name}.{field}"), sql).or(unusable.take());
             });
         }
-        if let Some(why) = unusable {
-            notices.push(format!("{name} is left out: {why}"));
+        if let Some(problem) = unusable {
+            left_out.push(LeftOut::Act { act: name, problem });
             *written = None;
         }
     }
@@ -112,7 +113,7 @@ fn resolve_rest(
 }
 
 struct Binder<'a> {
-    dialect: &'a dyn Dialect,
+    dialect: &'a dyn Compiler,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
@@ -123,39 +124,38 @@ impl Binder<'_> {
     fn zone(&self, name: ZoneName, table: &Table, board: &str, misfit: &mut Misfit) -> BoundZone {
         let name = self.operator.zone.clone().unwrap_or(name);
         self.dialect.zone(&name, table).unwrap_or_else(|problem| {
-            misfit.missing.push(format!("board {board}: {problem} (zone)"));
+            misfit.complain(board, "zone", Problem::Missing(problem));
             BoundZone::default()
         })
     }
 
-    fn board(&self, board: &Board, notices: &mut Vec<String>) -> Result<BoundBoard, Misfit> {
+    fn board(&self, board: &Board, left_out: &mut Vec<LeftOut>) -> Result<BoundBoard, Misfit> {
         let Some(table) = self.schema.table(&board.table) else {
             let is_there = self.schema.unreadable().any(|name| name == board.table);
-            let what = if is_there { "may not be read by us: GRANT SELECT" } else { "is missing" };
-            return Err(Misfit {
-                missing: vec![format!("table {} {what}", board.table)],
-                ..Misfit::default()
-            });
+            let table = board.table.clone();
+            let near = similar(&table, self.schema.table_names()).map(str::to_owned);
+            let lack = if is_there { Lack::Unreadable { table } } else { Lack::Table { table, near } };
+            return Err(Misfit::lacking(lack));
         };
         if let Some(pair) = board.detect.iter().find(|pair| !self.schema.has(pair)) {
-            return Err(Misfit { missing: vec![format!("{pair} is missing")], ..Misfit::default() });
+            return Err(Misfit::lacking(Lack::Detected { name: pair.clone() }));
         }
         if let Err(problem) = self.dialect.usable(table, &board.table) {
             return Err(Misfit::of(&board.name, "table", problem));
         }
         let of_registry = |registry: &Registry| match self.schema.table(&registry.table) {
             Some(table) => self.dialect.usable(table, &registry.table),
-            None => Err(Problem::Missing(format!("there is no table {}", registry.table))),
+            None => Err(Problem::NoTable { table: registry.table.clone() }),
         };
         let registry = match self.profile.registry(board).map(|registry| (registry, of_registry(registry))) {
             Some((registry, Ok(()))) => Some(registry),
             Some((_, Err(problem @ Problem::Refused(_)))) => {
                 return Err(Misfit::of(&board.name, "session.table", problem));
             }
-            Some((_, Err(Problem::Missing(why)))) => {
-                let note = format!("{why}: whether holders live is not known");
-                if !notices.contains(&note) {
-                    notices.push(note);
+            Some((_, Err(problem))) => {
+                let note = LeftOut::Registry(problem);
+                if !left_out.contains(&note) {
+                    left_out.push(note);
                 }
                 None
             }
@@ -256,6 +256,7 @@ impl Binder<'_> {
         });
         rules.doubt = unknown;
         let bound = BoundBoard {
+            board_id: BoardId::new(&self.profile.name, &board.name),
             zone,
             looks_at_session,
             disowned,
@@ -303,11 +304,7 @@ impl Binder<'_> {
             nature: nature(board, &rules),
             rules,
         };
-        if scope.misfit.missing.is_empty() && scope.misfit.refused.is_none() {
-            Ok(bound.with_zone_told())
-        } else {
-            Err(Misfit { near: true, ..scope.misfit })
-        }
+        if scope.misfit.is_empty() { Ok(bound.with_zone_told()) } else { Err(scope.misfit) }
     }
 
     fn registry(&self, registry: &Registry, board: &Board, misfit: &mut Misfit) -> Option<BoundRegistry> {
@@ -334,8 +331,7 @@ impl Binder<'_> {
             .started_at
             .as_ref()
             .and_then(|sql| scope.time("session.started_at", &column(sql), registry.time, false));
-        misfit.missing.append(&mut scope.misfit.missing);
-        misfit.refused = misfit.refused.take().or(scope.misfit.refused);
+        misfit.add(scope.misfit);
         let id = id?;
         Some(BoundRegistry {
             table: table.name.clone(),

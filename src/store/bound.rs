@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::driver::Dialect;
+use super::named_params::NamedParams;
 use super::registrations::Remembered;
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Registry, Session};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
@@ -19,12 +22,13 @@ use crate::store::schema::Names;
 pub struct BoundProfile {
     pub profile: Profile,
     pub boards: Vec<BoundBoard>,
-    pub notices: Vec<String>,
+    pub left_out: Vec<super::bind::LeftOut>,
 }
 
 /// A board as SQL over `c`, the claim's row, and `s`, its holder's registry row.
 #[derive(Debug)]
 pub struct BoundBoard {
+    pub board_id: BoardId,
     pub name: String,
     pub rules: Rules,
     pub nature: Arc<Nature>,
@@ -77,6 +81,13 @@ impl BoundBoard {
     /// Whether one row can be told from all others, and so be acted on; those of a view cannot.
     pub fn is_addressable(&self) -> bool {
         self.has_rowid || !self.key.is_empty()
+    }
+
+    /// The values that a profile's own expressions may name in reading.
+    pub fn clock(&self, dialect: &dyn Dialect, now: Moment) -> NamedParams {
+        let mut params = NamedParams::default();
+        dialect.add_time(&mut params, "now", self.unit, &self.zone, self.rules.claim_now(now));
+        params
     }
 
     /// Whether time alone can end or begin a claim.
@@ -189,7 +200,7 @@ impl TimeSql {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BoundRegistry {
     pub table: String,
     /// The columns that tell rows apart which have no rowid.

@@ -1,71 +1,150 @@
-//! What can go wrong with a source, each in one sentence: what, where, and what to do.
+//! What can go wrong with a source: what, where, and what to do. Each reads as one sentence.
+
+mod connect;
+mod no_profile;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
-use thiserror::Error;
 
+pub use self::connect::{ConnectFailure, ConnectFailures};
+pub use self::no_profile::NoProfileFits;
+use super::bind::{Lack, joined};
 use crate::domain::recovery::Refusal;
 use crate::profile::format::ProfileError;
 
-#[derive(Debug, Error)]
+#[derive(Debug)]
 pub enum StoreError {
-    #[error("{}: there is no such file; check the path, or start the application that creates it", path.display())]
-    Missing { path: PathBuf },
-    #[error("{}: is a directory; name the database file in it", path.display())]
-    Directory { path: PathBuf },
-    #[error("{}: is not a regular file; name the database file itself", path.display())]
-    NotAFile { path: PathBuf },
-    #[error("{}: the file is empty; no worker has created its tables yet", path.display())]
-    Empty { path: PathBuf },
-    #[error("{}: is not a SQLite database, or is encrypted; check that it is the right file", path.display())]
-    NotADatabase { path: PathBuf },
-    #[error("{}: cannot be read: {why}", path.display())]
-    Unreadable { path: PathBuf, why: String },
-    #[error("{}: stayed locked by another process for {waited_ms} ms (code {code}); try again, or find the writer that holds its transaction open", path.display())]
-    Locked { path: PathBuf, waited_ms: u128, code: String },
-    #[error("{}: the database is damaged (code {code}): {message}; run `sqlite3 FILE 'PRAGMA integrity_check'` on a copy", path.display())]
-    Corrupt { path: PathBuf, code: i32, message: String },
-    #[error("{}: cannot be written: {why}", path.display())]
-    ReadOnly { path: PathBuf, why: String },
-    #[error("{}: the file was replaced while it was open; look again", path.display())]
-    Replaced { path: PathBuf },
-    #[error("{}: the file was deleted while it was watched", path.display())]
-    Deleted { path: PathBuf },
-    #[error("{0}: something other than SQLite has overwritten it, while {0}-wal holds changes that were not in it yet; SQLite would read a mixture of both: stop its writers, remove {0}-wal and {0}-shm, and copy the file again", path.display())]
-    Overwritten { path: PathBuf },
-    #[error("{}: the file is empty, although {} is not: it was cut off; restore it from a backup, and keep the log: SQLite deletes it when it opens an empty file", path.display(), log.display())]
-    CutOff { path: PathBuf, log: PathBuf },
-    #[error("{}: {message} (code {code}), in: {doing}", path.display())]
-    Sql { path: PathBuf, code: i32, message: String, doing: String },
-    #[error("{}: a poll took longer than {limit_ms} ms and was stopped; `claimtop check` names indexes that would help", path.display())]
-    TooSlow { path: PathBuf, limit_ms: u128 },
-    #[error("{}: no profile fits{hint}", path.display())]
-    NoProfile { path: PathBuf, hint: String },
-    #[error("{}: profile {profile} does not fit: {}", path.display(), missing.join("; "))]
-    Misfit { path: PathBuf, profile: String, missing: Vec<String> },
-    #[error("{}: profile {profile}: the SQL of {field} is refused: {why}", path.display())]
-    Refused { path: PathBuf, profile: String, field: String, why: String },
-    #[error("{}: there is no board {wanted:?}; there are {boards}", path.display())]
-    NoBoard { path: PathBuf, wanted: String, boards: String },
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
-    #[error("{source_name}: {why}")]
-    BadTarget { source_name: String, why: String },
-    #[error("{source_name}: {said}, in: {doing}")]
-    Server { source_name: String, said: String, doing: String },
+    Missing {
+        path: PathBuf,
+    },
+    Directory {
+        path: PathBuf,
+    },
+    NotAFile {
+        path: PathBuf,
+    },
+    Empty {
+        path: PathBuf,
+    },
+    NotADatabase {
+        path: PathBuf,
+    },
+    Unreadable {
+        path: PathBuf,
+        why: String,
+    },
+    Locked {
+        path: PathBuf,
+        waited_ms: u128,
+        code: String,
+    },
+    Corrupt {
+        path: PathBuf,
+        code: i32,
+        message: String,
+    },
+    ReadOnly {
+        path: PathBuf,
+        why: String,
+    },
+    Replaced {
+        path: PathBuf,
+    },
+    Deleted {
+        path: PathBuf,
+    },
+    /// Something other than SQLite has written the file, while its log has changes that were not in it yet.
+    Overwritten {
+        path: PathBuf,
+    },
+    /// The file is empty, although its log is not.
+    CutOff {
+        path: PathBuf,
+        log: PathBuf,
+    },
+    Sql {
+        path: PathBuf,
+        code: i32,
+        message: String,
+        doing: String,
+    },
+    TooSlow {
+        path: PathBuf,
+        limit_ms: u128,
+    },
+    NoProfile {
+        path: PathBuf,
+        why: NoProfileFits,
+    },
+    /// A profile that was named does not fit.
+    Misfit {
+        path: PathBuf,
+        profile: String,
+        lacks: Vec<Lack>,
+    },
+    /// The SQL of a profile may not run.
+    Refused {
+        path: PathBuf,
+        profile: String,
+        field: String,
+        why: String,
+    },
+    NoBoard {
+        path: PathBuf,
+        wanted: String,
+        boards: String,
+    },
+    Profile(ProfileError),
+    BadTarget {
+        source_name: String,
+        why: String,
+    },
+    Server {
+        source_name: String,
+        said: String,
+        doing: String,
+    },
     /// One row was refused, by a constraint, a trigger or a policy; others may not be.
-    #[error("{source_name}: {said}, in: {doing}")]
-    RowRefused { source_name: String, said: String, doing: String },
-    #[error("{source_name} cannot be reached: {why}")]
-    Unreachable { source_name: String, why: String },
-    #[error("{source_name} does not let us in: {why}")]
-    Denied { source_name: String, why: String },
-    #[error(
-        "{source_name}: a password on the command line can be read by every user of this machine; put it into ~/.pgpass, PGPASSWORD, or a `password_command` in the config file"
-    )]
-    ToldPassword { source_name: String },
-    #[error("{}: the reader has stopped unexpectedly", path.display())]
-    Gone { path: PathBuf },
+    RowRefused {
+        source_name: String,
+        said: String,
+        doing: String,
+    },
+    Unreachable {
+        source_name: String,
+        why: ConnectFailures,
+    },
+    /// The server answered, and does not let us in.
+    Denied {
+        source_name: String,
+        why: ConnectFailures,
+    },
+    /// The command line has a password.
+    ToldPassword {
+        source_name: String,
+    },
+    /// The thread that reads has ended.
+    Gone {
+        path: PathBuf,
+    },
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<ProfileError> for StoreError {
+    fn from(error: ProfileError) -> StoreError {
+        StoreError::Profile(error)
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source_name() {
+            Some(name) => f.write_str(&self.named(&name, &self.without_name())),
+            None => f.write_str(&self.without_name()),
+        }
+    }
 }
 
 impl StoreError {
@@ -77,64 +156,175 @@ impl StoreError {
         }
     }
 
-    /// The sentence for somebody who has read it before, by these profiles.
+    /// The sentence for somebody who has read the source before, by these profiles.
     pub fn sentence_after(&self, known: &BTreeSet<&str>) -> String {
+        match self.source_name() {
+            Some(name) => self.named(&name, &self.brief_after(known, Self::without_name)),
+            None => self.without_name(),
+        }
+    }
+
+    /// The same for a place where the source is named beside it: without its name, and without its host if it
+    /// has only one.
+    pub fn brief(&self, known: &BTreeSet<&str>) -> String {
+        self.brief_after(known, |error| match error {
+            StoreError::Unreachable { why, .. } => why.brief(),
+            StoreError::Denied { why, .. } => format!("does not let us in: {}", why.brief()),
+            other => other.without_name(),
+        })
+    }
+
+    fn brief_after(&self, known: &BTreeSet<&str>, otherwise: impl Fn(&StoreError) -> String) -> String {
         match self {
-            StoreError::NoProfile { path, hint } if !known.is_empty() => {
-                let known: Vec<&str> = known.iter().copied().collect();
-                let fit = if known.len() == 1 { "fits" } else { "fit" };
-                format!("{}: {} {fit} no longer{}", path.display(), known.join(", "), changed(hint, &known))
+            StoreError::NoProfile { why, .. } if !known.is_empty() => why.after(known),
+            other => otherwise(other),
+        }
+    }
+
+    /// What is wrong and what to do about it, without the name of the source.
+    fn without_name(&self) -> String {
+        match self.advice() {
+            Some(advice) => format!("{}; {advice}", self.problem()),
+            None => self.problem(),
+        }
+    }
+
+    fn named(&self, name: &str, sentence: &str) -> String {
+        match self {
+            StoreError::Unreachable { .. } | StoreError::Denied { .. } => format!("{name} {sentence}"),
+            _ => format!("{name}: {sentence}"),
+        }
+    }
+
+    fn source_name(&self) -> Option<String> {
+        match self {
+            StoreError::Missing { path }
+            | StoreError::Directory { path }
+            | StoreError::NotAFile { path }
+            | StoreError::Empty { path }
+            | StoreError::NotADatabase { path }
+            | StoreError::Unreadable { path, .. }
+            | StoreError::Locked { path, .. }
+            | StoreError::Corrupt { path, .. }
+            | StoreError::ReadOnly { path, .. }
+            | StoreError::Replaced { path }
+            | StoreError::Deleted { path }
+            | StoreError::Overwritten { path }
+            | StoreError::CutOff { path, .. }
+            | StoreError::Sql { path, .. }
+            | StoreError::TooSlow { path, .. }
+            | StoreError::NoProfile { path, .. }
+            | StoreError::Misfit { path, .. }
+            | StoreError::Refused { path, .. }
+            | StoreError::NoBoard { path, .. }
+            | StoreError::Gone { path } => Some(path.display().to_string()),
+            StoreError::BadTarget { source_name, .. }
+            | StoreError::Server { source_name, .. }
+            | StoreError::RowRefused { source_name, .. }
+            | StoreError::Unreachable { source_name, .. }
+            | StoreError::Denied { source_name, .. }
+            | StoreError::ToldPassword { source_name } => Some(source_name.clone()),
+            StoreError::Profile(_) => None,
+        }
+    }
+
+    /// What is wrong with which source.
+    pub fn problem_named(&self) -> String {
+        let problem = self.problem();
+        self.source_name().map_or_else(|| problem.clone(), |name| self.named(&name, &problem))
+    }
+
+    /// What is wrong, without the name of the source.
+    fn problem(&self) -> String {
+        match self {
+            StoreError::Missing { .. } => "there is no such file".into(),
+            StoreError::Directory { .. } => "is a directory".into(),
+            StoreError::NotAFile { .. } => "is not a regular file".into(),
+            StoreError::Empty { .. } => "the file is empty".into(),
+            StoreError::NotADatabase { .. } => "is not a SQLite database, or is encrypted".into(),
+            StoreError::Unreadable { why, .. } => format!("cannot be read: {why}"),
+            StoreError::Locked { waited_ms, code, .. } => {
+                format!("stayed locked by another process for {waited_ms} ms (code {code})")
             }
-            other => other.to_string(),
+            StoreError::Corrupt { code, message, .. } => {
+                format!("the database is damaged (code {code}): {message}")
+            }
+            StoreError::ReadOnly { why, .. } => format!("cannot be written: {why}"),
+            StoreError::Replaced { .. } => "the file was replaced while it was open".into(),
+            StoreError::Deleted { .. } => "the file was deleted while it was watched".into(),
+            StoreError::Overwritten { path } => format!(
+                "something other than SQLite has overwritten it, while {}-wal holds changes that were not in it yet",
+                path.display()
+            ),
+            StoreError::CutOff { log, .. } => {
+                format!("the file is empty, although {} is not: it was cut off", log.display())
+            }
+            StoreError::Sql { code, message, doing, .. } => format!("{message} (code {code}), in: {doing}"),
+            StoreError::TooSlow { limit_ms, .. } => {
+                format!("a poll took longer than {limit_ms} ms and was stopped")
+            }
+            StoreError::NoProfile { why, .. } => why.problem(),
+            StoreError::Misfit { profile, lacks, .. } => {
+                format!("profile {profile} does not fit: {}", joined(lacks, "; "))
+            }
+            StoreError::Refused { profile, field, why, .. } => {
+                format!("profile {profile}: the SQL of {field} is refused: {why}")
+            }
+            StoreError::NoBoard { wanted, .. } => format!("there is no board {wanted:?}"),
+            StoreError::Profile(error) => error.to_string(),
+            StoreError::BadTarget { why, .. } => why.clone(),
+            StoreError::Server { said, doing, .. } | StoreError::RowRefused { said, doing, .. } => {
+                format!("{said}, in: {doing}")
+            }
+            StoreError::Unreachable { why, .. } => format!("cannot be reached: {}", why.problem()),
+            StoreError::Denied { why, .. } => format!("does not let us in: {}", why.problem()),
+            StoreError::ToldPassword { .. } => {
+                "a password on the command line can be read by every user of this machine".into()
+            }
+            StoreError::Gone { .. } => "the reader has stopped unexpectedly".into(),
         }
     }
-}
 
-/// Why no profile fits, for somebody whose profile did: what is wrong comes first, and whoever had a
-/// profile needs no advice on how to come by one.
-fn changed(hint: &str, known: &[&str]) -> String {
-    let hint = hint.split("; write a profile").next().unwrap_or_default();
-    let mut hint = hint
-        .replace("; its tables are ", ": its tables are gone or renamed; there are ")
-        .replace("; it has no tables", ": its tables are gone; there are none");
-    for profile in known {
-        hint = hint.replace(&format!("{profile} would, but "), "");
-    }
-    let part = |part: &str| {
-        let of_a_board = part.trim_start_matches(": ").strip_prefix("board ");
-        of_a_board
-            .and_then(|rest| rest.split_once(": "))
-            .map_or_else(|| part.to_owned(), |(_, what)| what.into())
-    };
-    let parts: Vec<String> = hint.split(", ").map(part).collect();
-    let hint = parts.join(", ");
-    if hint.starts_with([':', ';']) || hint.is_empty() { hint } else { format!(": {hint}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whoever_had_a_profile_is_told_what_is_wrong_with_it() {
-        for (hint, said) in [
-            ("; it has no tables", "jobs fits no longer: its tables are gone; there are none"),
-            (
-                "; its tables are a, b; write a profile (x) and pass --profile FILE",
-                "jobs fits no longer: its tables are gone or renamed; there are a, b",
-            ),
-            (
-                ": jobs would, but board job: column t.at is missing (claimed_at), board lock: t.x is text",
-                "jobs fits no longer: column t.at is missing (claimed_at), t.x is text",
-            ),
-            (
-                "; t may not be read by us: GRANT SELECT",
-                "jobs fits no longer; t may not be read by us: GRANT SELECT",
-            ),
-        ] {
-            let error = StoreError::NoProfile { path: "db".into(), hint: hint.into() };
-            assert_eq!(error.sentence_after(&BTreeSet::from(["jobs"])), format!("db: {said}"));
-            assert_eq!(error.sentence_after(&BTreeSet::new()), format!("db: no profile fits{hint}"));
-        }
+    /// What to do about it.
+    pub fn advice(&self) -> Option<String> {
+        let advice = match self {
+            StoreError::Missing { .. } => "check the path, or start the application that creates it",
+            StoreError::Directory { .. } => "name the database file in it",
+            StoreError::NotAFile { .. } => "name the database file itself",
+            StoreError::Empty { .. } => "no worker has created its tables yet",
+            StoreError::NotADatabase { .. } => "check that it is the right file",
+            StoreError::Locked { .. } => "try again, or find the writer that holds its transaction open",
+            StoreError::Corrupt { .. } => "run `sqlite3 FILE 'PRAGMA integrity_check'` on a copy",
+            StoreError::Replaced { .. } => "look again",
+            StoreError::Overwritten { path } => {
+                let path = path.display();
+                return Some(format!(
+                    "SQLite would read a mixture of both: stop its writers, remove {path}-wal and {path}-shm, \
+                     and copy the file again"
+                ));
+            }
+            StoreError::CutOff { .. } => {
+                "restore it from a backup, and keep the log: SQLite deletes it when it opens an empty file"
+            }
+            StoreError::TooSlow { .. } => "`claimtop check` names indexes that would help",
+            StoreError::NoProfile { path, why } => return why.advice(&path.display().to_string()),
+            StoreError::NoBoard { boards, .. } => return Some(format!("there are {boards}")),
+            StoreError::Unreachable { why, .. } | StoreError::Denied { why, .. } => return why.advice(),
+            StoreError::ToldPassword { .. } => {
+                "put it into ~/.pgpass, PGPASSWORD, or a `password_command` in the config file"
+            }
+            StoreError::Unreadable { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::Deleted { .. }
+            | StoreError::Sql { .. }
+            | StoreError::Misfit { .. }
+            | StoreError::Refused { .. }
+            | StoreError::Profile(_)
+            | StoreError::BadTarget { .. }
+            | StoreError::Server { .. }
+            | StoreError::RowRefused { .. }
+            | StoreError::Gone { .. } => return None,
+        };
+        Some(advice.into())
     }
 }

@@ -1,6 +1,8 @@
 //! Which claims a listing shows.
 
 use super::StoreError;
+use super::look::ReadEngine;
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Judged;
 use crate::domain::verdict::{Reasons, Set};
 
@@ -39,11 +41,13 @@ impl Filter {
 }
 
 /// An error that names the boards of a source, unless `wanted` is one of them.
-pub fn expect_board(source: &str, boards: &[&str], wanted: Option<&str>) -> Result<(), StoreError> {
-    match wanted {
-        Some(wanted) if !boards.contains(&wanted) => {
-            Err(StoreError::NoBoard { path: source.into(), wanted: wanted.into(), boards: boards.join(", ") })
-        }
-        _ => Ok(()),
+pub fn expect_board(engine: &dyn ReadEngine, wanted: Option<&str>) -> Result<(), StoreError> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    let ids = engine.board_ids();
+    let boards: Vec<&str> = ids.iter().map(BoardId::board).collect();
+    if boards.contains(&wanted) {
+        return Ok(());
     }
+    let (path, boards) = (engine.label().into(), boards.join(", "));
+    Err(StoreError::NoBoard { path, wanted: wanted.into(), boards })
 }

@@ -3,19 +3,36 @@
 use std::path::Path;
 
 use super::StoreError;
-use super::bind::{Dialect, Misfit, bind};
+use super::bind::{Compiler, Lack, LeftOut, Misfit, RefusedSql, bind};
 use super::bound::{BoundBoard, BoundProfile, TimeSql};
+use super::error::NoProfileFits;
 use super::options::Profiles;
+use super::sampling::likeliest;
 use super::schema::Schema;
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
+
+/// Tables to name where no profile fits, the likeliest first.
+const LISTED: usize = 8;
 
 /// What became of one profile.
 #[derive(Debug)]
 pub struct Fit {
     pub profile: String,
     pub boards: Vec<FitBoard>,
-    pub missing: Vec<String>,
+    /// What of it is not used although it fits.
+    pub left_out: Vec<LeftOut>,
+    /// Why it does not fit, if none of its boards does.
+    pub misfit: Misfit,
+}
+
+impl Fit {
+    /// Why it does not fit, or what of it is not used.
+    pub fn problems(&self) -> Vec<String> {
+        let Misfit { refused, lacks } = &self.misfit;
+        let misfit = refused.iter().map(RefusedSql::to_string).chain(lacks.iter().map(Lack::to_string));
+        misfit.chain(self.left_out.iter().map(LeftOut::to_string)).collect()
+    }
 }
 
 /// A board that fits, and the SQL of each of its fields.
@@ -27,7 +44,7 @@ pub struct FitBoard {
 
 /// A database that profiles are laid onto.
 pub struct FitTarget<'a> {
-    pub dialect: &'a dyn Dialect,
+    pub dialect: &'a dyn Compiler,
     pub engine: Engine,
     pub schema: &'a Schema,
     pub operator: &'a Operator,
@@ -51,8 +68,7 @@ impl FitTarget<'_> {
             }
         }
         if fitting.is_empty() && matches!(profiles, Profiles::Dead(_)) {
-            let hint = ": none of its profiles says what is dead and how to queue it again".into();
-            return Err(StoreError::NoProfile { path: self.source.into(), hint });
+            return Err(StoreError::NoProfile { path: self.source.into(), why: NoProfileFits::NothingDead });
         }
         if fitting.is_empty() {
             return Err(self.no_profile(misfits, profiles));
@@ -69,14 +85,10 @@ impl FitTarget<'_> {
                 Ok(bound) => Fit {
                     profile: name,
                     boards: bound.boards.iter().map(|board| describe(board, &bound.profile)).collect(),
-                    missing: bound.notices,
+                    left_out: bound.left_out,
+                    misfit: Misfit::default(),
                 },
-                Err(misfit) => {
-                    let refused =
-                        misfit.refused.map(|(field, why)| format!("the SQL of {field} is refused: {why}"));
-                    let missing = refused.into_iter().chain(misfit.missing).collect();
-                    Fit { profile: name, boards: Vec::new(), missing }
-                }
+                Err(misfit) => Fit { profile: name, boards: Vec::new(), left_out: Vec::new(), misfit },
             });
         }
         Ok(fits)
@@ -89,34 +101,32 @@ impl FitTarget<'_> {
     fn misfit(&self, profile: &str, misfit: Misfit) -> StoreError {
         let (path, profile) = (self.source.into(), profile.into());
         match misfit.refused {
-            Some((field, why)) => StoreError::Refused { path, profile, field, why },
-            None => StoreError::Misfit { path, profile, missing: misfit.missing },
+            Some(RefusedSql { field, why }) => StoreError::Refused { path, profile, field, why },
+            None => StoreError::Misfit { path, profile, lacks: misfit.lacks },
         }
     }
 
     /// Nothing fits: name the profile that nearly did, or the tables that are there.
     fn no_profile(&self, misfits: Vec<(String, Misfit)>, profiles: &Profiles) -> StoreError {
-        let near = misfits.into_iter().filter(|(_, misfit)| misfit.near).map(|(name, misfit)| {
-            let columns: Vec<String> =
-                misfit.missing.into_iter().filter(|what| what.starts_with("board ")).collect();
-            format!("{name} would, but {}", columns.join(", "))
-        });
-        let near: Vec<String> = near.collect();
-        let tables: Vec<&str> = self.schema.table_names().take(8).collect();
-        let unreadable: Vec<&str> = self.schema.unreadable().filter(|table| profiles.name(table)).collect();
-        let hint = if !unreadable.is_empty() {
-            format!("; {} may not be read by us: GRANT SELECT", unreadable.join(", "))
+        let near = misfits.into_iter().filter(|(_, misfit)| misfit.is_near());
+        let of_fields = |lacks: Vec<Lack>| lacks.into_iter().filter(Lack::is_of_a_field).collect();
+        let near: Vec<(String, Vec<Lack>)> =
+            near.map(|(name, misfit)| (name, of_fields(misfit.lacks))).collect();
+        let tables = likeliest(self.schema, self.engine);
+        let unreadable = self.schema.unreadable().filter(|table| profiles.name(table));
+        let unreadable: Vec<String> = unreadable.map(str::to_owned).collect();
+        let why = if !unreadable.is_empty() {
+            NoProfileFits::Unreadable { tables: unreadable }
         } else if !near.is_empty() {
-            format!(": {}", near.join("; "))
+            NoProfileFits::Near(near)
         } else if tables.is_empty() {
-            "; it has no tables".into()
+            NoProfileFits::NoTables
         } else {
-            format!(
-                "; its tables are {}; write a profile (claimtop profile show coordination is one) and pass --profile FILE",
-                tables.join(", ")
-            )
+            let more = tables.len().saturating_sub(LISTED);
+            let tables = tables.into_iter().take(LISTED).map(Into::into).collect();
+            NoProfileFits::OtherTables { tables, more }
         };
-        StoreError::NoProfile { path: self.source.into(), hint }
+        StoreError::NoProfile { path: self.source.into(), why }
     }
 }
 

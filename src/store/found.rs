@@ -3,28 +3,37 @@
 
 use std::ops::Range;
 
-use super::postgres::Spotted;
-use super::{Filter, Place};
+use super::Filter;
+use super::seen::Spot;
+use crate::domain::board_id::BoardId;
 
 /// What a filter found, board by board.
 #[derive(Debug)]
 pub struct Found {
     pub(super) filter: Filter,
-    pub(super) places: Places,
+    pub(super) boards: Vec<FoundBoard>,
 }
 
-/// Where the claims are, as their engine has it.
+/// The claims of one board among them, in the order in which they are to be looked at.
 #[derive(Debug)]
-pub(super) enum Places {
-    Sqlite(Vec<Place>),
-    Postgres(Vec<Spotted>),
+pub struct FoundBoard {
+    pub(super) board: BoardId,
+    pub(super) rows: Vec<RowRef>,
 }
 
-/// The claims of one board among them.
+/// Where a row was found, in the terms of its engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowRef {
+    /// SQLite: the rowid, or the number that a reader gave to the row's key.
+    Number(i64),
+    /// PostgreSQL: the table (of a partitioned one the part) and the place of that version of the row.
+    Version { table: u32, spot: Spot },
+}
+
+/// The claims of one board among all that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfBoard {
-    pub profile: usize,
-    pub board: usize,
+    pub board: BoardId,
     pub rows: Range<usize>,
 }
 
@@ -39,10 +48,7 @@ impl Found {
     /// How many there are. Where the filter names a holder or a kind, some may turn out to be others' when they
     /// are looked at.
     pub fn len(&self) -> usize {
-        match &self.places {
-            Places::Sqlite(places) => places.len(),
-            Places::Postgres(places) => places.len(),
-        }
+        self.boards.iter().map(|found| found.rows.len()).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -57,21 +63,51 @@ impl Found {
 
     /// The claims of each board.
     pub fn boards(&self) -> Vec<OfBoard> {
-        match &self.places {
-            Places::Sqlite(places) => of_boards(places, |place| (place.profile, place.board)),
-            Places::Postgres(places) => of_boards(places, Spotted::board),
-        }
+        let all = self.boards.iter().zip(self.spans());
+        let all = all.map(|(found, rows)| OfBoard { board: found.board.clone(), rows });
+        all.filter(|of| !of.rows.is_empty()).collect()
+    }
+
+    /// A part of it, board by board.
+    pub(super) fn part(&self, part: &Range<usize>) -> Vec<(&BoardId, &[RowRef])> {
+        let boards = self.boards.iter().zip(self.spans());
+        let within = boards.filter_map(|(found, span)| {
+            let (from, to) = (part.start.max(span.start), part.end.min(span.end));
+            (from < to).then(|| (&found.board, &found.rows[from - span.start..to - span.start]))
+        });
+        within.collect()
+    }
+
+    /// Which of all the claims each board has.
+    fn spans(&self) -> impl Iterator<Item = Range<usize>> {
+        self.boards.iter().scan(0, |from, found| {
+            let span = *from..*from + found.rows.len();
+            *from = span.end;
+            Some(span)
+        })
     }
 }
 
-fn of_boards<T>(found: &[T], board_of: impl Fn(&T) -> (usize, usize)) -> Vec<OfBoard> {
-    let mut from = 0;
-    let same = |one: &T, other: &T| board_of(one) == board_of(other);
-    let mut boards = Vec::new();
-    for rows in found.chunk_by(same) {
-        let (profile, board) = board_of(&rows[0]);
-        boards.push(OfBoard { profile, board, rows: from..from + rows.len() });
-        from += rows.len();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_may_span_boards() {
+        let found = |name: &str, rows: Range<i64>| FoundBoard {
+            board: BoardId::new("queue", name),
+            rows: rows.map(RowRef::Number).collect(),
+        };
+        let boards = vec![found("jobs", 0..3), found("empty", 0..0), found("locks", 10..12)];
+        let found = Found { filter: Filter::default(), boards };
+        let part = |range: Range<usize>| -> Vec<(String, usize)> {
+            let parts = found.part(&range).into_iter();
+            parts.map(|(board, rows)| (board.board().to_owned(), rows.len())).collect()
+        };
+        assert_eq!(part(0..5), [("jobs".to_owned(), 3), ("locks".to_owned(), 2)]);
+        assert_eq!(part(2..4), [("jobs".to_owned(), 1), ("locks".to_owned(), 1)]);
+        assert_eq!(part(3..4), [("locks".to_owned(), 1)]);
+        assert_eq!(found.parts(2).collect::<Vec<_>>(), [0..2, 2..4, 4..5]);
+        assert_eq!(found.boards().iter().map(|of| of.rows.clone()).collect::<Vec<_>>(), [0..3, 3..5]);
     }
-    boards
 }

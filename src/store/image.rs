@@ -3,6 +3,7 @@
 mod written;
 
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::written::{Differences, Images};
@@ -95,6 +96,11 @@ impl Image {
         Image::new(&self.names, self.iter().map(|(name, old)| value(name, old)))
     }
 
+    /// Its values, by the names of their columns.
+    pub fn by_name(&self) -> BTreeMap<&str, &Value> {
+        self.iter().collect()
+    }
+
     /// Its columns, for people.
     pub fn columns(&self) -> Vec<(String, Value)> {
         self.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
@@ -138,6 +144,11 @@ impl Change {
 
     pub fn is_untold(&self) -> bool {
         self.before.is_none() && self.after.is_none()
+    }
+
+    /// Whether nothing tells its row from others that look the same.
+    pub fn has_no_key(&self) -> bool {
+        matches!(&self.at, RowAt::Key(key) if key.is_empty())
     }
 
     /// The change that takes this one back.

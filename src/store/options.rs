@@ -1,6 +1,8 @@
 //! What a reader is told about its source.
 
 use super::schema::Schema;
+use std::path::Path;
+
 use super::source_location::SourceLocation;
 use super::{Prober, Protected, StoreError, postgres, sqlite};
 use crate::profile::format::{Engine, Profile};
@@ -19,6 +21,14 @@ impl Options {
         match self {
             Options::Sqlite(options) => options.path.display().to_string(),
             Options::Postgres(options) => options.target.label().to_owned(),
+        }
+    }
+
+    /// The path of a file; a server has none.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Options::Sqlite(options) => Some(&options.path),
+            Options::Postgres(_) => None,
         }
     }
 

@@ -1,27 +1,62 @@
 //! Who asks the kernel about the holders' processes, if that is wanted.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use crate::domain::claim::{Claim, Process, Registry, Worker};
 use crate::domain::time::Moment;
 
 /// Looks a process up: alive, dead or unknown, and why.
 #[derive(Clone)]
-pub struct Prober(Arc<Probe>);
+pub struct Prober {
+    probe: Arc<Probe>,
+    memory: Option<Arc<Memory>>,
+}
+
+/// What the kernel answered lately, by the process that was asked for.
+struct Memory {
+    lasts: Duration,
+    known: Mutex<HashMap<String, (Instant, Answer)>>,
+}
+
+/// The state of a process, and the evidence for it.
+type Answer = (Process, String);
 
 /// The worker, when it was started, and when it was last heard of.
-type Probe = dyn Fn(&Worker, Option<Moment>, Option<Moment>) -> (Process, String) + Send + Sync;
+type Probe = dyn Fn(&Worker, Option<Moment>, Option<Moment>) -> Answer + Send + Sync;
 
 impl Prober {
     pub fn new(
         probe: impl Fn(&Worker, Option<Moment>, Option<Moment>) -> (Process, String) + Send + Sync + 'static,
     ) -> Prober {
-        Prober(Arc::new(probe))
+        Prober { probe: Arc::new(probe), memory: None }
+    }
+
+    /// The same, with answers that are reused for a while: within one look the same process is asked for many times.
+    pub fn remembering(self, lasts: Duration) -> Prober {
+        Prober { memory: Some(Arc::new(Memory { lasts, known: Mutex::default() })), ..self }
+    }
+
+    /// Asks the kernel again from here on.
+    pub fn forget(&self) {
+        if let Some(mut known) = self.memory.as_ref().and_then(|memory| memory.known.lock().ok()) {
+            known.clear();
+        }
+    }
+
+    fn ask(&self, worker: &Worker, started_at: Option<Moment>, heard_of: Option<Moment>) -> Answer {
+        let ask = || (self.probe)(worker, started_at, heard_of);
+        let Some(memory) = &self.memory else { return ask() };
+        let Ok(mut known) = memory.known.lock() else { return ask() };
+        known.retain(|_, (at, _)| at.elapsed() < memory.lasts);
+        let key = format!("{:?} {:?} {started_at:?} {heard_of:?}", worker.pid, worker.host);
+        known.entry(key).or_insert_with(|| (Instant::now(), ask())).1.clone()
     }
 
     pub fn probe(&self, worker: &mut Worker, started_at: Option<Moment>, heard_of: Option<Moment>) {
-        let (process, evidence) = (self.0)(worker, started_at, heard_of);
+        let (process, evidence) = self.ask(worker, started_at, heard_of);
         worker.process = process;
         worker.evidence = Some(evidence);
     }

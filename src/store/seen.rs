@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::image::Image;
+use crate::domain::board_id::BoardId;
 use crate::domain::change::ClaimChange;
 use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::recovery::Moved;
@@ -33,10 +34,9 @@ pub struct Seen {
 }
 
 /// Where a claim is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub profile: usize,
-    pub board: usize,
+    pub board: BoardId,
     /// The number of the row: SQLite's own, or that of its key. PostgreSQL has none that lasts: there its
     /// key says which it is.
     pub rowid: i64,
@@ -92,8 +92,13 @@ impl Seen {
         }
     }
 
-    /// Its address, which begins like those of all claims of its board.
-    pub fn address(&self, prefix: &str) -> String {
+    /// Its address: profile, board and key.
+    pub fn address(&self) -> String {
+        self.address_after(&prefix(self.place.board.profile(), self.place.board.board()))
+    }
+
+    /// The same with the [`prefix`] of its board, which a batch computes once.
+    pub fn address_after(&self, prefix: &str) -> String {
         format!("{prefix}{}", self.judged.claim.key.address())
     }
 

@@ -93,20 +93,28 @@ impl Selection {
     }
 
     fn sample(&mut self, seen: &Seen) {
-        if !self.samples.iter().any(|other| other.place.profile == seen.place.profile) {
+        let profile = seen.place.board.profile();
+        if !self.samples.iter().any(|other| other.place.board.profile() == profile) {
             self.samples.push(seen.clone());
         }
     }
 
-    /// Puts the claims of each board into their order.
+    /// Puts the claims of each board into their order. They were added board by board.
     pub(super) fn sort(&mut self, filter: &Filter) {
         match &mut self.claims {
-            Claims::Whole(all) => all.sort_by(|one, other| {
-                let order =
-                    |seen: &Seen| (board(seen.place), set_of(&seen.judged, &filter.sets), seen.urgency);
-                order(one).cmp(&order(other)).then_with(|| worse_first(&one.judged, &other.judged))
-            }),
-            Claims::Noted(all) => all.sort_by_key(|noted| (board(noted.place), noted.rank)),
+            Claims::Whole(all) => {
+                for board in all.chunk_by_mut(|one, other| one.place.board == other.place.board) {
+                    board.sort_by(|one, other| {
+                        let order = |seen: &Seen| (set_of(&seen.judged, &filter.sets), seen.urgency);
+                        order(one).cmp(&order(other)).then_with(|| worse_first(&one.judged, &other.judged))
+                    });
+                }
+            }
+            Claims::Noted(all) => {
+                for board in all.chunk_by_mut(|one, other| one.place.board == other.place.board) {
+                    board.sort_by_key(|noted| noted.rank);
+                }
+            }
         }
     }
 
@@ -170,7 +178,7 @@ impl Noted {
         let deadline = seen.judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
         let set = set_of(&seen.judged, sets);
         let rank = Rank(set, seen.urgency, seen.judged.verdict.headline(), deadline);
-        Noted { place: seen.place, spot: seen.spot, stamp: seen.stamp(), rank }
+        Noted { place: seen.place.clone(), spot: seen.spot, stamp: seen.stamp(), rank }
     }
 }
 
@@ -192,10 +200,6 @@ impl Seen {
         }
         hasher.finish()
     }
-}
-
-fn board(place: Place) -> (usize, usize) {
-    (place.profile, place.board)
 }
 
 fn set_of(judged: &Judged, sets: &[Set]) -> usize {

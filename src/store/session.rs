@@ -1,5 +1,7 @@
 //! A session as a whole, as an operator saw it: everything it holds, and its own row.
 
+mod acts;
+
 use super::image::Image;
 use super::seen::{Place, Seen};
 use crate::domain::claim::{Session, Worker};
@@ -49,12 +51,16 @@ pub enum Ends {
 
 impl Holding {
     /// Whether everything that was seen may be released and the session ended, by the rules of each.
-    pub fn permit(&self, word: &Authorization, address: impl Fn(&Seen) -> String) -> Result<(), Refusal> {
+    pub fn permit(
+        &self,
+        authorization: &Authorization,
+        address: impl Fn(&Seen) -> String,
+    ) -> Result<(), Refusal> {
         for session in &self.registered {
-            permit_end(&self.session, session.is_stale, &session.worker, word)?;
+            permit_end(&self.session, session.is_stale, &session.worker, authorization)?;
         }
         for seen in &self.claims {
-            permit(Action::Release, &seen.judged.claim, &seen.judged.verdict, seen.conclusion, word)
+            permit(Action::Release, &seen.judged.claim, &seen.judged.verdict, seen.conclusion, authorization)
                 .map_err(|refused| refused.of(address(seen)))?;
         }
         Ok(())

@@ -4,7 +4,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::bound::BoundBoard;
-use super::image::{Change, Image};
+use super::driver::{BoardAt, Dialect, Target};
+use super::image::{Change, Image, RowAt};
 use crate::domain::visible::visible;
 
 /// What an act did beyond the row of its claim, in tables that keep claims.
@@ -28,8 +29,26 @@ pub struct OtherRow {
 const NAMED: usize = 5;
 
 impl SideEffects {
+    /// What an act on one row did to other rows of tables with claims.
+    pub(super) fn beside(
+        boards: &[BoardAt<'_>],
+        dialect: &dyn Dialect,
+        target: &Target<'_>,
+        changes: &[Change],
+    ) -> SideEffects {
+        let own = dialect.at_of(target.table, target.row, &RowAt::Rowid(target.rowid));
+        let is_own = |change: &Change| {
+            let is_same = match &own {
+                RowAt::Rowid(_) => change.at == own,
+                RowAt::Key(_) => change.before.as_ref() == Some(target.row),
+            };
+            is_same && change.table.eq_ignore_ascii_case(&target.table.name)
+        };
+        SideEffects::of(changes, is_own, &boards.iter().map(|at| at.board))
+    }
+
     /// Of these changes, those of other rows in the tables of the boards.
-    pub fn of<'a>(
+    fn of<'a>(
         changes: &[Change],
         is_own: impl Fn(&Change) -> bool,
         boards: &(impl Iterator<Item = &'a BoundBoard> + Clone),

@@ -4,6 +4,7 @@ use super::brakes::{Brake, Brakes};
 use super::orders::Orders;
 use super::reason::Wanted;
 use super::summary::Summary;
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Role, StampedBy};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::verdict::{Reason, Reasons};
@@ -58,9 +59,7 @@ pub(super) enum State {
 /// One board, and how many of its claims are up.
 #[derive(Debug)]
 pub(super) struct Board {
-    pub(super) profile: usize,
-    pub(super) number: usize,
-    pub(super) name: String,
+    pub(super) id: BoardId,
     pub(super) role: Role,
     pub(super) stamped_by: StampedBy,
     /// A time in one of its rows lies in the future: somebody else stamps as well.
@@ -84,14 +83,20 @@ pub(super) fn counted(
     orders: &Orders,
 ) -> Result<Vec<Board>, StoreError> {
     let mut boards = Vec::new();
-    for (profile, snapshot) in snapshots.iter().enumerate() {
+    for snapshot in snapshots {
         let vouched = !snapshot.generic || orders.vouched.contains(&snapshot.profile);
-        for (number, one) in snapshot.boards.iter().enumerate() {
+        for one in &snapshot.boards {
             if orders.board.as_ref().is_some_and(|wanted| *wanted != one.board) {
                 continue;
             }
             let state = if vouched { State::Free } else { State::Unvouched };
-            boards.push(count(actor, (profile, number), one, orders.wanted, state)?);
+            boards.push(count(
+                actor,
+                BoardId::new(&snapshot.profile, &one.board),
+                one,
+                orders.wanted,
+                state,
+            )?);
         }
     }
     Ok(boards)
@@ -99,7 +104,7 @@ pub(super) fn counted(
 
 fn count(
     actor: &mut Actor,
-    (profile, number): (usize, usize),
+    id: BoardId,
     one: &BoardSnapshot,
     wanted: Wanted,
     state: State,
@@ -112,15 +117,13 @@ fn count(
     // A poll of a large table on a server stops counting at some point.
     if one.gaps.more {
         most = u64::MAX;
-        if let Some(counted) = actor.count_overdue(profile, number)? {
+        if let Some(counted) = actor.count_overdue(&id)? {
             total = counted.of;
             least = if wanted == Wanted::Orphaned { 0 } else { counted.claims };
         }
     }
     Ok(Board {
-        profile,
-        number,
-        name: one.board.clone(),
+        id,
         role: one.nature.role,
         stamped_by: one.nature.stamped_by,
         is_skewed: of(Reason::ClockSkew) > 0,
@@ -165,7 +168,7 @@ fn hold(
         if together.is_none()
             && let Some(sentence) = &alone
         {
-            let of = if is_only_one { String::new() } else { format!("{}: ", board.name) };
+            let of = if is_only_one { String::new() } else { format!("{}: ", board.id.board()) };
             summary.hold(Brake::Share, format!("{of}{sentence}"));
         }
         if alone.is_some() || together.is_some() {

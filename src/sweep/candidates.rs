@@ -140,11 +140,14 @@ impl Pass<'_> {
     }
 }
 
-fn holder(seen: &Seen) -> (usize, Option<String>) {
-    (seen.place.profile, seen.judged.claim.holder.clone())
+/// The profile of a claim and who holds it: sessions of other profiles may have the same name.
+fn holder(seen: &Seen) -> (String, Option<String>) {
+    (seen.place.board.profile().to_owned(), seen.judged.claim.holder.clone())
 }
 
 /// The rules of a claim's board, unless the tables have changed since the look.
 pub(super) fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> Option<&'a Rules> {
-    Some(&snapshots.get(seen.place.profile)?.boards.get(seen.place.board)?.nature.rules)
+    let board = &seen.place.board;
+    let snapshot = snapshots.iter().find(|snapshot| snapshot.profile == board.profile())?;
+    Some(&snapshot.boards.iter().find(|one| one.board == board.board())?.nature.rules)
 }

@@ -3,7 +3,7 @@
 //! Counts come first: they decide whether a brake holds. Rows are read in parts, so that a sweep needs no more
 //! memory for a million claims than for ten thousand.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::boards::{Board, CROWD, Kind, State, counted, hold_by_share, hold_crowds, is_open};
@@ -14,7 +14,7 @@ use super::orders::{Manner, Orders, SweepError};
 use super::poison::Taken;
 use super::summary::Summary;
 use super::watching::{Memory, Watching};
-use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::domain::seen_boards::SeenBoards;
 use crate::domain::snapshot::Snapshot;
 use crate::events::{About, Event, millis};
@@ -29,7 +29,7 @@ pub struct Pass<'a> {
     pub(super) orders: &'a Orders,
     pub(super) summary: Summary,
     /// Sessions that are silent in the registry while one of their claims lives.
-    pub(super) living: HashSet<(usize, Option<String>)>,
+    pub(super) living: HashSet<(String, Option<String>)>,
     /// What was taken within a day, once somebody has asked.
     pub(super) taken: Option<Taken>,
     /// How many more may be tried, and how many could be taken beyond that.
@@ -118,18 +118,15 @@ impl<'a> Pass<'a> {
 
     /// Counts what cannot be taken because nobody has said whose the tables are.
     fn refuse_unvouched(&mut self, boards: &[Board], snapshots: &[Snapshot]) -> Result<(), SweepError> {
-        let mut refused = HashMap::<usize, usize>::new();
+        let mut refused = BTreeMap::<&str, usize>::new();
         for board in boards.iter().filter(|board| board.state == State::Unvouched) {
             let count = self.count_board(board, snapshots)?;
-            *refused.entry(board.profile).or_default() += usize::try_from(count).unwrap_or(usize::MAX);
+            *refused.entry(board.id.profile()).or_default() += usize::try_from(count).unwrap_or(usize::MAX);
         }
         for (profile, count) in refused.into_iter().filter(|(_, count)| *count > 0) {
             self.summary.refused += count;
-            let profile = &snapshots[profile].profile;
-            let sentence = format!(
-                "the tables of {profile} could be anybody's; --profile {profile} says that they are its"
-            );
-            self.summary.hold(Brake::Profile, sentence);
+            let refusal = Refusal::Unconfirmed { profile: profile.to_string() };
+            self.summary.hold(Brake::Profile, refusal.to_string());
         }
         Ok(())
     }
@@ -145,8 +142,8 @@ impl<'a> Pass<'a> {
     fn count_board(&mut self, board: &Board, snapshots: &[Snapshot]) -> Result<u64, SweepError> {
         let mut count = 0;
         for kind in Kind::wanted(self.orders.wanted) {
-            let all = self.find_all(kind.reasons(), Some(&board.name))?;
-            let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
+            let all = self.find_all(kind.reasons(), Some(board.id.board()))?;
+            let own = |of: &OfBoard| of.board == board.id;
             for of in all.boards().into_iter().filter(own) {
                 if of.rows.len() as u64 > CROWD {
                     count += of.rows.len() as u64;
@@ -203,8 +200,8 @@ impl<'a> Pass<'a> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), SweepError> {
         let is_free = board.state == State::Free;
-        let all = self.find_all(kind.reasons(), Some(&board.name))?;
-        let own = |of: &OfBoard| (of.profile, of.board) == (board.profile, board.number);
+        let all = self.find_all(kind.reasons(), Some(board.id.board()))?;
+        let own = |of: &OfBoard| of.board == board.id;
         let Some(mut rows) = all.boards().into_iter().find(own).map(|of| of.rows) else {
             return Ok(());
         };
@@ -276,11 +273,11 @@ impl<'a> Pass<'a> {
             Manner::Act => {
                 let seen = all.iter().map(|one| &one.seen).collect();
                 paused = actor.perform_all(seen, Action::Reclaim, &word, &mut |told| {
-                    if told.outcome != Outcome::Applied {
-                        return each(&told.outcome, None, None);
+                    if told.acted.outcome != Outcome::Applied {
+                        return each(&told.acted.outcome, None, None);
                     }
                     let one = by_address.get(told.address().as_str()).copied();
-                    each(&told.outcome, one, Some(told.action_id()))
+                    each(&told.acted.outcome, one, Some(told.action_id()))
                 })?;
             }
             Manner::Rehearse => {

@@ -10,6 +10,7 @@ use super::sightings::{Look, Needs, Shown, Sightings};
 use crate::domain::claim::StampedBy;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Span;
+use crate::domain::token::SeenToken;
 
 /// Claims that are remembered from one look to the next.
 const REMEMBERED: usize = 20_000;
@@ -69,11 +70,14 @@ impl Pass<'_> {
     pub(super) fn shown(&self, one: &Candidate, snapshots: &[Snapshot], needs: Needs) -> Option<Shown> {
         let Candidate { seen, address, ground, .. } = one;
         let rules = rules_of(seen, snapshots)?;
-        let token = seen.judged.seen.as_deref().unwrap_or_default();
+        let token = |token: Option<SeenToken>| token.map(|token| token.to_string()).unwrap_or_default();
+        let seen_as = seen.judged.seen;
         // An expired claim is the same whether or not its session has gone silent as well.
         let mark = match ground {
-            SweepReason::Expired(_) => format!("expired {}", token.split("-s").next().unwrap_or_default()),
-            SweepReason::Orphaned(_) => format!("orphaned {token}"),
+            SweepReason::Expired(_) => {
+                format!("expired {}", token(seen_as.map(SeenToken::without_session)))
+            }
+            SweepReason::Orphaned(_) => format!("orphaned {}", token(seen_as)),
         };
         let own = || patience(&seen.judged.claim, rules, *ground);
         let patience = self.orders.sighted_for.unwrap_or_else(own);

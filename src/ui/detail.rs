@@ -125,7 +125,7 @@ fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
     let process = match (&claim.worker.evidence, &claim.worker.pid) {
         (Some(evidence), _) => format!("{}: {}", claim.worker.process.as_str(), safe(evidence)),
         (None, Value::Null) => "its rows name no process".into(),
-        (None, pid) => format!("pid {} was not asked for yet (p)", pid.visible()),
+        (None, pid) => format!("pid {} not checked yet; press p", pid.visible()),
     };
     let deadline = match row.judged.verdict.deadline {
         Some(at) => format!("{} ({})", at.rfc3339(), fuse::left(row, now, theme).0),
@@ -210,7 +210,7 @@ fn columns(model: &Model, detail: &Detail, theme: &Theme, room: usize) -> Vec<Li
             return vec![Line::styled(format!("  {said}"), theme.dim), Line::default()];
         }
         Examination::Gone => {
-            let said = "  it is claimed no longer: finished, released or taken";
+            let said = "  it is no longer claimed: finished, released or taken";
             return vec![Line::styled(said, theme.set(Set::Expiring)), Line::default()];
         }
         Examination::Failed(why) => {

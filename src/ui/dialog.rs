@@ -36,7 +36,11 @@ pub fn draw_confirm(
     let now = model.now_of(row.id.source);
     let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
     let mut lines = paragraph(&format!("This {}.", what_it_does(confirm.action, row)), room, theme.text);
-    lines.extend(paragraph(&format!("Asked because {}.", confirm.why), room, theme.set(Set::Expiring)));
+    lines.extend(paragraph(
+        &format!("Confirmation needed: {}.", confirm.why),
+        room,
+        theme.set(Set::Expiring),
+    ));
     lines.extend(paragraph(
         &format!("If you do nothing: {}.", if_nothing_is_done(row, now)),
         room,
@@ -47,9 +51,9 @@ pub fn draw_confirm(
     lines.push(Line::default());
     let mut inputs = Vec::new();
     match &confirm.asks {
-        Asks::Yes => lines.push(Line::styled("y does it   n or esc does not", theme.strong)),
+        Asks::Yes => lines.push(Line::styled(format!("y {} · n cancel", confirm.action), theme.strong)),
         Asks::Profile(profile) => {
-            let said = format!("y: yes, this is {}, do not ask again   n or esc: no", visible(profile));
+            let said = format!("y yes, this is {}; do not ask again · n cancel", visible(profile));
             lines.extend(paragraph(&said, room, theme.strong));
         }
         Asks::Name(holder) => {
@@ -59,7 +63,7 @@ pub fn draw_confirm(
             lines.push(Line::default());
             inputs.push((lines.len(), "reason", &confirm.reason, confirm.field == Field::Reason));
             lines.push(Line::default());
-            lines.push(Line::styled("enter does it   tab changes the field   esc does not", theme.dim));
+            lines.push(Line::styled("enter confirm · tab next field · esc cancel", theme.dim));
         }
     }
     if let Some(complaint) = &confirm.complaint {
@@ -259,15 +263,15 @@ fn preview<'a>(
         None if ready.tally.applied == 0 => {
             lines.push(Line::styled("nothing can be done; esc closes this", theme.dim));
         }
-        None => lines.push(Line::styled(format!("y {}   n or esc cancel", bulk.action), theme.strong)),
+        None => lines.push(Line::styled(format!("y {} · n cancel", bulk.action), theme.strong)),
         Some(holder) => {
-            let said = format!("It may well be alive. Type its name, {}, and a reason:", visible(holder));
+            let said = format!("It may still be running. Type its name, {}, and a reason:", visible(holder));
             lines.extend(paragraph(&said, room, theme.strong));
             inputs.push((lines.len(), "name", &bulk.name, bulk.field == Field::Name));
             lines.push(Line::default());
             inputs.push((lines.len(), "reason", &bulk.reason, bulk.field == Field::Reason));
             lines.push(Line::default());
-            lines.push(Line::styled("enter does it   tab changes the field   esc does not", theme.dim));
+            lines.push(Line::styled("enter confirm · tab next field · esc cancel", theme.dim));
         }
     }
     if let Some(complaint) = &bulk.complaint {
@@ -291,7 +295,7 @@ pub fn draw_save(theme: &Theme, area: Rect, buffer: &mut Buffer) {
             ])
         })
         .into_iter()
-        .chain([Line::styled(" esc does not", theme.dim)])
+        .chain([Line::styled(" esc cancel", theme.dim)])
         .collect();
     let place = popup::centred(area, 40, 6);
     let inner = popup::frame("Save the screen as", theme.focus, theme, place, buffer);

@@ -227,33 +227,9 @@ fn why_lost(source: &SourceView) -> Option<String> {
             Some(format!("no answer since {}; still waiting for it", text::clock(*since)))
         }
         Link::Down { since, trouble: Trouble::NoLink(why) } => {
-            let why = without_name(source, why);
-            let why = without_host(source, why.trim_start_matches("cannot be reached: "));
-            Some(format!("no link since {}, trying again: {why}", text::clock(*since)))
+            Some(format!("no link since {}, trying again: {}", text::clock(*since), safe(why)))
         }
-        Link::Down { trouble: Trouble::Unreadable(why), .. } => Some(without_name(source, why)),
-    }
-}
-
-/// A sentence of a source, which usually begins with its name.
-fn without_name(source: &SourceView, why: &str) -> String {
-    let why = safe(why);
-    let names = [Some(&source.label), source.place.as_ref()].into_iter().flatten();
-    let rest = names.filter_map(|name| why.strip_prefix(&safe(name))).next().unwrap_or(&why);
-    rest.trim_start_matches([':', ' ']).to_owned()
-}
-
-/// The same without its host, if it is the only one.
-fn without_host<'a>(source: &SourceView, why: &'a str) -> &'a str {
-    let is_host = |word: &str| {
-        let port = word.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-        word.starts_with("socket ") || !word.contains(' ') && matches!(port, Some(Ok(_)))
-    };
-    let has_many =
-        [Some(&source.label), source.place.as_ref()].into_iter().flatten().any(|name| name.contains(','));
-    match why.split_once(": ") {
-        Some((host, rest)) if is_host(host) && !has_many => rest,
-        _ => why,
+        Link::Down { trouble: Trouble::Unreadable(why), .. } => Some(safe(why)),
     }
 }
 

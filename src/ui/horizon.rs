@@ -54,7 +54,7 @@ pub fn draw(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
 }
 
 fn scale(model: &Model) -> Scale {
-    let sum = |counts: fn(&crate::domain::close_up::Horizon) -> &Vec<u64>| {
+    let sum = |counts: fn(&crate::domain::detail::Horizon) -> &Vec<u64>| {
         let mut all: Vec<u64> = Vec::new();
         for (_, source) in model.shown_sources() {
             let counts = counts(&source.horizon);

@@ -155,6 +155,6 @@ fn colours(style: Style, background: &str) -> (String, Option<String>) {
     (ink, ground)
 }
 
-fn escaped(said: &str) -> String {
-    said.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -13,7 +13,7 @@ use crate::app::item::Item;
 use crate::app::lists::holder_item;
 use crate::app::message::Spot;
 use crate::app::model::{Model, Pane};
-use crate::domain::close_up::Holder;
+use crate::domain::detail::Holder;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::verdict::Set;

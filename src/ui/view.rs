@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use crate::app::message::Spot;
 use crate::app::model::ListId;
 use crate::app::row::{Row, RowId};
+use crate::domain::token::SeenToken;
 
 #[derive(Debug, Default)]
 pub struct View {
     /// The first line that is shown of each list.
     offsets: BTreeMap<ListId, usize>,
     spots: Vec<(Rect, Spot)>,
-    pub rows: BTreeMap<RowId, Option<String>>,
+    pub rows: BTreeMap<RowId, Option<SeenToken>>,
     /// How many lines of the selected list fit.
     pub page_lines: usize,
     /// Where the cursor of an input stands.
@@ -44,7 +45,7 @@ impl View {
     }
 
     pub fn show(&mut self, row: &Row) {
-        self.rows.insert(row.id.clone(), row.judged.seen.clone());
+        self.rows.insert(row.id.clone(), row.judged.seen);
     }
 
     /// What the mouse hits there: the last thing that was drawn.

@@ -12,7 +12,7 @@ const LINES: [(&str, bool); 9] = [
     ("No source was named, and the config names none.", false),
     ("", false),
     ("claimtop tasks.db", true),
-    ("watches a SQLite file; its system is found out by itself", false),
+    ("watches a SQLite file; its system is detected automatically", false),
     ("claimtop demo", true),
     ("shows a live fleet of workers on a database of its own", false),
     ("[source.prod] in the config file", true),

@@ -254,7 +254,10 @@ fn the_manual_page_has_a_section_for_every_verb() {
         assert!(page.contains(&format!(".SH \"CLAIMTOP {}\"", verb.to_uppercase())), "{verb}");
     }
     assert!(page.contains(".SH \"CLAIMTOP AUDIT VERIFY\""), "verbs below verbs");
-    assert!(page.contains("Exit codes"), "the contract with scripts");
+    for section in ["EXIT STATUS", "ENVIRONMENT", "FILES"] {
+        assert!(page.contains(&format!(".SH \"{section}\"")), "{section}");
+    }
+    assert!(page.matches("S EXAMPLES").count() + page.matches("H EXAMPLES").count() >= verbs().len());
     for hidden in ["DEMO", "now", "count"].map(|word| format!("\\-\\-{word}")) {
         assert!(!page.contains(&format!("{hidden}\\f")), "{hidden}");
     }

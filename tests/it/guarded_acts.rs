@@ -36,7 +36,7 @@ use crate::support::{Database, Noted, dump};
 const UNDO: Undo<'_> = Undo::For {
     action_id: "undo",
     address: "somewhere",
-    word: &Authorization { force: false, reason: None, holder: None, by: None, unattended: false },
+    authorization: &Authorization { force: false, reason: None, holder: None, by: None, unattended: false },
 };
 
 /// A database on which writes do not wait for the disk.
@@ -67,7 +67,7 @@ fn look(actor: &mut Actor, id: &str) -> Seen {
 }
 
 fn act(actor: &mut Actor, seen: &Seen, action: Action, word: &Authorization) -> Acted {
-    let order = Order { action, word, action_id: "test", dry_run: false };
+    let order = Order { action, authorization: word, action_id: "test", dry_run: false };
     actor.act(seen, &order, &mut |_| Ok(())).expect("an act")
 }
 
@@ -87,7 +87,7 @@ fn reclaim_by(
     seen: &Seen,
     word: &Authorization,
 ) -> Result<Outcome, StoreError> {
-    let order = Order { action: Action::Reclaim, word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: word, action_id: "a", dry_run: false };
     match way {
         Way::Alone => Ok(actor.act(seen, &order, &mut |_| Ok(()))?.outcome),
         Way::AmongMany => {

@@ -35,6 +35,10 @@
 //! | `demo` | `demo`: real processes, a real database, and nothing left behind |
 //! | `postgres_commands` | the commands that look, on the reference tables of a server |
 //! | `postgres_schema` | the reference tables on PostgreSQL do what they describe |
+//! | `draft` | `profile draft`: a profile for a database that no built-in one fits |
+//! | `systems` | the databases of the five systems as they are installed |
+//! | `upgrades` | files of earlier versions still work |
+//! | `docs` | what the documentation shows is what the program does |
 //! | `workers` | the worker library of the five systems |
 //! | `load` | everything at once on one file |
 //! | `fuzzing` | random input for everything that reads what others wrote |
@@ -55,7 +59,9 @@ mod concurrency;
 mod custom_profile;
 mod dashboard;
 mod demo;
+mod docs;
 mod doctor;
+mod draft;
 mod error_messages;
 mod events;
 mod fuzzing;
@@ -78,9 +84,11 @@ mod screen;
 mod serve;
 mod support;
 mod sweep;
+mod systems;
 mod test_servers;
 mod untrusted_roles;
 mod untrusted_text;
+mod upgrades;
 mod verdict_sql;
 mod verdicts;
 mod workers;

@@ -2,6 +2,7 @@
 
 mod failures;
 mod indexes;
+mod kinds;
 mod row_level_security;
 mod schemas;
 mod standby;

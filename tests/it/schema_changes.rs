@@ -3,6 +3,7 @@
 
 mod commands;
 mod dashboard;
+mod listing;
 
 use crate::support::Database;
 use crate::support::engine::Engine;

@@ -12,6 +12,7 @@ mod profiles;
 mod reference_systems;
 mod several_sweepers;
 mod shares;
+mod slow_sources;
 mod stamped_by;
 mod two_sightings;
 

@@ -8,7 +8,7 @@ mod systems;
 pub mod table;
 
 use claimtop::config::Config;
-use claimtop::domain::close_up::{Cursor, PageRequest};
+use claimtop::domain::detail::{Cursor, PageRequest};
 use claimtop::domain::snapshot::{BoardSnapshot, Judged};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;

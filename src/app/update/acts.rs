@@ -21,7 +21,7 @@ impl Row {
             profile: self.profile.clone(),
             board: self.board.clone(),
             mark: self.judged.mark.clone(),
-            seen: self.judged.seen.clone(),
+            seen: self.judged.seen,
             claim: self.judged.claim.clone(),
         }
     }
@@ -70,7 +70,7 @@ impl Model {
         let mut target = row.target();
         // The state that was drawn is the one that was seen, whatever has arrived since.
         match self.on_screen.get(&row.id) {
-            Some(drawn) => target.seen.clone_from(drawn),
+            Some(drawn) => target.seen = *drawn,
             None => {
                 let why = "that claim was not on the screen yet; look, then press the key again";
                 self.say(Tone::Refused, why);
@@ -247,7 +247,7 @@ impl Model {
             // It may go better the next time.
             Outcome::Refused(_) | Outcome::Unknown(_) if action == "undo" => {
                 let why = outcome.cause().unwrap_or_default();
-                self.say(Tone::Refused, format!("not taken back: {why}"));
+                self.say(Tone::Refused, format!("not undone: {why}"));
                 self.undoable.push((source, action_id, shown));
             }
             Outcome::Moved(what) => {

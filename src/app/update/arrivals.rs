@@ -8,7 +8,7 @@ use super::super::row::{Row, RowId};
 use super::super::source::{Link, Poll, SourceView, Trouble};
 use super::LOST;
 use crate::domain::claim::Process;
-use crate::domain::close_up::{Cursor, Examined, Page, PageRequest};
+use crate::domain::detail::{Cursor, Examined, Page, PageRequest};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;

@@ -7,7 +7,7 @@ use super::super::model::{Landing, Model, Pace, Pane, Tone};
 use super::super::overlay::{Detail, Examination, Overlay, Palette};
 use super::super::query::Query;
 use super::super::row::Row;
-use crate::domain::close_up::Cursor;
+use crate::domain::detail::Cursor;
 use crate::domain::recovery::Action;
 use crate::domain::time::Span;
 use crate::domain::visible::{escape, is_deceptive};
@@ -189,7 +189,7 @@ impl Model {
         let until = self.now.plus(SNOOZE);
         match self.selected_row().map(|row| row.id.clone()) {
             Some(id) if self.pane != Pane::Claims => {
-                self.say(Tone::Told, format!("out of sight for {SNOOZE}; esc shows everything again"));
+                self.say(Tone::Told, format!("hidden for {SNOOZE}; esc shows hidden claims"));
                 self.hold_selection();
                 self.snoozed.insert(id, until);
             }

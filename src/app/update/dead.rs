@@ -10,7 +10,7 @@ use super::super::overlay::{Dead, Overlay};
 use super::super::query::Query;
 use super::super::row::Row;
 use super::super::source::Trouble;
-use crate::domain::close_up::Cursor;
+use crate::domain::detail::Cursor;
 use crate::domain::recovery::{Action, Authorization};
 
 impl Model {

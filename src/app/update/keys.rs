@@ -88,10 +88,8 @@ impl Model {
                 self.query = query;
                 self.query_problem = None;
                 if asks_again && self.pane == super::super::model::Pane::Claims {
-                    return self.load_page(
-                        crate::domain::close_up::Cursor::First,
-                        super::super::model::Landing::Top,
-                    );
+                    return self
+                        .load_page(crate::domain::detail::Cursor::First, super::super::model::Landing::Top);
                 }
             }
             Err(why) => self.query_problem = Some(why),

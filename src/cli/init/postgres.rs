@@ -7,6 +7,7 @@ use crate::cli::recovery::Refusal;
 use crate::domain::visible::safe;
 use crate::reference::postgres::{PostgresError, install};
 use crate::reference::{Laid, System};
+use crate::store::error::ConnectFailure;
 use crate::store::postgres::{Begin, Limits, Link, PgError, Purpose, Target, fingerprint_of, home};
 use crate::store::{StoreError, WriteAccess};
 
@@ -52,7 +53,8 @@ fn explain(target: &Target, error: PostgresError) -> Refusal {
             StoreError::Server { source_name: label.into(), said: error.to_string(), doing }.into()
         }
         PostgresError::Server(error) => {
-            let why = format!("{error}; whether the tables were made is not known, run it again");
+            let failure = ConnectFailure::from(error.to_string());
+            let why = failure.advising("whether the tables were made is not known, run it again").into();
             StoreError::Unreachable { source_name: label.into(), why }.into()
         }
     }

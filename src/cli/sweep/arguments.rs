@@ -10,18 +10,19 @@ use crate::domain::verdict::Set;
 /// What a sweep is told.
 #[derive(Debug, Args)]
 pub struct SweepArgs {
+    /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     pub(super) sources: Vec<String>,
-    /// One run [default, unless the config says how often]
+    /// Run once [default, unless the config sets how often]
     #[arg(long, conflicts_with = "every")]
     pub(super) once: bool,
-    /// Sweep again and again, this far apart; what workers stamped is taken only if it stood still
+    /// Sweep at this interval; claims whose times workers wrote are taken only if they stood still
     #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     pub(super) every: Option<Span>,
-    /// Print exactly what would be done, and write nothing at all
+    /// Print exactly what would be done; write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Take only what stood still since an earlier run; keeps sightings in the state folder
+    /// Take only what stood still since an earlier run; the state folder keeps the sightings
     #[arg(long, conflicts_with = "every")]
     pub(super) sighted: bool,
     #[command(flatten)]
@@ -29,23 +30,24 @@ pub struct SweepArgs {
 }
 
 /// What a sweep may take, how much of it, and who is told: the same wherever it runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "What a sweep may take")]
 pub struct SweepTerms {
     /// Only claims in these sets: stale, orphaned
     #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = sweepable)]
-    pub(super) set: Vec<Set>,
-    /// Only this board
+    pub set: Vec<Set>,
+    /// Only claims on this board
     #[arg(long, value_name = "NAME")]
-    pub(super) board: Option<String>,
-    /// At most this many claims a run and source [default: 1000]
+    pub board: Option<String>,
+    /// At most this many claims in a run of a source [default: 1000]
     #[arg(long, value_name = "N")]
-    pub(super) max: Option<usize>,
-    /// Hold if more of a board's claims, or of all, went stale at once [default: 30%]
+    pub max: Option<usize>,
+    /// Stop if more of a board's claims, or of all claims, went stale at once [default: 30%]
     #[arg(long, value_name = "SHARE", value_parser = Share::parse)]
-    pub(super) max_share: Option<Share>,
-    /// Append the events to a file, or print them with -
+    pub max_share: Option<Share>,
+    /// Append the events to a file as JSON lines; - prints them
     #[arg(long, value_name = "FILE|-")]
-    pub(super) events: Option<PathBuf>,
+    pub events: Option<PathBuf>,
 }
 
 fn sweepable(text: &str) -> Result<Set, String> {

@@ -1,15 +1,15 @@
-//! Where a sweep's events and summaries go: lines for people, JSON for programs, a stream for those who
-//! listen.
+//! Where a sweep's events and summaries go: lines for people, JSON for programs, a stream of events.
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::event_stream::EventStream;
 use super::super::output::{complain, print};
 use crate::domain::visible::safe;
 use crate::events::{About, By, Event, batched};
 use crate::report::json::line;
-use crate::sweep::Summary;
+use crate::sweep::{Summary, SweepReporter};
 
 /// What standard output is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +21,50 @@ enum Stdout {
     People,
 }
 
-#[derive(Debug)]
-pub(super) struct SweepPrinter {
+type Listener = dyn Fn(&Summary) + Send + Sync;
+
+/// What the sources that are swept share.
+pub struct SweepOutput {
     stdout: Stdout,
-    stream: EventStream,
+    stream: Mutex<EventStream>,
+    /// Whether the stream leads anywhere, and whether that is standard output.
+    is_open: bool,
+    is_stdout: bool,
+    /// Hears of the end of every run.
+    listener: Option<Box<Listener>>,
+}
+
+impl SweepOutput {
+    pub fn open(json: bool, events: Option<&Path>) -> Result<SweepOutput, String> {
+        let stream = EventStream::open(events)?;
+        let is_stdout = matches!(stream, EventStream::Stdout);
+        let stdout = match (json, is_stdout) {
+            (true, _) => Stdout::Json,
+            (false, true) => Stdout::Events,
+            (false, false) => Stdout::People,
+        };
+        Ok(SweepOutput {
+            stdout,
+            is_open: stream.is_open(),
+            is_stdout,
+            stream: Mutex::new(stream),
+            listener: None,
+        })
+    }
+
+    /// The same with a listener that hears of the end of every run.
+    pub fn with_listener(self, listener: impl Fn(&Summary) + Send + Sync + 'static) -> SweepOutput {
+        SweepOutput { listener: Some(Box::new(listener)), ..self }
+    }
+
+    fn write(&self, events: &[Event]) {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner).write(events);
+    }
+}
+
+/// Prints what happens to one source.
+pub struct SweepPrinter {
+    output: Arc<SweepOutput>,
     /// What was done in this run and is not in the stream yet.
     pending: Vec<Event>,
     /// The claims that were taken in this run.
@@ -32,69 +72,66 @@ pub(super) struct SweepPrinter {
 }
 
 impl SweepPrinter {
-    pub(super) fn open(json: bool, events: Option<&Path>) -> Result<SweepPrinter, String> {
-        let stream = EventStream::open(events)?;
-        let stdout = match (json, &stream) {
-            (true, _) => Stdout::Json,
-            (false, EventStream::Stdout) => Stdout::Events,
-            (false, _) => Stdout::People,
-        };
-        Ok(SweepPrinter { stdout, stream, pending: Vec::new(), taken: Vec::new() })
+    pub fn new(output: &Arc<SweepOutput>) -> SweepPrinter {
+        SweepPrinter { output: Arc::clone(output), pending: Vec::new(), taken: Vec::new() }
+    }
+}
+
+impl SweepReporter for SweepPrinter {
+    fn has_listeners(&self) -> bool {
+        self.output.is_open
     }
 
-    /// Whether anybody listens to what two looks reveal.
-    pub(super) fn has_listeners(&self) -> bool {
-        self.stream.is_open()
-    }
-
-    /// One thing that was done. Whoever asked for JSON is told each at once; the stream gets all of a
-    /// run together.
-    pub(super) fn say(&mut self, event: &Event) {
-        let is_ours = |about: &&About| about.by == By::Sweep && !about.dry_run && self.stream.is_open();
+    /// Prints the act as JSON or for people at once; the stream gets all acts of a run together.
+    fn acted(&mut self, event: &Event) {
+        let output = &self.output;
+        let is_ours = |about: &&About| about.by == By::Sweep && !about.dry_run && output.is_open;
         if let Some(about) = event.about().filter(is_ours) {
             self.taken.push(about.address.clone());
         }
         // The trail is the record; whether anybody reads along does not matter to the sweep.
-        match (self.stdout, event.text()) {
+        match (output.stdout, event.text()) {
             (Stdout::Json, _) => _ = print(&(line(event) + "\n")),
             (Stdout::People, Some(sentence)) => _ = print(&(safe(&sentence) + "\n")),
             (Stdout::People, None) | (Stdout::Events, _) => {}
         }
-        let told = self.stdout == Stdout::Json && matches!(self.stream, EventStream::Stdout);
-        if self.stream.is_open() && !told {
+        let is_printed = output.stdout == Stdout::Json && output.is_stdout;
+        if output.is_open && !is_printed {
             self.pending.push(event.clone());
         }
     }
 
-    /// What two looks revealed.
-    pub(super) fn tell(&mut self, events: Vec<Event>) {
-        self.stream.write(&batched(events));
+    fn changed(&mut self, events: Vec<Event>) {
+        self.output.write(&batched(events));
     }
 
-    /// What a run came to on one source; the claims that were taken.
-    pub(super) fn conclude(&mut self, summary: &Summary) -> Vec<String> {
+    fn ended(&mut self, summary: &Summary) -> Vec<String> {
         let events = std::mem::take(&mut self.pending);
         // What is only rehearsed is wanted in full.
-        self.stream.write(&if summary.dry_run { events } else { batched(events) });
-        for sentence in summary.sentences().chain(said(&summary.notices)).chain(summary.error.as_deref()) {
-            // A sentence about a file begins with its name already.
-            let named = sentence.starts_with(&format!("{}: ", summary.source));
-            complain(&if named { sentence.to_owned() } else { format!("{}: {sentence}", summary.source) });
+        self.output.write(&if summary.dry_run { events } else { batched(events) });
+        for sentence in summary.sentences().chain(said(&summary.notices)) {
+            complain(&format!("{}: {sentence}", summary.source));
         }
-        if self.stdout == Stdout::Json {
+        // An error names what it is about: the source, or the journal.
+        if let Some(error) = &summary.error {
+            complain(error);
+        }
+        if self.output.stdout == Stdout::Json {
             print(&(line(&summary.object()) + "\n"));
         } else if summary.error.is_none() || summary.applied() > 0 {
             let text = safe(&summary.text()) + "\n";
-            match self.stdout {
+            match self.output.stdout {
                 Stdout::Events => _ = std::io::stderr().write_all(text.as_bytes()),
                 Stdout::People | Stdout::Json => _ = print(&text),
             }
         }
+        if let Some(listener) = &self.output.listener {
+            listener(summary);
+        }
         std::mem::take(&mut self.taken)
     }
 
-    /// Something that whoever runs it should know.
-    pub(super) fn remark(&mut self, sentence: &str) {
+    fn remark(&mut self, sentence: &str) {
         complain(sentence);
     }
 }

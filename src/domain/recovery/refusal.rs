@@ -43,6 +43,10 @@ pub enum Refusal {
     NoColumns {
         act: &'static str,
     },
+    /// Nobody has confirmed that the tables, whose names are common, are those of this profile.
+    Unconfirmed {
+        profile: String,
+    },
     TableGone,
     RegistryGone,
     /// The record of the act could not be written; so could not that of the next.
@@ -167,6 +171,11 @@ impl fmt::Display for Refusal {
                  new one; without --by the claim gets its usual time from now on",
             ),
             Refusal::NoColumns { act } => write!(f, "none of the columns that {act} sets is in this database"),
+            Refusal::Unconfirmed { profile } => write!(
+                f,
+                "the tables of {profile} could be anybody's; --profile {} confirms that they are its",
+                quoted(profile)
+            ),
             Refusal::TableGone => f.write_str("its table is gone"),
             Refusal::RegistryGone => f.write_str("its registry is gone"),
             Refusal::Unrecorded { why } => write!(f, "the record could not be written: {why}"),

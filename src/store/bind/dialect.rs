@@ -1,18 +1,9 @@
-//! What binding asks of a database engine, and why a profile may not fit.
+//! What binding asks of a database engine.
 
+use super::misfit::Problem;
 use crate::domain::time::{TimeUnit, ZoneName};
 use crate::store::bound::{BoundZone, Sql, TimeSql};
 use crate::store::schema::Table;
-
-/// Why a profile or a board cannot be used on this database.
-#[derive(Debug, Default)]
-pub struct Misfit {
-    pub missing: Vec<String>,
-    /// A table with the right name is there, so the profile is probably meant.
-    pub near: bool,
-    /// The SQL of this field tries to do more than read.
-    pub refused: Option<(String, String)>,
-}
 
 /// What a piece of a profile's SQL is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +14,8 @@ pub enum Fragment {
     Joins,
 }
 
-/// What a database engine knows of its own SQL.
-pub trait Dialect {
+/// What binding asks of a live database; what needs no connection is in [`crate::store::driver::Dialect`].
+pub trait Compiler {
     /// SQL of the profile's author in a form in which every name means what the author sees, if it may run.
     fn resolve(&self, sql: &str, _fragment: Fragment) -> Result<String, Problem> {
         Ok(sql.to_owned())
@@ -52,27 +43,4 @@ pub trait Dialect {
 
     /// The condition that every row meets.
     fn always(&self) -> &'static str;
-}
-
-/// Why an expression cannot be used.
-#[derive(Debug)]
-pub enum Problem {
-    Missing(String),
-    Refused(String),
-}
-
-impl Misfit {
-    /// The one of a board whose table is there.
-    pub(super) fn of(board: &str, field: &str, problem: Problem) -> Misfit {
-        let mut misfit = Misfit { near: true, ..Misfit::default() };
-        misfit.complain(board, field, problem);
-        misfit
-    }
-
-    pub(super) fn complain(&mut self, board: &str, field: &str, problem: Problem) {
-        match problem {
-            Problem::Missing(what) => self.missing.push(format!("board {board}: {what} ({field})")),
-            Problem::Refused(why) => self.refused = Some((format!("{board}.{field}"), why)),
-        }
-    }
 }

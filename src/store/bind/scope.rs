@@ -1,14 +1,16 @@
 //! The fields of one row, looked up one by one.
 
-use super::dialect::{Dialect, Fragment, Misfit, Problem};
+use super::dialect::{Compiler, Fragment};
+use super::misfit::{Misfit, Problem};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Time;
+use crate::profile::similar::similar;
 use crate::store::bound::{BoundRegistry, BoundZone, Sql, TimeSql};
 use crate::store::schema::{Schema, Table, is_identifier, quoted};
 
 /// Where the fields of one row are looked up.
 pub(super) struct Scope<'a> {
-    pub(super) dialect: &'a dyn Dialect,
+    pub(super) dialect: &'a dyn Compiler,
     pub(super) table: &'a Table,
     pub(super) alias: &'a str,
     pub(super) from: String,
@@ -38,7 +40,7 @@ impl Scope<'_> {
                 self.complain(field, problem);
                 None
             }
-            Err(Problem::Missing(_)) => None,
+            Err(_) => None,
         }
     }
 
@@ -102,7 +104,10 @@ impl Scope<'_> {
             return Ok(Sql { text, column, declared });
         }
         if is_identifier(value) && !(self.table.has_rowid && value.eq_ignore_ascii_case("rowid")) {
-            return Err(Problem::Missing(format!("column {}.{value} is missing", self.table.name)));
+            let names = self.table.columns.iter().map(|column| column.name.as_str());
+            let near = similar(value, names).map(str::to_owned);
+            let (table, column) = (self.table.name.to_string(), value.to_owned());
+            return Err(Problem::NoColumn { table, column, near });
         }
         // The line break ends a comment.
         let text = if is_identifier(value) {

@@ -1,13 +1,10 @@
-//! The table `claimtop_audit`: a record in the same transaction as the act, where it exists.
+//! The table `claimtop_audit` on a server: created, trusted or not, and filled by many acts at once.
 
 use super::error::PgError;
 use super::link::Link;
 use super::schema;
-use crate::domain::time::Moment;
-use crate::store::act::{Note, SWEEPER, first_id_at, swept_address};
+use crate::store::audit_table::NAME;
 use crate::store::schema::{Schema, Standing, Table};
-
-pub const NAME: &str = "claimtop_audit";
 
 /// Append-only by a trigger: what is written stays.
 pub const CREATE: &str = include_str!("../../../assets/schema/postgres/audit.sql");
@@ -41,17 +38,6 @@ pub fn find(link: &mut Link, claims: &[String]) -> Result<(Option<String>, Optio
     Ok((table.map(|table| table.sql).or_else(unreadable), distrust))
 }
 
-pub fn insert(
-    link: &mut Link,
-    table: &Table,
-    action_id: &str,
-    at: &str,
-    note: &Note<'_>,
-) -> Result<(), PgError> {
-    let sql = &format!("INSERT INTO {} (action_id, at, record) VALUES ($1, $2, $3)", table.sql);
-    link.execute(sql, &[Some(action_id), Some(at), Some(&text(note)?)]).map(|_| ())
-}
-
 /// Many records of one instant, while something else is done.
 pub fn insert_all(
     link: &mut Link,
@@ -69,37 +55,4 @@ pub fn insert_all(
     // The statement before may have set another limit for itself.
     let first = link.patience();
     link.execute_lists(&first, &sql, vec![ids, records, vec![at.to_owned()]], meanwhile)
-}
-
-/// What is kept of an act.
-pub fn text(note: &Note<'_>) -> Result<String, PgError> {
-    note.text().map_err(|error| PgError::server("22023", &error.to_string()))
-}
-
-/// Whether the act with this id was committed.
-pub fn contains(link: &mut Link, table: &Table, action_id: &str) -> Result<bool, PgError> {
-    let sql = format!("SELECT 'x' FROM {} WHERE action_id = $1", table.sql);
-    let rows = link.query(&sql, &[Some(action_id)])?;
-    Ok(!rows.is_empty())
-}
-
-/// Hands on the id and the claim of every reclaim that a sweep has recorded since an instant.
-pub fn each_swept_since(
-    link: &mut Link,
-    table: &Table,
-    since: Moment,
-    each: &mut dyn FnMut(&str, &str),
-) -> Result<(), PgError> {
-    let sql = format!(
-        "SELECT action_id, record FROM {} WHERE action_id >= $1 AND at >= $2 AND strpos(record, $3) > 0",
-        table.sql
-    );
-    let by = format!("\"by\":\"{SWEEPER}\"");
-    let values = [Some(first_id_at(since)), Some(since.rfc3339()), Some(by)];
-    let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
-    link.each_after("", &sql, &values, |row| {
-        if let (Some(id), Some(address)) = (row.get(0), row.get(1).and_then(swept_address)) {
-            each(id, &address);
-        }
-    })
 }

@@ -2,22 +2,19 @@
 //! statement that carries what was seen of each.
 
 mod apart;
-mod ending;
 mod made;
 mod partition_locks;
 mod unlocked;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use self::ending::Ready;
 use self::made::Made;
-use self::partition_locks::Leading;
-use super::act::{effect, guarded};
-use super::actor::{Actor, Question, Turn};
+use super::actor::{Actor, Question};
 use super::cell::cell;
-use super::dependencies::{CascadeEffect, Dependencies};
+use super::dependencies::Dependencies;
+use super::dialect::PostgresDialect;
 use super::error::PgError;
 use super::link::{Link, Row};
 use super::look;
@@ -27,67 +24,67 @@ use super::schema::quoted;
 use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Batch, Intents, Order, Tried, numbered, ordered};
+use crate::store::act::{Acted, Batch, Intents, Order, ordered};
+use crate::store::driver::{BatchPart, Driver, Target, Turn};
 use crate::store::image::Image;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
 use crate::store::side_effects::SideEffects;
+use crate::store::statements::{Guarded, RowEffect, guarded};
+use crate::store::watched;
 
 impl Actor {
-    /// Does the order to claims of one board, as many as fit into one short transaction, at least one, or finds
-    /// out of which there is nothing left to do.
-    pub fn act_batch(
+    /// Begins a transaction for as many of the claims as one takes, or finds out of which there is nothing left to do.
+    pub(super) fn begin_part<'a, 'b>(
         &mut self,
-        all: &mut [&Seen],
-        order: &Order<'_>,
-        _: Duration,
-        intents: &mut dyn Intents,
-    ) -> Result<Batch, StoreError> {
+        all: &'a mut [&'b Seen],
+    ) -> Result<(Turn, BatchPart<'a, 'b>), StoreError> {
         let partitions = self.partitions(all);
         let question = partitions.as_ref().map(|partitions| &partitions.question);
         let (turn, answer) = self.begin_asking(question.unwrap_or(&Question::default()))?;
-        let began = Instant::now();
-        let leading = self.leading(all, partitions.as_ref(), &answer);
-        let tried = leading.and_then(|next| Ok((next.passed, self.try_all(&turn, &next, order, intents)?)));
-        let (passed, tried) = match tried {
-            Ok((passed, ready)) => (passed, self.commit_all(&turn, order, passed, ready, intents)),
+        self.records.clear();
+        match self.leading(all, partitions.as_ref(), &answer) {
+            Ok(part) => Ok((turn, part)),
             Err(error) => {
                 // A connection that is gone has taken everything back.
-                let _ = self.run(Link::rollback);
-                return Err(error);
+                let _ = self.ask_link(Link::rollback);
+                Err(error)
             }
-        };
-        let gone = tried.iter().filter(is_gone).count();
-        self.batch_size = self.batch_size.after(began.elapsed(), tried.len(), gone);
-        Ok(Batch { passed, tried, held: None, log: None })
+        }
     }
 
-    fn try_all(
+    /// Learns from a batch how many claims the next one takes.
+    pub(super) fn learn_from(&mut self, batch: &Batch, took: Duration) {
+        let gone = batch.tried.iter().filter(|acted| is_gone(acted)).count();
+        self.batch_size = self.batch_size.after(took, batch.tried.len(), gone);
+    }
+
+    /// Changes all claims of a batch at once, if the act is a single statement.
+    pub(super) fn act_at_once(
         &mut self,
         turn: &Turn,
-        leading: &Leading<'_, '_>,
+        part: &BatchPart<'_, '_>,
         order: &Order<'_>,
         intents: &mut dyn Intents,
-    ) -> Result<Ready, StoreError> {
-        let all = leading.all;
-        let Some(first) = all.first() else { return Ok(Ready::default()) };
-        let Some(watch) = self.watch(first) else {
+    ) -> Result<Vec<Acted>, StoreError> {
+        let all = part.all;
+        let Some(first) = all.first() else { return Ok(Vec::new()) };
+        let Some((watched, watch)) = watched::find(&self.reader.watched, &first.place.board) else {
             return Ok(all.iter().map(|_| moved(Moved::TablesChanged)).collect());
         };
-        let profile = &self.reader.watched[first.place.profile].profile;
-        let act = match ordered(profile, &watch.board.name, order) {
+        let act = match ordered(&watched.profile, &watch.board.name, order) {
             Ok(act) => act.clone(),
             Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
         if !alone {
-            return self.one_by_one(turn, leading, order, intents);
+            return Ok(Vec::new());
         }
         let table = watch.table.clone();
         let rests_on_its_row = watch.rests_on_its_row()
-            && !self.reader.dependencies.reach_beyond(&watch.table.name, &effect(&act));
+            && !self.reader.dependencies.reach_beyond(&watch.table.name, &RowEffect::of(&act));
         let hold = match rests_on_its_row {
-            true if leading.is_crowded => Hold::First,
+            true if self.is_crowded => Hold::First,
             true => Hold::AsItGoes,
             false => Hold::Taken,
         };
@@ -95,7 +92,7 @@ impl Actor {
             Hold::Taken => self.look_at_all(turn, all, order)?,
             Hold::First | Hold::AsItGoes => self.remember(turn, all, order),
         };
-        let mut made = Made::new(self, turn, order, table, first, leading.passed, intents);
+        let mut made = Made::new(self, turn, order, table, first, part.passed, intents);
         let mut eligible = Vec::new();
         for (at, look) in looks.into_iter().enumerate() {
             made.tried.push(match look {
@@ -110,7 +107,9 @@ impl Actor {
         if hold != Hold::Taken {
             self.explain_missed(&mut made, &eligible, &act)?;
         }
-        Ok(made.ready())
+        let (tried, records) = made.ready();
+        self.records = records;
+        Ok(tried)
     }
 
     /// Locks what can be locked without waiting, and looks at that again.
@@ -120,11 +119,9 @@ impl Actor {
         all: &[&Seen],
         order: &Order<'_>,
     ) -> Result<Vec<Look<'static>>, StoreError> {
-        let Actor { reader, link: Some(link), .. } = self else {
-            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
-        };
+        let Actor { reader, link, .. } = self;
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
-        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, first.place)) else {
+        let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, &first.place)) else {
             return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
@@ -181,7 +178,8 @@ impl Actor {
                 "c.ctid = claimtop_row.claimtop_place AND c.tableoid = claimtop_row.claimtop_part".into(),
             ),
         };
-        let sql = guarded(act, &watch.table, "c", &from, &conditions, made.order.action.as_str()).ok()?;
+        let rows = Guarded { table: &watch.table, alias: "c", from: &from, conditions: &conditions };
+        let sql = guarded(&PostgresDialect, act, &rows, made.order.action.as_str()).ok()?;
         let columns = columns.iter().map(|(_, column)| format!(", c.{}::text", quoted(&column.name)));
         let returned = format!("claimtop_row.claimtop_n::text{}", columns.collect::<String>());
         Some(params.put_into(&format!("{locked}{sql} RETURNING {returned}")))
@@ -195,7 +193,7 @@ impl Actor {
         act: &Act,
         hold: Hold,
     ) -> Result<(), PgError> {
-        let (table, effect) = (made.table.clone(), effect(act));
+        let (table, effect) = (made.table.clone(), RowEffect::of(act));
         let others = others(&table, &effect, &self.reader.dependencies);
         let Some(put) = self.changing(made, eligible, act, hold, &others) else { return Ok(()) };
         // What is left of a claim's row, and which claim it is.
@@ -210,7 +208,7 @@ impl Actor {
         };
         if !self.reader.dependencies.reach_beyond(&table.name, &effect) {
             let mut added = Ok(());
-            self.run(|link| {
+            self.ask_link(|link| {
                 link.each_after(hold.opening(), &put.sql, &put.values(), |row| {
                     if let (Ok(()), Some((_, at, fresh, after))) = (&added, left(row)) {
                         added = made.add(at, fresh, after, Vec::new(), SideEffects::default());
@@ -219,10 +217,10 @@ impl Actor {
             })?;
             return added;
         }
-        self.run(|link| link.batch(hold.opening()))?;
+        self.ask_link(|link| link.batch(hold.opening()))?;
         let before: Vec<&Image> = eligible.iter().map(|(_, fresh)| &fresh.row).collect();
         let cascade = self.cascade_of(&table, effect, &before)?;
-        let rows = self.run(|link| link.query(&put.sql, &put.values()))?;
+        let rows = self.ask_link(|link| link.query(&put.sql, &put.values()))?;
         let mut afters = BTreeMap::new();
         for (number, _, _, after) in rows.iter().filter_map(left) {
             if afters.insert(number, after).is_some() {
@@ -234,7 +232,8 @@ impl Actor {
         for (number, after) in afters {
             let (at, fresh) = &eligible[number];
             let followed = followed.remove(&number).unwrap_or_default();
-            let effects = self.side_effects(&table, fresh, &followed);
+            let target = Target { table: &table, rowid: 0, row: &fresh.row };
+            let effects = SideEffects::beside(&self.boards(), &PostgresDialect, &target, &followed);
             let effects = SideEffects { still_held: still_held.contains(&name(fresh)), ..effects };
             made.add(*at, fresh, after, followed, effects)?;
         }
@@ -247,9 +246,9 @@ impl Actor {
         made: &Made<'_>,
         eligible: &[(usize, Cow<'_, Seen>)],
     ) -> Result<HashSet<Vec<Option<String>>>, PgError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(HashSet::new()) };
+        let Actor { reader, link, .. } = self;
         let all: Vec<&Seen> = eligible.iter().map(|(_, fresh)| &**fresh).collect();
-        match all.first().and_then(|first| look::at(&reader.watched, first.place)) {
+        match all.first().and_then(|first| look::at(&reader.watched, &first.place)) {
             Some(watch)
                 if made.order.action.frees() && reader.dependencies.has_triggers(&watch.table.name) =>
             {
@@ -257,30 +256,6 @@ impl Actor {
             }
             _ => Ok(HashSet::new()),
         }
-    }
-
-    /// Acts that are more than one statement, each so that it can be taken back without the others.
-    fn one_by_one(
-        &mut self,
-        turn: &Turn,
-        leading: &Leading<'_, '_>,
-        order: &Order<'_>,
-        intents: &mut dyn Intents,
-    ) -> Result<Ready, StoreError> {
-        let mut tried = Vec::new();
-        for (at, seen) in leading.all.iter().enumerate() {
-            let number = leading.number(at);
-            let id = numbered(order.action_id, number);
-            let order = Order { action_id: &id, ..order.clone() };
-            let acted = self.apart(|actor| {
-                actor.act_inside(turn, seen, &order, &mut |pending| {
-                    intents.add(number, pending);
-                    Ok(())
-                })
-            })?;
-            tried.push(Tried::of(acted));
-        }
-        Ok(tried.into_iter().collect())
     }
 }
 
@@ -291,14 +266,10 @@ fn two_rows() -> PgError {
 
 /// The columns that may not be what they were, each with its place in an image. What triggers do to a row only
 /// its columns tell, all of them.
-fn others<'a>(
-    table: &'a Table,
-    effect: &CascadeEffect,
-    dependencies: &Dependencies,
-) -> Vec<(usize, &'a Column)> {
+fn others<'a>(table: &'a Table, effect: &RowEffect, dependencies: &Dependencies) -> Vec<(usize, &'a Column)> {
     let may_change = |column: &Column| match effect {
-        CascadeEffect::Deleted => false,
-        CascadeEffect::Changed(set) => {
+        RowEffect::Deleted => false,
+        RowEffect::Changed(set) => {
             let is_set = set.iter().any(|name| table.column(name).is_some_and(|set| set.name == column.name));
             is_set
                 || dependencies.stamps(&table.name, &column.name)
@@ -324,7 +295,7 @@ enum Hold {
 #[allow(clippy::large_enum_variant, reason = "nearly all are eligible, and seldom looked at anew")]
 enum Look<'a> {
     Eligible(Cow<'a, Seen>),
-    Over(Tried),
+    Over(Acted),
 }
 
 impl<'a> Look<'a> {
@@ -334,22 +305,22 @@ impl<'a> Look<'a> {
             return Look::Over(moved(what));
         }
         let judged = &fresh.judged;
-        match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.word) {
+        match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.authorization) {
             Ok(()) => Look::Eligible(fresh),
             Err(refusal) => Look::Over(refused(refusal)),
         }
     }
 }
 
-fn moved(what: Moved) -> Tried {
-    Tried::of(Acted::nothing(Outcome::Moved(what)))
+fn moved(what: Moved) -> Acted {
+    Acted::nothing(Outcome::Moved(what))
 }
 
-fn refused(why: Refusal) -> Tried {
-    Tried::of(Acted::nothing(Outcome::Refused(why)))
+fn refused(why: Refusal) -> Acted {
+    Acted::nothing(Outcome::Refused(why))
 }
 
 /// Whether it was somebody else's act that left nothing to do.
-fn is_gone(tried: &&Tried) -> bool {
-    matches!(&tried.outcome, Outcome::Moved(moved) if moved.is_somebody_elses_act())
+fn is_gone(acted: &Acted) -> bool {
+    matches!(&acted.outcome, Outcome::Moved(moved) if moved.is_somebody_elses_act())
 }

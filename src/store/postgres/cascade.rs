@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::rows::{name, read_again, referring};
 use super::actor::Actor;
-use super::dependencies::{CascadeEffect, Dependencies, ForeignKey};
+use super::dependencies::{Dependencies, ForeignKey};
 use super::error::PgError;
 use super::image;
 use super::link::{Link, Row};
 use crate::domain::value::Value;
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
+use crate::store::statements::RowEffect;
 
 /// Rows that one foreign key may take along and an undo still brings back.
 const MOST: usize = 10_000;
@@ -55,7 +56,7 @@ struct Follower {
 /// Rows of one table that share an effect.
 struct CascadeStep {
     table: Table,
-    effect: CascadeEffect,
+    effect: RowEffect,
     rows: Vec<CascadeRow>,
 }
 
@@ -71,10 +72,10 @@ impl Actor {
     pub(super) fn cascade_of(
         &mut self,
         table: &Table,
-        effect: CascadeEffect,
+        effect: RowEffect,
         rows: &[&Image],
     ) -> Result<Option<Cascade>, PgError> {
-        let Actor { reader, link: Some(link), .. } = self else { return Ok(None) };
+        let Actor { reader, link, .. } = self;
         if !reader.dependencies.reach_beyond(&table.name, &effect) {
             return Ok(None);
         }
@@ -88,7 +89,7 @@ impl Actor {
         left: &mut BTreeMap<usize, Option<Image>>,
     ) -> Result<BTreeMap<usize, Vec<Change>>, PgError> {
         match (cascade, self) {
-            (Some(cascade), Actor { reader, link: Some(link), .. }) => {
+            (Some(cascade), Actor { reader, link, .. }) => {
                 cascade.after(link, &reader.schema, &reader.dependencies, left)
             }
             _ => Ok(BTreeMap::new()),
@@ -102,7 +103,7 @@ impl Cascade {
         schema: &Schema,
         dependencies: &Dependencies,
         table: &Table,
-        effect: CascadeEffect,
+        effect: RowEffect,
         rows: &[&Image],
     ) -> Result<Cascade, PgError> {
         let (followers, untold) = (Vec::new(), BTreeSet::new());
@@ -142,12 +143,12 @@ impl Cascade {
         schema: &Schema,
         step: &CascadeStep,
         by: &ForeignKey,
-        effect: CascadeEffect,
+        effect: RowEffect,
         known: &mut HashMap<(String, String), Known>,
     ) -> Result<Option<CascadeStep>, PgError> {
         let can_be_told = |table: &&Table| {
             by.columns.iter().all(|column| table.column(column).is_some())
-                && (effect == CascadeEffect::Deleted || !table.key.is_empty())
+                && (effect == RowEffect::Deleted || !table.key.is_empty())
         };
         let Some(table) = schema.table(&by.from).filter(can_be_told) else { return Ok(None) };
         let found = referring(link, table, by, step)?;
@@ -155,7 +156,7 @@ impl Cascade {
             return Ok(None);
         }
         let mut next = CascadeStep { table: table.clone(), effect, rows: Vec::new() };
-        let deleted = next.effect == CascadeEffect::Deleted;
+        let deleted = next.effect == RowEffect::Deleted;
         for (number, row) in found {
             let Some(cascade_row) = step.rows.get(number) else { continue };
             let it = (table.name.clone(), name(table, &row));

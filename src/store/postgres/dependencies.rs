@@ -6,6 +6,7 @@ use super::cell::is_true;
 use super::error::PgError;
 use super::link::Link;
 use crate::store::schema::Schema;
+use crate::store::statements::RowEffect;
 
 /// Foreign keys that do more than forbid. A partition's own are its parent's.
 const KEYS: &str = "
@@ -72,14 +73,6 @@ enum Rule {
     Reset,
 }
 
-/// What becomes of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CascadeEffect {
-    Deleted,
-    /// These columns change.
-    Changed(Vec<String>),
-}
-
 impl Dependencies {
     /// Reads them; `names` are the tables that can be read, by their number in the catalog.
     pub fn read(
@@ -121,8 +114,8 @@ impl Dependencies {
     pub fn following<'a>(
         &'a self,
         table: &'a str,
-        effect: &'a CascadeEffect,
-    ) -> impl Iterator<Item = (&'a ForeignKey, CascadeEffect)> + 'a {
+        effect: &'a RowEffect,
+    ) -> impl Iterator<Item = (&'a ForeignKey, RowEffect)> + 'a {
         let keys = self.keys.iter().filter(move |key| key.to == table);
         keys.filter_map(move |key| Some((key, key.passes_on(effect)?)))
     }
@@ -147,22 +140,22 @@ impl Dependencies {
     }
 
     /// Whether what becomes of a row of this table may reach others.
-    pub fn reach_beyond(&self, table: &str, effect: &CascadeEffect) -> bool {
+    pub fn reach_beyond(&self, table: &str, effect: &RowEffect) -> bool {
         self.has_triggers(table) || self.following(table, effect).next().is_some()
     }
 }
 
 impl ForeignKey {
     /// What becomes of the rows that refer.
-    fn passes_on(&self, effect: &CascadeEffect) -> Option<CascadeEffect> {
-        let changed = || Some(CascadeEffect::Changed(self.columns.clone()));
+    fn passes_on(&self, effect: &RowEffect) -> Option<RowEffect> {
+        let changed = || Some(RowEffect::Changed(self.columns.clone()));
         match effect {
-            CascadeEffect::Deleted => match self.on_delete {
+            RowEffect::Deleted => match self.on_delete {
                 Rule::Nothing => None,
-                Rule::Cascade => Some(CascadeEffect::Deleted),
+                Rule::Cascade => Some(RowEffect::Deleted),
                 Rule::Reset => changed(),
             },
-            CascadeEffect::Changed(columns) => {
+            RowEffect::Changed(columns) => {
                 let columns: BTreeSet<String> = columns.iter().map(|name| name.to_lowercase()).collect();
                 let is_its = self.referenced.iter().any(|name| columns.contains(&name.to_lowercase()));
                 if is_its && self.on_update != Rule::Nothing { changed() } else { None }

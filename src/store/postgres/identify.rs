@@ -17,7 +17,7 @@ pub fn identify(target: &Target) -> Result<String, StoreError> {
     let mut link = Link::open(&target.hurried(LIMIT), Purpose::Polls, limits)?;
     fingerprint_of(&mut link).map_err(|error| StoreError::Unreachable {
         source_name: target.label().to_owned(),
-        why: error.to_string(),
+        why: error.to_string().into(),
     })
 }
 

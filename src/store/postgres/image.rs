@@ -12,26 +12,10 @@ pub fn columns(table: &Table, alias: &str) -> Vec<String> {
     table.written().map(|column| format!("{alias}.{}::text", quoted(&column.name))).collect()
 }
 
-/// Has a statement say what it leaves of a row, for [`read`].
-pub fn returned(table: &Table, alias: &str) -> String {
-    format!(" RETURNING {}", columns(table, alias).join(", "))
-}
-
 /// The image in the columns of `row` that begin at `first`.
 pub fn read(table: &Table, row: &Row, first: usize) -> Image {
     let columns = table.written().enumerate();
     Image::new(&table.names, columns.map(|(at, column)| cell(row, first + at, &column.declared)))
-}
-
-/// A condition that holds for exactly this row; its values are named after `prefix`.
-pub fn guard(table: &Table, image: &Image, alias: &str, prefix: &str, params: &mut NamedParams) -> String {
-    let conditions = image.iter().enumerate().map(|(at, (name, value))| {
-        let column = table.column(name).map_or(name, |column| &column.name);
-        params.add(&format!("{prefix}{at}"), "", sent(value));
-        // As texts: not every type has an equality, and the texts have one form in this transaction.
-        format!("{alias}.{}::text IS NOT DISTINCT FROM :{prefix}{at}", quoted(column))
-    });
-    conditions.collect::<Vec<_>>().join(" AND ")
 }
 
 /// A condition that finds the row by what tells it apart; nothing, if nothing does.

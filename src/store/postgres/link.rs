@@ -7,7 +7,6 @@
 //! operator of the same name in a schema of the session's search path, and it would run with our rights.
 
 mod background;
-mod backoff;
 mod dial;
 mod row;
 
@@ -23,7 +22,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::error::PgError;
 use super::target::Target;
 use crate::store::StoreError;
-pub use backoff::Backoff;
 pub use row::Row;
 
 /// What a connection is for.
@@ -129,6 +127,13 @@ impl Link {
         let sets_time_zone =
             target.options().is_some_and(|options| options.to_ascii_lowercase().contains("timezone"));
         Ok(Link { label, purpose, limits, names, transaction, sets_time_zone, wire: Some(wire) })
+    }
+
+    /// A connection that is yet to be opened.
+    pub fn closed(target: &Target, purpose: Purpose, limits: Limits) -> Link {
+        let (names, transaction) = (Names::Catalog, Transaction::None);
+        let label = target.label().to_owned();
+        Link { label, purpose, limits, names, transaction, sets_time_zone: false, wire: None }
     }
 
     /// Whether the session began with a TimeZone of our own, so that it cannot tell the server's.
@@ -301,7 +306,7 @@ impl Link {
     pub fn cancel_and_close(&mut self) {
         self.transaction = Transaction::None;
         let Some(wire) = self.wire.take() else { return };
-        let Some(runtime) = background::runtime() else { return };
+        let Ok(runtime) = crate::background::runtime() else { return };
         runtime.spawn(async move {
             // A pooler knows the request only as long as the connection is there: first this one.
             if !wire.client.is_closed() {

@@ -2,102 +2,33 @@
 
 use std::collections::HashMap;
 
-use super::actor::Actor;
 use super::error::PgError;
 use super::image;
 use super::link::{Link, Row};
 use super::many::with_keys;
 use super::named_params::NamedParams;
 use super::reader::Watched;
+use super::rows;
 use super::watch::{Watch, query};
 use crate::domain::claim::Registry;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
-use crate::domain::value::Value;
-use crate::store::StoreError;
 use crate::store::image::Image;
-use crate::store::seen::{Place, Rows, Seen, prefix};
-
-impl Actor {
-    /// The claims that an address, or a bare id, means.
-    pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
-        let places = self.reader.places(board);
-        let mut found = self.reader.reading("looking for the claim", |link, watched, now| {
-            let mut found = Vec::new();
-            for &(profile, number) in &places {
-                let watch = &watched[profile].boards[number];
-                if !watch.board.has_rowid {
-                    continue;
-                }
-                let prefix = prefix(&watched[profile].name, &watch.board.name);
-                let key: Vec<Value> = match wanted.strip_prefix(&prefix) {
-                    Some(encoded) => encoded.split(',').map(decode).collect(),
-                    None if watch.board.id.len() == 1 => vec![Value::Text(wanted.into())],
-                    None => wanted.split(',').map(|part| Value::Text(part.into())).collect(),
-                };
-                if key.len() == watch.board.id.len() {
-                    let place = Place { profile, board: number, rowid: 0 };
-                    found.extend(with_key(link, watch, place, &key, now)?);
-                }
-            }
-            Ok(found)
-        })?;
-        // A bare id may be part of another's; the address of each tells.
-        found.retain(|seen| self.address(seen) == wanted || seen.judged.claim.key.text() == wanted);
-        Ok(found)
-    }
-
-    /// The profile of a claim, and whether its tables could be anybody's.
-    pub fn profile_of(&self, seen: &Seen) -> (&str, bool) {
-        let watched = &self.reader.watched[seen.place.profile];
-        (&watched.name, watched.profile.generic)
-    }
-
-    /// The profile and the board of a claim.
-    pub fn names(&self, seen: &Seen) -> (String, String) {
-        let watched = &self.reader.watched[seen.place.profile];
-        (watched.name.clone(), watched.boards[seen.place.board].board.name.clone())
-    }
-
-    pub fn address(&self, seen: &Seen) -> String {
-        let (profile, board) = self.names(seen);
-        seen.address(&prefix(&profile, &board))
-    }
-}
-
-/// The claims with a key that somebody typed; none, if it cannot even be one.
-fn with_key(
-    link: &mut Link,
-    watch: &Watch,
-    place: Place,
-    key: &[Value],
-    now: Moment,
-) -> Result<Vec<Seen>, PgError> {
-    let mut params = NamedParams::default();
-    let condition = format!(" AND {}", watch.has_key(key, &mut params));
-    link.batch("SAVEPOINT claimtop_key")?;
-    let found = look(link, watch, place, &condition, params, now);
-    match found {
-        Err(PgError::Server { code, .. }) if code.starts_with("22") => {
-            link.batch("ROLLBACK TO claimtop_key")?;
-            Ok(Vec::new())
-        }
-        other => other,
-    }
-}
+use crate::store::seen::{Place, Rows, Seen};
+use crate::store::watched;
 
 /// The claims that meet a condition, each with its rows.
 pub fn look(
     link: &mut Link,
     watch: &Watch,
-    place: Place,
     condition: &str,
     mut params: NamedParams,
     now: Moment,
 ) -> Result<Vec<Seen>, PgError> {
     params.extend(watch.clock(now));
-    let rows = query(link, &params, &format!("{}{condition}", watch.reader.select_with(&rows_of(watch))))?;
-    Ok(rows.iter().map(|row| seen(watch, place, row, now)).collect())
+    let select = watch.reader.select_with_state(&rows_of(watch));
+    let rows = query(link, &params, &format!("{select} AND {condition}"))?;
+    Ok(rows.iter().map(|row| seen(watch, row, now)).collect())
 }
 
 /// The columns of the claim's row, and of its holder's.
@@ -112,16 +43,16 @@ fn session_of(watch: &Watch) -> Vec<String> {
     watch.registry.iter().flat_map(|registry| image::columns(registry, "s")).collect()
 }
 
-pub fn seen(watch: &Watch, place: Place, row: &Row, now: Moment) -> Seen {
-    let judged = watch.reader.read(row, &watch.board, now);
+pub fn seen(watch: &Watch, row: &Row, now: Moment) -> Seen {
+    let judged = watch.reader.read_with_state(row, &watch.board, now);
     let first = watch.reader.width();
     let rows = Rows {
         row: image::read(&watch.table, row, first),
         version: watch.reader.version(row),
-        spot: watch.reader.spot(row),
+        spot: rows::spot(row),
         session: session_in(watch, &judged, row, first + watch.table.written().count()),
     };
-    Seen::new(place, judged, rows, &watch.board.rules, now)
+    Seen::new(place(watch), judged, rows, &watch.board.rules, now)
 }
 
 /// The holder's row, if there is one, in the columns that begin at `first`.
@@ -141,10 +72,9 @@ pub fn lock_and_look(
     all: &[&Seen],
     now: Moment,
 ) -> Result<HashMap<String, Seen>, PgError> {
-    let Some(first) = all.first() else { return Ok(HashMap::new()) };
     let (condition, mut params) = with_keys(watch, all);
     params.extend(watch.clock(now));
-    let select = watch.reader.select_versions(&session_of(watch));
+    let select = watch.reader.select_with_version(&session_of(watch));
     let rows = query(link, &params, &format!("{select}{condition} FOR UPDATE OF c SKIP LOCKED"))?;
     let known: HashMap<String, &Seen> =
         all.iter().map(|seen| (seen.judged.claim.key.address(), *seen)).collect();
@@ -154,29 +84,20 @@ pub fn lock_and_look(
         let rows = Rows {
             row: known.get(&address)?.row.clone(),
             version: watch.reader.version(row),
-            spot: watch.reader.spot(row),
+            spot: rows::spot(row),
             session: session_in(watch, &judged, row, watch.reader.width()),
         };
-        Some((address, Seen::new(first.place, judged, rows, &watch.board.rules, now)))
+        Some((address, Seen::new(place(watch), judged, rows, &watch.board.rules, now)))
     });
     Ok(again.collect())
 }
 
-/// A part of an address, where a tilde marks what is no text.
-fn decode(encoded: &str) -> Value {
-    if encoded == "~null" {
-        return Value::Null;
-    }
-    let bytes = |digits: &str| -> Option<Vec<u8>> {
-        (0..digits.len() / 2).map(|at| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()).collect()
-    };
-    match encoded.strip_prefix("~x").and_then(bytes) {
-        Some(bytes) => Value::Bytes(bytes),
-        None => Value::Text(percent_encoding::percent_decode_str(encoded).decode_utf8_lossy().into_owned()),
-    }
+/// Where the claims of a board are: the key of each says which row it is.
+fn place(watch: &Watch) -> Place {
+    Place { board: watch.board.board_id.clone(), rowid: 0 }
 }
 
-/// The board at a place, if the tables are still as they were.
-pub fn at(watched: &[Watched], place: Place) -> Option<&Watch> {
-    watched.get(place.profile)?.boards.get(place.board)
+/// The board of a claim, if its tables are still there.
+pub fn at<'a>(watched: &'a [Watched], place: &Place) -> Option<&'a Watch> {
+    Some(watched::find(watched, &place.board)?.1)
 }

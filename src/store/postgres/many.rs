@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::act::{OwnWords, id_type, shared_words};
-use super::actor::Turn;
 use super::cell::sent;
+use super::dialect::PostgresDialect;
 use super::error::PgError;
 use super::link::Link;
 use super::named_params::{NamedParams, array};
@@ -13,7 +12,9 @@ use super::watch::{Watch, query};
 use crate::domain::time::TimeUnit;
 use crate::profile::format::Act;
 use crate::store::act::Order;
+use crate::store::driver::Turn;
 use crate::store::seen::{Seen, Spot};
+use crate::store::statements::{ClaimValues, id_type, shared_values};
 
 /// A claim by the texts of its key.
 pub fn name(seen: &Seen) -> Vec<Option<String>> {
@@ -89,10 +90,13 @@ pub fn each(
     order: &Order<'_>,
     turn: &Turn,
 ) -> (String, NamedParams) {
-    let is_named = |word: &str| act.set.values().any(|value| value.contains(&format!(":{word}")));
+    let is_named = |name: &str| act.set.values().any(|value| value.contains(&format!(":{name}")));
     let all = || eligible.iter().map(|(_, seen)| &**seen);
-    let own = || all().map(|seen| OwnWords::new(watch, &seen.judged.claim, &seen.why, order));
-    let mut listed = Listed { params: shared_words(watch, order, turn.now), ..Listed::default() };
+    let own = || all().map(|seen| ClaimValues::new(&watch.board, &seen.judged.claim, &seen.why, order));
+    let mut listed = Listed {
+        params: shared_values(&PostgresDialect, &watch.board, order, turn.now),
+        ..Listed::default()
+    };
     listed.add("version", all().map(|seen| seen.version.as_ref()));
     listed.add("spot", all().map(spot));
     for at in 0..watch.board.id.len() {
@@ -103,7 +107,7 @@ pub fn each(
         listed.params.add_sql("why", "claimtop_row.claimtop_why");
     }
     if is_named("holder") {
-        listed.add("holder", own().map(|own| own.holder()));
+        listed.add("holder", all().map(|seen| seen.judged.claim.holder.as_deref()));
         listed.params.add_sql("holder", "claimtop_row.claimtop_holder");
     }
     if is_named("kind") {
@@ -111,15 +115,18 @@ pub fn each(
         listed.params.add_sql("kind", "claimtop_row.claimtop_kind");
     }
     if is_named("id") {
-        listed.add("id", own().map(|own| own.id()));
-        listed.params.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(watch)));
+        listed.add("id", all().map(|seen| part_of_key(seen, 0)));
+        listed.params.add_sql("id", &format!("(claimtop_row.claimtop_id)::{}", id_type(&watch.board)));
     }
     if is_named("ttl_minutes") {
-        listed.add("ttl_minutes", own().map(|own| own.ttl_minutes()));
+        listed.add("ttl_minutes", own().map(|own| own.ttl_minutes().map(|minutes| minutes.to_string())));
         listed.params.add_sql("ttl_minutes", "(claimtop_row.claimtop_ttl_minutes)::bigint");
     }
     if is_named("max_attempts") {
-        listed.add("max_attempts", own().map(|own| own.max_attempts()));
+        listed.add(
+            "max_attempts",
+            all().map(|seen| seen.judged.claim.max_attempts.map(|most| most.to_string())),
+        );
         listed.params.add_sql("max_attempts", "(claimtop_row.claimtop_max_attempts)::bigint");
     }
     if is_named("by") || is_named("until") {

@@ -10,26 +10,34 @@ use std::time::{Duration, Instant};
 use super::audit_table;
 use super::cell::is_true;
 use super::dependencies::Dependencies;
-use super::dialect::Postgres;
+use super::dialect::{Postgres, is_whole};
+use super::driver::Claims;
 use super::error::PgError;
+use super::found::Order;
 use super::installed;
 use super::link::{Begin, Limits, Link, Purpose};
-use super::schema::{self, Catalog};
+use super::schema::{self, Catalog, literal};
+use super::sentences::Sentences;
 use super::target::Target;
 use super::trust::{Allowed, Trust};
 use super::watch::Watch;
-use crate::domain::seen_boards::BoardName;
+use super::zone;
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Span};
+use crate::domain::time::{Moment, Span, ZoneName};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::Operator;
-use crate::store::filter::expect_board;
+use crate::store::attempts::AttemptOrder;
+use crate::store::bound::BoundZone;
+use crate::store::driver::Failed;
 use crate::store::fit::{Fit, FitTarget};
-use crate::store::listed::Tally;
+use crate::store::found::RowRef;
+use crate::store::look::{Look, ReadEngine};
 use crate::store::options::{Effort, Profiles};
 use crate::store::schema::{Schema, Table};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, Protected, Registrations, StoreError, Warn, clock};
+use crate::store::watched;
+use crate::store::{Filter, Prober, Protected, Registrations, StoreError, Warn, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -57,13 +65,7 @@ pub struct Options {
 }
 
 /// A profile under watch.
-#[derive(Debug)]
-pub struct Watched {
-    pub name: String,
-    pub profile: Profile,
-    pub notices: Vec<String>,
-    pub boards: Vec<Watch>,
-}
+pub type Watched = watched::Watched<Watch>;
 
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ pub struct Reader {
     pub(super) audit_table: Option<Table>,
     fitted: Instant,
     /// The boards that were ever fitted, and how long to wait before that is tried again.
-    known: BTreeSet<BoardName>,
+    known: BTreeSet<BoardId>,
     fits_for: Duration,
     fingerprint: String,
     sky: PollContext,
@@ -127,7 +129,7 @@ impl Options {
                 StoreError::Server { source_name, said: error.to_string(), doing: doing.into() }
             }
             PgError::Lost(_) | PgError::TimedOut(_) => {
-                StoreError::Unreachable { source_name, why: error.to_string() }
+                StoreError::Unreachable { source_name, why: error.to_string().into() }
             }
         }
     }
@@ -152,16 +154,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// One look: a snapshot for every profile that fits.
-    pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        let started = Instant::now();
-        let effort = self.options.effort;
-        let now = self.reading("polling", |link, watched, now| {
-            for watch in watched.iter_mut().flat_map(|watched| &mut watched.boards) {
-                watch.refresh(link, now, effort)?;
-            }
-            Ok(now)
-        })?;
+    fn snapshots(&self, now: Moment, started: Instant) -> Vec<Snapshot> {
         let poll_cost = Span::micros(i64::try_from(started.elapsed().as_micros()).unwrap_or(i64::MAX));
         let snapshot = |watched: &Watched| Snapshot {
             profile: watched.name.clone(),
@@ -174,32 +167,7 @@ impl Reader {
             replica: self.sky.lag,
             veiled: self.veiled(),
         };
-        Ok(self.watched.iter().map(snapshot).collect())
-    }
-
-    /// The same counts by reading every claim one by one: slow, and obviously right.
-    pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
-        self.reading("counting", |link, watched, now| {
-            let watches = watched.iter().flat_map(|watched| &watched.boards);
-            watches.map(|watch| watch.tally(link, now)).collect()
-        })
-    }
-
-    /// Names the database as the trail does.
-    pub fn fingerprint(&self) -> String {
-        self.fingerprint.clone()
-    }
-
-    /// Stops this reader's clock at an instant, or moves it to another.
-    pub fn freeze(&mut self, at: Moment) {
-        self.options.frozen_at = Some(at);
-    }
-
-    /// An error that names the boards there are, unless `wanted` is one of them.
-    pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
-        let boards = self.watched.iter().flat_map(|watched| &watched.boards);
-        let boards: Vec<&str> = boards.map(|watch| watch.board.name.as_str()).collect();
-        expect_board(self.options.target.label(), &boards, wanted)
+        self.watched.iter().map(snapshot).collect()
     }
 
     /// Connects, if there is no connection, and lays the profiles onto the tables.
@@ -247,7 +215,7 @@ impl Reader {
                 boards.push(watch);
             }
             let name = profile.profile.name.clone();
-            let mut notices = profile.notices;
+            let mut notices: Vec<String> = profile.left_out.iter().map(ToString::to_string).collect();
             notices.extend(differing(link, &profile.profile, &boards).map_err(said)?);
             all.push(Watched { name, profile: profile.profile, notices, boards });
         }
@@ -265,10 +233,7 @@ impl Reader {
         }
         self.sky.warnings = warnings;
         self.audit_table = audit_table;
-        let boards = |one: &Watched| -> Vec<BoardName> {
-            one.boards.iter().map(|watch| (one.name.clone(), watch.board.name.clone())).collect()
-        };
-        let here: BTreeSet<BoardName> = all.iter().flat_map(boards).collect();
+        let here: BTreeSet<BoardId> = all.iter().flat_map(Watched::board_ids).cloned().collect();
         self.fits_for = if self.known.is_subset(&here) { FITS_FOR } else { MISSING };
         self.known.extend(here);
         self.watched = all;
@@ -299,10 +264,18 @@ impl Reader {
         &mut self,
         look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
     ) -> Result<Result<T, PgError>, StoreError> {
+        self.transaction(|reader, link, now| look(link, &mut reader.watched, now))
+    }
+
+    /// Runs `look` between the beginning and the end of a transaction that only reads.
+    fn transaction<T>(
+        &mut self,
+        mut look: impl FnMut(&mut Reader, &mut Link, Moment) -> Result<T, PgError>,
+    ) -> Result<Result<T, PgError>, StoreError> {
         let _uninterrupted = uninterrupted();
         self.connect()?;
         let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
-        let outcome = self.transaction(&mut link, look);
+        let outcome = self.begin(&mut link).and_then(|now| look(self, &mut link, now));
         if link.is_open() {
             // Ends the transaction whatever happened; there is nothing to commit.
             let ended = link.rollback();
@@ -312,11 +285,8 @@ impl Reader {
         Ok(outcome)
     }
 
-    fn transaction<T>(
-        &mut self,
-        link: &mut Link,
-        look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
-    ) -> Result<T, PgError> {
+    /// Begins a transaction with the database's clock, and asks whether the rows contradict their zones.
+    fn begin(&mut self, link: &mut Link) -> Result<Moment, PgError> {
         let asked = clock();
         // A standby that has replayed nothing yet cannot be newer than its own start.
         let rows = link.begin_asking(
@@ -337,12 +307,33 @@ impl Reader {
         for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
             watch.examine_zone(link, now)?;
         }
-        look(link, &mut self.watched, now)
+        Ok(now)
     }
 
-    /// Why rows may be hidden from us.
-    pub fn veiled(&self) -> Option<String> {
-        (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; "))
+    /// One look, and whether it failed because the tables are others than the profiles were laid onto.
+    fn look_once(
+        &mut self,
+        doing: &str,
+        look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
+    ) -> Result<(Result<(), StoreError>, bool), StoreError> {
+        let mut is_of_old = false;
+        let outcome = self.transaction(|reader, link, now| {
+            let Reader { options, watched, schema, .. } = reader;
+            let mut connection =
+                Claims { link, watched, sentences: Sentences::of_polls(options), error: None };
+            let done = look(&mut Look::new(&mut connection, watched, schema, now));
+            is_of_old = connection.error.as_ref().is_some_and(is_of_old_tables);
+            Ok(done)
+        })?;
+        let outcome = match outcome {
+            Ok(done) => done.map_err(StoreError::from),
+            Err(error) => {
+                is_of_old = is_of_old_tables(&error);
+                Err(self.options.sentence(&error, doing))
+            }
+        };
+        let is_of_old = outcome.is_err() && is_of_old;
+        Ok((outcome, is_of_old))
     }
 
     /// Asks something apart from polls, in a transaction of its own that only reads.
@@ -359,6 +350,99 @@ impl Reader {
         self.fitted = Instant::now().checked_sub(FITS_FOR).unwrap_or_else(Instant::now);
     }
 }
+
+impl ReadEngine for Reader {
+    fn label(&self) -> String {
+        self.options.target.label().to_owned()
+    }
+
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
+    }
+
+    fn prober(&self) -> Option<Prober> {
+        self.options.prober.clone()
+    }
+
+    fn operator_zone(&self) -> Option<ZoneName> {
+        self.options.operator.zone.clone()
+    }
+
+    fn freeze(&mut self, at: Moment) {
+        self.options.frozen_at = Some(at);
+    }
+
+    fn veiled(&self) -> Option<String> {
+        (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; "))
+    }
+
+    fn board_ids(&self) -> Vec<BoardId> {
+        watched::ids(&self.watched, None)
+    }
+
+    fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
+        let started = Instant::now();
+        let effort = self.options.effort;
+        let now = self.reading("polling", |link, watched, now| {
+            for watch in watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                watch.refresh(link, now, effort)?;
+            }
+            Ok(now)
+        })?;
+        Ok(self.snapshots(now, started))
+    }
+
+    fn look(
+        &mut self,
+        doing: &str,
+        look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
+    ) -> Result<(), StoreError> {
+        let (outcome, is_of_old) = self.look_once(doing, look)?;
+        if !is_of_old {
+            return outcome;
+        }
+        self.fit_again();
+        self.look_once(doing, look)?.0
+    }
+
+    fn find_worst(&mut self, board: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError> {
+        self.reading("listing", |link, watched, now| {
+            let Some((_, watch)) = watched::find(watched, board) else { return Ok(Some(Vec::new())) };
+            if !watch.board.has_rowid {
+                return Ok(None);
+            }
+            if filter.sets.is_empty() {
+                return Ok(Some(Vec::new()));
+            }
+            watch.spotted(link, now, filter, Order::WorstFirst).map(Some)
+        })
+    }
+
+    fn zone(&mut self, name: &ZoneName, table: &Table) -> Result<Option<BoundZone>, StoreError> {
+        let zone = self.aside("reading the zone", |link| zone::bound(link, name, &table.sql))?;
+        Ok(zone.ok().filter(|zone| zone.unknown.is_none()))
+    }
+
+    /// Where attempts have no number, the microsecond of each stands for one. They are committed a moment after
+    /// they are stamped: younger ones wait for the next look, so that none is passed over.
+    fn attempt_order(&mut self, table: &Table) -> Result<Option<AttemptOrder>, StoreError> {
+        if table.column("id").is_some_and(|id| is_whole(&id.declared)) {
+            return Ok(Some(AttemptOrder { number: "id".into(), only: None }));
+        }
+        if table.column("attempted_at").is_none() {
+            return Ok(None);
+        }
+        let bound = |link: &mut Link| zone::bound(link, &ZoneName::Server, &table.sql);
+        let zone = self.aside("reading attempts", bound)?.unwrap_or_default();
+        let number = "(extract(epoch FROM attempted_at::timestamp) * 1000000)::bigint".into();
+        let now = format!("(now() AT TIME ZONE {})", literal(&zone.sql));
+        let only = Some(format!("attempted_at < {now} - interval '{COMMITTED_AFTER}'"));
+        Ok(Some(AttemptOrder { number, only }))
+    }
+}
+
+/// After this long an attempt that was stamped is committed.
+const COMMITTED_AFTER: &str = "5 seconds";
 
 impl PollContext {
     fn notices(&self) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! What an act of a profile can reach on a server: through its statements, triggers and foreign keys.
 
 use super::actor::Actor;
-use super::dependencies::CascadeEffect;
 use crate::store::StoreError;
 use crate::store::scope::{Reach, Scope};
+use crate::store::statements::RowEffect;
 
 /// A table and its partitions, as the statements name them.
 const PARTS: &str = "
@@ -26,18 +26,18 @@ impl Actor {
             // What a trigger writes into other tables is not in the images, and so not undone.
             let own = Reach { sets, sets_any: dependencies.has_triggers(name), ..Reach::default() };
             let mut more = scope.add(name, own);
-            let mut lots = vec![CascadeEffect::Changed(reach.sets.iter().cloned().collect())];
+            let mut lots = vec![RowEffect::Changed(reach.sets.iter().cloned().collect())];
             if reach.sets_any {
-                lots.push(CascadeEffect::Changed(columns.iter().map(|column| column.name.clone()).collect()));
+                lots.push(RowEffect::Changed(columns.iter().map(|column| column.name.clone()).collect()));
             }
             if reach.deletes {
-                lots.push(CascadeEffect::Deleted);
+                lots.push(RowEffect::Deleted);
             }
             for effect in &lots {
                 for (key, passed_on) in dependencies.following(name, effect) {
                     let reach = match passed_on {
-                        CascadeEffect::Deleted => Reach::deletes(),
-                        CascadeEffect::Changed(columns) => Reach {
+                        RowEffect::Deleted => Reach::deletes(),
+                        RowEffect::Changed(columns) => Reach {
                             sets: columns.iter().map(|column| column.to_lowercase()).collect(),
                             ..Reach::default()
                         },

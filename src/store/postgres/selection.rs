@@ -1,8 +1,7 @@
-//! The claims of a bulk act: found, looked at again, and judged by the rules before anything is written.
+//! The claims of a bulk act: found, and looked at again before anything is written.
 
 use std::collections::HashMap;
 
-use super::act::{guarded, statements};
 use super::actor::Actor;
 use super::cell::number;
 use super::error::PgError;
@@ -12,10 +11,9 @@ use super::named_params::NamedParams;
 use super::named_params::array;
 use super::rows::rank;
 use super::watch::{Watch, query};
-use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
+use crate::domain::recovery::Moved;
 use crate::domain::time::Moment;
-use crate::store::act::{Order, ordered};
-use crate::store::seen::{Place, Seen};
+use crate::store::seen::Seen;
 use crate::store::selection::{Again, Noted, Selection};
 use crate::store::{Filter, StoreError};
 
@@ -25,14 +23,11 @@ const PAGE: usize = 2_000;
 impl Actor {
     /// The claims in the sets of a filter, worst first.
     pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        let places = self.reader.places(filter.board.as_deref());
         let selection = self.reader.reading("looking for claims", |link, watched, now| {
             let mut selection = Selection::default();
-            for &(profile, board) in &places {
-                let watch = &watched[profile].boards[board];
-                if watch.board.has_rowid {
-                    let place = Place { profile, board, rowid: 0 };
-                    select(link, watch, place, filter, now, &mut selection)?;
+            for watch in watched.iter().flat_map(|watched| &watched.boards) {
+                if watch.board.has_rowid && filter.takes_board(&watch.board.name) {
+                    select(link, watch, filter, now, &mut selection)?;
                 }
             }
             Ok(selection)
@@ -48,80 +43,41 @@ impl Actor {
         self.reader.reading("looking at the claims again", |link, watched, now| {
             let mut again = Vec::with_capacity(all.len());
             for noted in all.chunk_by(|one, other| one.place == other.place) {
-                let place = noted[0].place;
-                let Some(watch) = super::look::at(watched, place) else {
+                let Some(watch) = super::look::at(watched, &noted[0].place) else {
                     again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
                     continue;
                 };
                 let mut params = watch.clock(now);
                 let spots = noted.iter().map(|one| one.spot.map(|spot| spot.to_string()));
                 params.add("spots", "tid[]", Some(array(spots)));
-                let select = watch.reader.select_with(&rows_of(watch));
+                let select = watch.reader.select_with_state(&rows_of(watch));
                 let rows = query(link, &params, &format!("{select} AND c.ctid = ANY (:spots)"))?;
-                let found = rows.iter().map(|row| seen(watch, place, row, now));
+                let found = rows.iter().map(|row| seen(watch, row, now));
                 let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
                 again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
             }
             Ok(again)
         })
     }
-
-    /// What the rules and the profile say to the order, claim by claim; nothing is written.
-    pub fn foresee(&mut self, all: &[&Seen], order: &Order<'_>) -> Result<Vec<Outcome>, StoreError> {
-        self.reader.reading("asking what forbids it", |link, watched, _| {
-            let mut outcomes = Vec::with_capacity(all.len());
-            for part in all.chunk_by(|one, other| one.place == other.place) {
-                let Some(watch) = super::look::at(watched, part[0].place) else {
-                    outcomes.extend(part.iter().map(|_| Outcome::Moved(Moved::TablesChanged)));
-                    continue;
-                };
-                let profile = &watched[part[0].place.profile].profile;
-                let act = ordered(profile, &watch.board.name, order).and_then(|act| {
-                    guarded(act, &watch.table, "c", "", "true", order.action.as_str()).map(|_| act)
-                });
-                for seen in part {
-                    let judged = &seen.judged;
-                    let permitted =
-                        permit(order.action, &judged.claim, &judged.verdict, seen.conclusion, order.word);
-                    outcomes.push(match (permitted, &act) {
-                        (Err(refused), _) => Outcome::Refused(refused),
-                        (Ok(()), Err(refusal)) => Outcome::Refused(refusal.clone()),
-                        (Ok(()), Ok(act)) if act.blocked_by.is_none() => Outcome::Applied,
-                        (Ok(()), Ok(_)) => match statements(profile, watch, seen, order) {
-                            Ok(written) => is_blocked(link, &written)?,
-                            Err(refusal) => Outcome::Refused(refusal),
-                        },
-                    });
-                }
-            }
-            Ok(outcomes)
-        })
-    }
-}
-
-fn is_blocked(link: &mut Link, written: &super::act::Statements) -> Result<Outcome, PgError> {
-    let Some(sql) = &written.blocked_by else { return Ok(Outcome::Applied) };
-    let rows = query(link, &written.params, sql)?;
-    Ok(if rows.is_empty() { Outcome::Applied } else { Outcome::Refused(Refusal::Blocked) })
 }
 
 /// Adds the claims of one board, fetched page by page: all of them with their rows may be more than memory.
 fn select(
     link: &mut Link,
     watch: &Watch,
-    place: Place,
     filter: &Filter,
     now: Moment,
     selection: &mut Selection,
 ) -> Result<(), PgError> {
-    let (mut condition, mut params) = watch.narrowed(filter.holder.as_deref(), filter.kind.as_deref());
+    let (mut condition, mut params) =
+        watch.reader.narrowed(&watch.board, filter.holder.as_deref(), filter.kind.as_deref());
     let (trouble, more) = watch.trouble(now);
     condition += &trouble;
     params.extend(more);
     params.extend(watch.clock(now));
     let mut columns = rows_of(watch);
     columns.push(rank(watch.board.priority.as_deref()));
-    let select = watch.reader.select_with(&columns);
+    let select = watch.reader.select_with_state(&columns);
     let declare = format!("DECLARE claimtop_claims NO SCROLL CURSOR FOR {select}{condition}");
     query(link, &params, &declare)?;
     let fetch = format!("FETCH {PAGE} FROM claimtop_claims");
@@ -130,7 +86,7 @@ fn select(
         for row in &rows {
             let urgency = number(row, row.len().saturating_sub(1)).int().unwrap_or(0);
             let urgency = u32::try_from(urgency).unwrap_or(0);
-            let seen = Seen { urgency, ..seen(watch, place, row, now) };
+            let seen = Seen { urgency, ..seen(watch, row, now) };
             let is_meant = filter.sets.iter().any(|set| seen.judged.verdict.is_in(*set));
             if is_meant && filter.takes(&seen.judged) {
                 selection.push(seen, &filter.sets);

@@ -4,13 +4,17 @@ use std::time::{Duration, Instant};
 
 use super::backlog::{Backlog, Plan};
 use super::cell::number;
+use super::dialect::PostgresDialect;
 use super::error::PgError;
 use super::link::Link;
 use super::named_params::{NamedParams, stamp};
 use super::watch::{Watch, query};
+use crate::domain::claim::{Session, Worker};
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
+use crate::domain::value::Value;
 use crate::store::bound::BoundRegistry;
+use crate::store::holders;
 
 #[derive(Debug, Default, Clone)]
 pub struct Surroundings {
@@ -51,6 +55,17 @@ impl Surroundings {
     }
 }
 
+/// Every session of a board's registry, with what it says of its process.
+pub fn sessions(
+    link: &mut Link,
+    watch: &Watch,
+    registry: &BoundRegistry,
+) -> Result<Vec<(Value, Session, Worker)>, PgError> {
+    let columns = holders::columns(&watch.board, registry, &PostgresDialect);
+    let rows = link.query(&format!("SELECT {columns} FROM {}", registry.from), &[])?;
+    Ok(rows.iter().map(|row| holders::read(row, 0, registry)).collect())
+}
+
 fn count_sessions(
     link: &mut Link,
     watch: &Watch,
@@ -66,9 +81,9 @@ fn count_sessions(
     let cut = board.rules.session_now(now).minus(after);
     if since.bound_type.is_none() {
         // Texts: read one by one.
-        let sessions = super::holders::sessions(link, watch, registry)?;
+        let sessions = sessions(link, watch, registry)?;
         let total = sessions.len() as u64;
-        let at = |session: &crate::domain::claim::Session| match &session.stale_at {
+        let at = |session: &Session| match &session.stale_at {
             Some(reading) => reading.at(),
             None => session.beat_at.at(),
         };

@@ -13,16 +13,20 @@ use super::error::PgError;
 use super::indexes;
 use super::link::{Link, Row};
 use super::named_params::{NamedParams, array};
-use super::rows::RowReader;
+use super::rows;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
 use crate::store::Prober;
 use crate::store::bound::BoundBoard;
-use crate::store::listed::{Tally, worse_first};
+use crate::store::driver::{Connection, Failed};
+use crate::store::found::RowRef;
+use crate::store::listed::worse_first;
 use crate::store::options::Effort;
+use crate::store::rows::RowReader;
 use crate::store::schema::{Schema, Table};
+use crate::store::watched::WatchedBoard;
 use gather::{Claims, UnindexedQuery};
 use signs::Examined;
 
@@ -64,11 +68,34 @@ struct Found {
     since: Option<Moment>,
 }
 
+impl WatchedBoard for Watch {
+    fn bound(&self) -> &BoundBoard {
+        &self.board
+    }
+
+    fn rows(&self) -> &RowReader {
+        &self.reader
+    }
+
+    fn total(&self) -> u64 {
+        self.found.counts.total
+    }
+
+    fn at(
+        &self,
+        connection: &mut dyn Connection,
+        rows: &[RowRef],
+        now: Moment,
+    ) -> Result<Vec<Judged>, Failed> {
+        self.fetch_at(connection, rows, now)
+    }
+}
+
 impl Watch {
     pub fn new(board: BoundBoard, schema: &Schema, prober: Option<Prober>) -> Option<Watch> {
         let table = schema.table(&board.table)?.clone();
         let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table)).cloned();
-        let reader = RowReader::new(&board, &table, registry.as_ref(), prober.clone());
+        let reader = rows::reader(&board, &table, registry.as_ref(), prober.clone());
         let queries = candidate_queries::queries(&board);
         Some(Watch {
             reader,
@@ -104,15 +131,12 @@ impl Watch {
 
     /// Whether a claim whose row has not changed says what it said, but for the time that has passed.
     pub fn rests_on_its_row(&self) -> bool {
-        self.registry.is_none() && !self.board.moves() && self.reader.rests_on_its_row(&self.table)
+        self.registry.is_none() && !self.board.moves() && rows::rests_on_its_row(&self.reader, &self.table)
     }
 
     /// The params that a profile's own expressions may name in reading.
     pub fn clock(&self, now: Moment) -> NamedParams {
-        let mut params = NamedParams::default();
-        let unit = self.board.unit;
-        params.add_time("now", unit, &self.board.zone, self.board.rules.claim_now(now));
-        params
+        self.reader.clock(&self.board, now)
     }
 
     /// The condition for a claim to be possibly in trouble, to be added to others.
@@ -196,10 +220,6 @@ impl Watch {
         }
     }
 
-    pub fn total(&self) -> u64 {
-        self.found.counts.total
-    }
-
     /// How many claims there are, and whether there are more than were counted.
     fn count(&self, link: &mut Link, now: Moment, most: usize) -> Result<(u64, bool), PgError> {
         let sql = format!(
@@ -246,20 +266,12 @@ impl Watch {
         let tids = places.iter().map(|place| place.find('(').map(|at| &place[at..]));
         let mut params = self.clock(now);
         params.add("tids", "tid[]", Some(array(tids)));
-        let sql = format!("{} AND c.ctid = ANY (:tids)", self.reader.select(true));
+        let sql = format!("{} AND c.ctid = ANY (:tids)", self.reader.select_with_state(&[]));
         let rows = query(link, &params, &sql)?;
-        let read =
-            |row: &Row| Some((self.reader.place(row)?.to_owned(), self.reader.read(row, &self.board, now)));
+        let read = |row: &Row| {
+            Some((rows::place(row)?.to_owned(), self.reader.read_with_state(row, &self.board, now)))
+        };
         Ok(rows.iter().filter_map(read).collect())
-    }
-
-    /// Counts every claim one by one: slow, and obviously right.
-    pub fn tally(&self, link: &mut Link, now: Moment) -> Result<Tally, PgError> {
-        let mut tally = Tally::new(now);
-        for row in query(link, &self.clock(now), &self.reader.select(false))? {
-            tally.add(self.reader.read(&row, &self.board, now), 0);
-        }
-        Ok(tally)
     }
 }
 

@@ -3,38 +3,40 @@
 //! Where nobody forces a reclaim, no process was asked about, and the verdict rests on the claim's
 //! own row, "every column is as it was seen, and its time is still over" is the whole permission.
 //! The statement tests exactly that, in the database, at that instant. Whatever it does not find is
-//! looked at again by [`Actor::act_inside`], which says what has moved.
+//! looked at again by the whole protocol, which says what has moved.
 
 use rusqlite::Statement;
 use rusqlite::types::Value as SqlValue;
 use std::sync::Arc;
-use std::time::Instant;
 
-use super::act::{guarded, renames, words};
 use super::actor::Actor;
-use super::batch::FEWEST;
 use super::cell::cell;
+use super::dialect::SqliteDialect;
 use super::probe::{Probe, Tag};
 use super::run::now_value;
 use super::watch::Watch;
+use crate::domain::board_id::BoardId;
 use crate::domain::evidence::why;
 use crate::domain::recovery::{Action, Outcome};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::StoreError;
-use crate::store::act::{Intents, Note, Order, Pending, Tried, act_of, numbered};
+use crate::store::act::{Acted, Intents, Note, Order, Pending, act_of, numbered};
+use crate::store::audit_table;
+use crate::store::driver::BatchPart;
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Column, Names, quoted};
-use crate::store::seen::{Place, Seen};
-use crate::store::side_effects::SideEffects;
+use crate::store::seen::{Seen, prefix};
+use crate::store::statements::{Guarded, RowEffect, guarded, own_values};
+use crate::store::watched;
 
 /// One statement for all claims of a board.
 #[derive(Debug)]
 pub(super) struct Direct<'a> {
     sql: String,
     order: Order<'a>,
-    place: Place,
+    board: BoardId,
     table: String,
     /// Every column that is compared, in order.
     columns: Vec<Compared>,
@@ -63,19 +65,18 @@ enum Kind {
 struct Slots {
     rowid: Option<usize>,
     columns: Vec<Option<usize>>,
-    /// The words of the profile's expressions that the statement names.
-    words: Vec<(String, usize)>,
+    /// The values of the profile's expressions that the statement names.
+    values: Vec<(&'static str, usize)>,
 }
 
 impl Actor {
     /// The statement that can decide alone about the claims of a board, if there is one.
-    pub(super) fn direct<'a>(&self, place: Place, order: &Order<'a>) -> Option<Direct<'a>> {
-        let plain = order.action == Action::Reclaim && !order.word.force && !order.dry_run;
+    pub(super) fn direct<'a>(&self, board: &BoardId, order: &Order<'a>, now: Moment) -> Option<Direct<'a>> {
+        let plain = order.action == Action::Reclaim && !order.authorization.force && !order.dry_run;
         if !plain || self.reader.options.prober.is_some() {
             return None;
         }
-        let watched = self.reader.watched.get(place.profile)?;
-        let watch = watched.boards.get(place.board)?;
+        let (watched, watch) = watched::find(&self.reader.watched, board)?;
         let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
         let act = act_of(written, order.action)?;
         let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
@@ -83,11 +84,10 @@ impl Actor {
             return None;
         }
         let table = self.schema.table(&watch.board.table)?;
-        if renames(act, table) {
+        if RowEffect::of(act).renames(table) {
             return None;
         }
         let columns: Vec<Compared> = table.written().map(Compared::new).collect();
-        let now = self.now();
         let mut shared = vec![(":now".to_owned(), now_value(&watch.board, now))];
         let over = over(watch, now, &mut shared)?;
         let same = columns
@@ -96,34 +96,35 @@ impl Actor {
             .map(|(at, column)| format!("c.{} COLLATE BINARY IS :seen{at}", quoted(&column.name)));
         let same = same.collect::<Vec<_>>().join(" AND ");
         let conditions = format!("{} AND {same} AND {over}", watch.rows.is(":rowid"));
-        let mut sql = guarded(act, table, "c", &conditions, order.action.as_str()).ok()?;
+        let rows = Guarded { table, alias: "c", from: "", conditions: &conditions };
+        let mut sql = guarded(&SqliteDialect, act, &rows, order.action.as_str()).ok()?;
         let change = if act.delete { Kind::Delete } else { Kind::Update };
         if change == Kind::Update {
             let all: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
             sql.push_str(&format!(" RETURNING {}", all.join(", ")));
         }
         let (table, names) = (table.name.clone(), Arc::clone(&table.names));
-        Some(Direct { sql, order: order.clone(), place, table, columns, names, shared, change, now })
+        let board = board.clone();
+        Some(Direct { sql, order: order.clone(), board, table, columns, names, shared, change, now })
     }
 
     /// Acts on the claims that have not been tried yet, until one of them takes a second look.
     pub(super) fn act_directly(
         &self,
         direct: &Direct<'_>,
-        all: &[&Seen],
-        until: Instant,
-        tried: &mut Vec<Tried>,
+        part: &BatchPart<'_, '_>,
+        tried: &mut Vec<Acted>,
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
-        let (watch, mark) = (self.watch(direct.place), self.transaction_mark());
-        let profile = &self.reader.watched[direct.place.profile].name;
+        let Some(watch) = self.watch(&direct.board) else { return Ok(()) };
+        let (mark, profile) = (self.transaction_mark(), direct.board.profile());
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
         let slots = self.write("acting", |_| direct.slots(&mut statement))?;
-        while let Some(seen) = all.get(tried.len()).filter(|seen| direct.suits(seen)) {
-            if tried.len() >= FEWEST && Instant::now() >= until {
-                break;
-            }
+        let prefix = prefix(profile, &watch.board.name);
+        let audit_table = self.schema.table(audit_table::NAME);
+        while part.goes_on(tried.len()) {
+            let Some(seen) = part.all.get(tried.len()).filter(|seen| direct.suits(seen)) else { break };
             let rowid = self.place_of(seen).rowid;
             let mut run = || direct.run(&mut statement, &slots, watch, seen, rowid);
             let after = match self.write("acting", |_| run()) {
@@ -141,19 +142,20 @@ impl Actor {
                 seen,
                 profile,
                 board: &watch.board.name,
-                address: self.address(seen),
+                address: seen.address_after(&prefix),
                 changes: &changes,
                 db_at: direct.now,
                 transaction: mark.as_deref(),
             };
-            let number = tried.len() + 1;
+            let number = part.number(tried.len());
             intents.add(number, &pending);
-            let id = || numbered(direct.order.action_id, number);
-            let (action, word) = (direct.order.action.as_str(), direct.order.word);
-            let note = Note { action, address: &pending.address, word, changes: &changes };
-            self.note(id, direct.now, &note)?;
-            let effects = SideEffects::default();
-            tried.push(Tried { outcome: Outcome::Applied, changes, effects });
+            if let Some(table) = audit_table {
+                let id = numbered(direct.order.action_id, number);
+                let (action, authorization) = (direct.order.action.as_str(), direct.order.authorization);
+                let note = Note { action, address: &pending.address, authorization, changes: &changes };
+                audit_table::insert(&mut self.claims_of(&self.writer), table, &id, direct.now, &note)?;
+            }
+            tried.push(Acted { changes, ..Acted::nothing(Outcome::Applied) });
         }
         Ok(())
     }
@@ -188,11 +190,8 @@ fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Opt
 impl Direct<'_> {
     /// Whether its verdict rests on its own row alone, and that row can be compared as it is.
     fn suits(&self, seen: &Seen) -> bool {
-        let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
-        (has(Reason::LeaseExpired) || has(Reason::TtlExceeded))
-            && !seen.rests_on_session()
-            && !has(Reason::ProcessDead)
-            && (seen.place.profile, seen.place.board) == (self.place.profile, self.place.board)
+        rests_on_its_row(seen)
+            && seen.place.board == self.board
             && seen.row.len() == self.columns.len()
             && seen.row.iter().zip(&self.columns).all(|((name, value), column)| {
                 name == column.name
@@ -207,13 +206,13 @@ impl Direct<'_> {
     /// Binds what is the same for all claims, and finds where the rest goes.
     fn slots(&self, statement: &mut Statement<'_>) -> rusqlite::Result<Slots> {
         super::run::bind_known(statement, &self.shared)?;
-        let mut words = Vec::new();
-        for name in [":until", ":by", ":ttl_minutes", ":max_attempts", ":why", ":reason", ":id", ":holder"] {
-            words.extend(statement.parameter_index(name)?.map(|at| (name.to_owned(), at)));
+        let mut values = Vec::new();
+        for name in ["until", "by", "ttl_minutes", "max_attempts", "why", "reason", "id", "holder", "kind"] {
+            values.extend(statement.parameter_index(&format!(":{name}"))?.map(|at| (name, at)));
         }
         let columns = (0..self.columns.len()).map(|at| statement.parameter_index(&format!(":seen{at}")));
         let columns = columns.collect::<rusqlite::Result<_>>()?;
-        Ok(Slots { rowid: statement.parameter_index(":rowid")?, columns, words })
+        Ok(Slots { rowid: statement.parameter_index(":rowid")?, columns, values })
     }
 
     /// What is left of the row (of a deleted one nothing), if it was still what was seen.
@@ -233,15 +232,16 @@ impl Direct<'_> {
                 bind(statement, at, value)?;
             }
         }
-        if !slots.words.is_empty() {
+        if !slots.values.is_empty() {
             let claim = &seen.judged.claim;
-            let named = slots.words.iter().any(|(name, _)| name == ":why");
+            let named = slots.values.iter().any(|(name, _)| *name == "why");
             let rules = &watch.board.rules;
             let why = if named { why(claim, &seen.judged.verdict, rules, self.now) } else { String::new() };
-            let words = words(watch, claim, &why, &self.order, self.now);
-            for (name, at) in &slots.words {
-                let value = words.iter().find(|(word, _)| word == name).map(|(_, value)| value);
-                statement.raw_bind_parameter(*at, value)?;
+            let mut own = own_values(&SqliteDialect, &watch.board, claim, &why, &self.order, self.now);
+            own.add("reason", "", self.order.authorization.reason.clone());
+            for (name, at) in &slots.values {
+                let value = own.sent().find(|(own, _)| own == name).map_or(&Value::Null, |(_, value)| value);
+                bind(statement, *at, value)?;
             }
         }
         if self.change == Kind::Delete {
@@ -254,6 +254,13 @@ impl Direct<'_> {
         while rows.next()?.is_some() {}
         Ok(after.map(Some))
     }
+}
+
+/// Whether its time is over by its own row, whatever its session and its process say.
+pub(super) fn rests_on_its_row(seen: &Seen) -> bool {
+    let has = |reason: Reason| seen.judged.verdict.reasons.contains(reason);
+    let is_over = has(Reason::LeaseExpired) || has(Reason::TtlExceeded);
+    is_over && !seen.rests_on_session() && !has(Reason::ProcessDead)
 }
 
 impl Compared {

@@ -14,7 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::open::{Identity, beside, expect_file, explain, why_not};
+use super::error::{explain, why_not};
+use super::open::{Identity, beside, expect_file};
 use crate::store::StoreError;
 
 /// Since this version SQLite can say how far the log is, and do nothing else.

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::error::explain;
 use super::functions::code;
 use super::keys::Keys;
 use super::open::{self, Denied, Opened};
@@ -10,7 +11,7 @@ use super::schema;
 use crate::domain::time::{TimeUnit, Zone, ZoneName};
 use crate::profile::format::{Engine, Profile};
 use crate::store::StoreError;
-use crate::store::bind::{Dialect, Problem};
+use crate::store::bind::{Compiler, Problem};
 use crate::store::bound::{BoundZone, Sql, TimeSql};
 use crate::store::fit::{Fit, FitTarget};
 use crate::store::schema::Table;
@@ -22,7 +23,7 @@ pub struct Sqlite<'a> {
     pub denied: &'a Denied,
 }
 
-impl Dialect for Sqlite<'_> {
+impl Compiler for Sqlite<'_> {
     fn compile(&self, expression: &str, from: &str) -> Result<String, Problem> {
         self.denied.take();
         // The second column is gone if the expression swallows the rest.
@@ -83,7 +84,7 @@ pub fn zone(name: &ZoneName) -> Result<BoundZone, String> {
 pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
     let Opened { connection, denied, .. } =
         open::read_only(&options.path, options.busy_timeout, &Keys::default())?;
-    let sentence = |error| open::explain(&options.path, &error, options.busy_timeout, "reading the schema");
+    let sentence = |error| explain(&options.path, &error, options.busy_timeout, "reading the schema");
     let schema = schema::read(&connection).map_err(sentence)?;
     let ground = FitTarget {
         dialect: &Sqlite { connection: &connection, denied: &denied },

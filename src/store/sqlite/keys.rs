@@ -45,11 +45,6 @@ impl Keys {
         number
     }
 
-    /// The number of a key that has one.
-    pub fn known(&self, parts: &[Value]) -> Option<i64> {
-        self.lock().numbers.get(&encode(parts)[..]).copied()
-    }
-
     /// The key with a number.
     pub fn parts(&self, number: i64) -> Option<Vec<Value>> {
         let all = self.lock();
@@ -149,6 +144,12 @@ impl RowSql {
         RowSql::new("s.", &registry.key)
     }
 
+    /// The rows of a table that are called by a name.
+    pub fn called(alias: &str, table: &Table) -> RowSql {
+        let alias = if alias == "s" { "s." } else { "c." };
+        RowSql::new(alias, &table.key_instead_of_rowid())
+    }
+
     /// The rows of a table that has no other name.
     pub fn of(table: &Table) -> RowSql {
         RowSql::new("", &table.key_instead_of_rowid())
@@ -212,11 +213,11 @@ mod tests {
         ];
         let numbers: Vec<i64> = all.iter().map(|key| keys.number(key)).collect();
         for (key, number) in all.iter().zip(&numbers) {
-            assert_eq!((keys.number(key), keys.known(key)), (*number, Some(*number)));
+            assert_eq!(keys.number(key), *number);
             assert_eq!(keys.parts(*number).as_ref(), Some(key));
         }
         keys.clear();
-        assert_eq!((keys.len(), keys.known(&all[0]), keys.parts(numbers[0])), (0, None, None));
+        assert_eq!((keys.len(), keys.parts(numbers[0])), (0, None));
         assert!(!numbers.contains(&keys.number(&all[0])));
     }
 }

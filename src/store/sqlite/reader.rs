@@ -8,22 +8,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::connection::OnConnection;
+use super::error::explain;
 use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
-use super::fit::Sqlite;
+use super::fit::{self, Sqlite};
 use super::functions;
 use super::keys::Keys;
-use super::open::{self, Denied, Identity, Opened, explain};
-use super::stream::tally;
+use super::open::{self, Denied, Identity, Opened};
 use super::watch::{Since, Watch};
+use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Span};
-use crate::profile::format::{Engine, Profile};
+use crate::domain::time::{Moment, Span, ZoneName};
+use crate::profile::format::Engine;
 use crate::profile::rules::Operator;
+use crate::store::attempts::AttemptOrder;
+use crate::store::bound::BoundZone;
+use crate::store::driver::Failed;
 use crate::store::fit::FitTarget;
-use crate::store::listed::Tally;
+use crate::store::found::RowRef;
+use crate::store::look::{Look, ReadEngine};
 use crate::store::options::{Effort, Profiles};
+use crate::store::schema::{Schema, Table};
 use crate::store::suspend::uninterrupted;
-use crate::store::{Prober, Protected, Registrations, StoreError, clock};
+use crate::store::watched::{self, Watched};
+use crate::store::{Filter, Prober, Protected, Registrations, StoreError, clock};
 
 /// What a reader is told about its source.
 #[derive(Debug, Clone)]
@@ -44,15 +52,6 @@ pub struct Options {
     pub protected: Protected,
 }
 
-/// A profile under watch.
-#[derive(Debug)]
-pub struct Watched {
-    pub name: String,
-    pub profile: Profile,
-    pub notices: Vec<String>,
-    pub boards: Vec<Watch>,
-}
-
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
@@ -63,8 +62,9 @@ pub struct Reader {
     /// When the file was last really read, and not what is kept of it.
     read_at: Instant,
     denied: Denied,
-    pub(super) watched: Vec<Watched>,
+    pub(super) watched: Vec<Watched<Watch>>,
     pub(super) keys: Keys,
+    schema: Schema,
     schema_version: i64,
     /// The data version and the clock of the last poll.
     last: Option<(i64, Moment)>,
@@ -100,6 +100,7 @@ impl Reader {
             denied,
             watched: Vec::new(),
             keys,
+            schema: Schema::default(),
             schema_version: -1,
             last: None,
             looked: None,
@@ -110,50 +111,9 @@ impl Reader {
         Ok(reader)
     }
 
-    /// One look: a snapshot for every profile that fits.
-    pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        let started = Instant::now();
-        self.follow_the_path()?;
-        self.forget_old_keys();
-        let before = self.state;
-        let now = self.in_one_transaction("polling", |reader, now, since| {
-            for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
-                watch.refresh(&reader.connection, now, since, reader.options.effort)?;
-            }
-            reader.state += i64::from(since == Since::Written);
-            Ok(now)
-        })?;
-        self.last = self.looked;
-        if self.state != before {
-            self.file.note_log(&self.connection)?;
-        }
-        Ok(self.snapshots(now, started))
-    }
-
-    /// The same counts by reading every claim one by one: slow, and obviously right.
-    pub fn tally(&mut self) -> Result<Vec<Tally>, StoreError> {
-        self.in_one_transaction("counting", |reader, now, _| {
-            reader.examine_zones(now)?;
-            let watches = reader.watched.iter().flat_map(|watched| &watched.boards);
-            watches
-                .map(|watch| tally(&reader.connection, &watch.board, &watch.reader, now, u64::MAX, 0))
-                .collect()
-        })
-    }
-
-    /// Stands for the state of the data at the last look; another number means that something was written.
-    pub fn data_version(&self) -> Option<i64> {
-        self.last.map(|_| self.state)
-    }
-
-    /// Names the database as the trail does.
-    pub fn fingerprint(&self) -> String {
-        self.identity.fingerprint()
-    }
-
-    /// Stops this reader's clock at an instant, or moves it to another.
-    pub fn freeze(&mut self, at: Moment) {
-        self.options.frozen_at = Some(at);
+    /// The board with an identity, if its tables are still there.
+    pub(super) fn board(&self, id: &BoardId) -> Option<&Watch> {
+        Some(watched::find(&self.watched, id)?.1)
     }
 
     fn snapshots(&self, now: Moment, started: Instant) -> Vec<Snapshot> {
@@ -198,6 +158,12 @@ impl Reader {
         Ok(())
     }
 
+    /// Lays the profiles onto the tables again if those have changed.
+    pub(super) fn refresh(&mut self) -> Result<(), StoreError> {
+        self.follow_the_path()?;
+        self.in_one_transaction("reading the tables", |_, _, _| Ok(()))
+    }
+
     /// Begins anew when most of the numbered keys are those of rows that were in trouble once.
     fn forget_old_keys(&mut self) {
         const FEW: u64 = 100_000;
@@ -219,6 +185,16 @@ impl Reader {
         doing: &str,
         look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        self.reading(doing, |reader, now, since| {
+            look(reader, now, since).map_err(|error| reader.sentence(&error, doing))
+        })
+    }
+
+    fn reading<T>(
+        &mut self,
+        doing: &str,
+        look: impl FnOnce(&mut Reader, Moment, Since) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let _uninterrupted = uninterrupted();
         self.start_the_stopwatch()?;
         let outcome = self.transaction(doing, look);
@@ -239,7 +215,7 @@ impl Reader {
     fn transaction<T>(
         &mut self,
         doing: &str,
-        look: impl FnOnce(&mut Reader, Moment, Since) -> rusqlite::Result<T>,
+        look: impl FnOnce(&mut Reader, Moment, Since) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.sql(doing, |connection| connection.execute_batch("BEGIN"))?;
         // The first read takes the snapshot; from here on the data version stands still.
@@ -253,13 +229,13 @@ impl Reader {
             Some((version, at)) if version == data && at <= now => Since::Quiet(at),
             _ => Since::Written,
         };
-        let result = look(self, now, since).map_err(|error| self.sentence(&error, doing))?;
+        let result = look(self, now, since)?;
         self.looked = Some((data, now));
         Ok(result)
     }
 
     /// Asks every board whether its rows contradict its zone.
-    pub(super) fn examine_zones(&mut self, now: Moment) -> rusqlite::Result<()> {
+    pub(super) fn examine_zones_at(&mut self, now: Moment) -> rusqlite::Result<()> {
         for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
             watch.examine_zone(&self.connection, now, Since::Written)?;
         }
@@ -299,10 +275,8 @@ impl Reader {
 
     pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
         if self.out_of_time.load(Ordering::Relaxed) {
-            return StoreError::TooSlow {
-                path: self.options.path.clone(),
-                limit_ms: self.options.poll_timeout.as_millis(),
-            };
+            let (path, limit_ms) = (self.options.path.clone(), self.options.poll_timeout.as_millis());
+            return StoreError::TooSlow { path, limit_ms };
         }
         explain(&self.options.path, error, self.options.busy_timeout, doing)
     }
@@ -340,7 +314,7 @@ impl Reader {
                 let now = self.options.frozen_at.unwrap_or_else(clock);
                 boards.push(self.sql("planning", |connection| {
                     let prober = self.options.prober.clone();
-                    let mut watch = Watch::new(connection, board, prober, self.keys.clone())?;
+                    let mut watch = Watch::new(connection, board, &schema, prober)?;
                     watch.examine_zone(connection, now, Since::Written)?;
                     Ok(watch)
                 })?);
@@ -348,11 +322,96 @@ impl Reader {
             self.watched.push(Watched {
                 name: profile.profile.name.clone(),
                 profile: profile.profile,
-                notices: profile.notices,
+                notices: profile.left_out.iter().map(ToString::to_string).collect(),
                 boards,
             });
         }
+        self.schema = schema;
         Ok(())
+    }
+}
+
+impl ReadEngine for Reader {
+    fn label(&self) -> String {
+        self.options.path.display().to_string()
+    }
+
+    fn fingerprint(&self) -> String {
+        self.identity.fingerprint()
+    }
+
+    fn prober(&self) -> Option<Prober> {
+        self.options.prober.clone()
+    }
+
+    fn operator_zone(&self) -> Option<ZoneName> {
+        self.options.operator.zone.clone()
+    }
+
+    fn freeze(&mut self, at: Moment) {
+        self.options.frozen_at = Some(at);
+    }
+
+    fn data_version(&self) -> Option<i64> {
+        self.last.map(|_| self.state)
+    }
+
+    fn board_ids(&self) -> Vec<BoardId> {
+        watched::ids(&self.watched, None)
+    }
+
+    fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
+        let started = Instant::now();
+        self.follow_the_path()?;
+        self.forget_old_keys();
+        let before = self.state;
+        let now = self.in_one_transaction("polling", |reader, now, since| {
+            for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                watch.refresh(&reader.connection, now, since, reader.options.effort)?;
+            }
+            reader.state += i64::from(since == Since::Written);
+            Ok(now)
+        })?;
+        self.last = self.looked;
+        if self.state != before {
+            self.file.note_log(&self.connection)?;
+        }
+        Ok(self.snapshots(now, started))
+    }
+
+    fn look(
+        &mut self,
+        doing: &str,
+        look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
+    ) -> Result<(), StoreError> {
+        self.follow_the_path()?;
+        self.reading(doing, |reader, now, _| {
+            let reader: &Reader = reader;
+            let mut connection = OnConnection { connection: &reader.connection, reader };
+            Ok(look(&mut Look::new(&mut connection, &reader.watched, &reader.schema, now))?)
+        })
+    }
+
+    fn examine_zones(&mut self) -> Result<(), StoreError> {
+        self.in_one_transaction("looking at the times", |reader, now, _| reader.examine_zones_at(now))
+    }
+
+    fn find_worst(&mut self, board: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError> {
+        self.worst(board, filter)
+    }
+
+    fn zone(&mut self, name: &ZoneName, _: &Table) -> Result<Option<BoundZone>, StoreError> {
+        Ok(fit::zone(name).ok())
+    }
+
+    /// Attempts that go by a UUID have a number all the same: that of their row.
+    fn attempt_order(&mut self, table: &Table) -> Result<Option<AttemptOrder>, StoreError> {
+        let number = match table.column("id") {
+            Some(_) => "id",
+            None if table.has_rowid => "rowid",
+            None => return Ok(None),
+        };
+        Ok(Some(AttemptOrder { number: number.into(), only: None }))
     }
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use super::image::{InFile, row_at};
+use super::image::{read_row, row_at};
 use super::keys::Keys;
 use super::open;
 use crate::store::image::{Change, Image};
@@ -41,7 +41,7 @@ pub fn run(
     let images = |connection: &Connection| -> rusqlite::Result<Vec<Option<Image>>> {
         rows.iter()
             .map(|(table, rowid)| match schema.table(table) {
-                Some(table) => Image::read(connection, table, *rowid),
+                Some(table) => read_row(connection, table, *rowid),
                 None => Ok(None),
             })
             .collect()

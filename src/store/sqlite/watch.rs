@@ -4,31 +4,39 @@
 //! moved is. What no index answers comes from the [`super::census`].
 
 use rusqlite::Connection;
-use rusqlite::types::Value as SqlValue;
+use rusqlite::types::{Value as SqlValue, ValueRef};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::ask::{Answer, Asked};
+use super::cell::{bound, owned};
 use super::census::{Census, CensusPlan};
-use super::holders::claims_in_question;
-use super::keys::{Keys, RowSql};
+use super::keys::RowSql;
 use super::plan::{Driver, advice, plan, searches};
 use super::probe::{Probe, Tag, compile};
-use super::rows::RowReader;
+use super::process_claims::claims_in_question;
+use super::rows;
 use super::rowset::RowSet;
 use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
 use super::sets::{Sets, TROUBLED};
 use super::signs::Examined;
-use super::stream::tally;
 use super::surroundings::Surroundings;
-use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Mark};
-use crate::domain::time::Moment;
+use super::tally::tally;
+use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
+use crate::domain::time::{Moment, Span};
+use crate::domain::value::Value;
 use crate::domain::verdict::{Reason, Reasons};
 use crate::store::Prober;
-use crate::store::bound::BoundBoard;
+use crate::store::bound::{BoundBoard, TimeSql};
+use crate::store::driver::Query;
+use crate::store::driver::{self, Failed};
+use crate::store::found::RowRef;
 use crate::store::listed::{Tally, worse_first};
+use crate::store::named_params::NamedParams;
 use crate::store::options::Effort;
-use crate::store::schema::quoted;
+use crate::store::rows::RowReader;
+use crate::store::schema::{Schema, quoted};
+use crate::store::watched::WatchedBoard;
 
 /// What a poll knows about the time since the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +57,6 @@ pub struct Watch {
     pub reader: RowReader,
     /// How SQL speaks of its rows.
     pub rows: RowSql,
-    keys: Keys,
     /// What makes a claim stale or orphaned, for the guard of an act.
     pub staleness: Vec<Probe>,
     asked: Vec<Asked>,
@@ -66,6 +73,8 @@ pub struct Watch {
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
     pub(super) examined: Examined,
+    /// The deadlines between two instants, where an index finds them.
+    deadlines_by_index: Option<(TimeSql, String)>,
 }
 
 /// How many claims there are.
@@ -76,25 +85,88 @@ struct Total {
     count: u64,
 }
 
+impl WatchedBoard for Watch {
+    fn bound(&self) -> &BoundBoard {
+        &self.board
+    }
+
+    fn rows(&self) -> &RowReader {
+        &self.reader
+    }
+
+    fn total(&self) -> u64 {
+        self.tally.as_ref().map_or(self.total.count, |tally| tally.counts.total)
+    }
+
+    fn at(
+        &self,
+        connection: &mut dyn driver::Connection,
+        rows: &[RowRef],
+        now: Moment,
+    ) -> Result<Vec<Judged>, Failed> {
+        let sql = format!("{} AND {}", self.reader.select_with_state(&[]), self.rows.is(":rowid"));
+        let mut claims = Vec::with_capacity(rows.len());
+        for row in rows {
+            // What was found on another engine is not here.
+            let RowRef::Number(rowid) = *row else { continue };
+            let mut params = self.reader.clock(&self.board, now);
+            params.add_value("rowid", "", Value::Int(rowid));
+            let read = |row: &dyn driver::Row| self.reader.read_with_state(row, &self.board, now);
+            claims.extend(connection.first("looking at claims", &sql, &params, read)?);
+        }
+        Ok(claims)
+    }
+
+    fn deadlines(
+        &self,
+        connection: &mut dyn driver::Connection,
+        now: Moment,
+        within: Span,
+        most: usize,
+    ) -> Result<Option<Vec<Moment>>, Failed> {
+        let Some((deadline, sql)) = self.deadlines_by_index.as_ref() else { return Ok(None) };
+        let unit = deadline.compared_in();
+        let mut params = self.reader.clock(&self.board, now);
+        for (name, at) in [("from", now), ("to", now.plus(within))] {
+            params.add_value(name, "", owned(ValueRef::from(&bound(at.micros(), unit))));
+        }
+        let sql = format!("{sql} LIMIT {most}");
+        let read = |row: &dyn driver::Row| unit.read(&row.number(0)).at();
+        let found = connection.all("looking ahead", &sql, &params, read)?;
+        Ok(Some(found.into_iter().flatten().collect()))
+    }
+
+    /// SQLite would read the whole table for the jobs of a state that no index finds.
+    fn may_count_backlog(
+        &self,
+        connection: &mut dyn driver::Connection,
+        most: usize,
+    ) -> Result<bool, Failed> {
+        let Some(backlog) = &self.board.backlog else { return Ok(false) };
+        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {} LIMIT {})", backlog.from, most + 1);
+        Ok(connection.count("counting kinds", &sql, &NamedParams::default())? <= most as u64)
+    }
+}
+
 impl Watch {
     pub fn new(
         connection: &Connection,
         board: BoundBoard,
+        schema: &Schema,
         prober: Option<Prober>,
-        keys: Keys,
     ) -> rusqlite::Result<Watch> {
-        let reader = RowReader::new(&board, prober.clone());
+        let reader = rows::reader(&board, schema, prober.clone());
         // Without a predicate SQLite counts the smallest index page by page.
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
         let indexed = !board.is_addressable() || board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
         let census = Census::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
+        let deadlines_by_index = deadlines_by_index(connection, &board)?;
         let mut watch = Watch {
             rows: RowSql::claims(&board),
             board,
             reader,
-            keys,
             staleness: Vec::new(),
             asked: Vec::new(),
             census,
@@ -108,6 +180,7 @@ impl Watch {
             is_refreshed: false,
             tally: None,
             examined: Examined::default(),
+            deadlines_by_index,
         };
         watch.compile(connection)?;
         Ok(watch)
@@ -201,11 +274,6 @@ impl Watch {
     /// Whether it knows more than what to ask.
     pub fn is_refreshed(&self) -> bool {
         self.is_refreshed
-    }
-
-    /// How many claims there were at the last refresh, as far as that is known.
-    pub fn snapshot_total(&self) -> u64 {
-        self.tally.as_ref().map_or(self.total.count, |tally| tally.counts.total)
     }
 
     fn tallied(&self, tally: &Tally) -> BoardSnapshot {
@@ -363,54 +431,17 @@ impl Watch {
         now: Moment,
         token: bool,
     ) -> rusqlite::Result<Option<Judged>> {
-        let sql = format!("{} AND {}", self.reader.select, self.rows.is(":rowid"));
+        let select = if token { self.reader.select_with_state(&[]) } else { self.reader.select() };
+        let sql = format!("{select} AND {}", self.rows.is(":rowid"));
         let mut statement = connection.prepare_cached(&sql)?;
         let mut bindings = self.now_binding(now);
         bindings.push((":rowid".into(), SqlValue::Integer(rowid)));
         bind_known(&mut statement, &bindings)?;
         let mut rows = statement.raw_query();
-        Ok(rows.next()?.map(|row| self.reader.read(row, &self.board, now, token)))
-    }
-
-    /// The claims after a row, in the order of the rows.
-    pub fn fetch_after(
-        &self,
-        connection: &Connection,
-        after: Option<&Mark>,
-        limit: usize,
-        now: Moment,
-    ) -> rusqlite::Result<Vec<Judged>> {
-        let mut bindings = self.now_binding(now);
-        let mut sql = self.reader.select.clone();
-        if let Some(after) = after.and_then(|mark| self.number(mark)) {
-            sql += &format!(" AND {}", self.rows.lies(">", ":after"));
-            bindings.push((":after".into(), SqlValue::Integer(after)));
-        }
-        sql += &format!(" ORDER BY {} LIMIT {limit}", self.rows.order("ASC"));
-        let mut statement = connection.prepare_cached(&sql)?;
-        bind_known(&mut statement, &bindings)?;
-        let mut found = statement.raw_query();
-        let mut claims = Vec::new();
-        while let Some(row) = found.next()? {
-            claims.push(self.reader.read(row, &self.board, now, true));
-        }
-        Ok(claims)
-    }
-
-    /// The number of the row at a mark.
-    pub fn number(&self, mark: &Mark) -> Option<i64> {
-        match mark {
-            Mark::Rowid(rowid) => self.board.has_rowid.then_some(*rowid),
-            Mark::Key(key) => (!self.board.has_rowid).then(|| self.keys.number(&key.0)),
-        }
-    }
-
-    /// The same for a row that a set may contain: without a number it is in none.
-    pub fn number_in_sets(&self, mark: &Mark) -> Option<i64> {
-        match mark {
-            Mark::Rowid(rowid) => Some(*rowid),
-            Mark::Key(key) => self.keys.known(&key.0),
-        }
+        Ok(rows.next()?.map(|row| match token {
+            true => self.reader.read_with_state(row, &self.board, now),
+            false => self.reader.read(row, &self.board, now),
+        }))
     }
 
     /// How many numbers its sets are made of.
@@ -428,4 +459,17 @@ impl Watch {
             judged.verdict = crate::domain::verdict::judge(&judged.claim, &self.board.rules, now);
         }
     }
+}
+
+/// The statement that selects the deadlines of claims between `:from` and `:to`, if an index answers it.
+fn deadlines_by_index(
+    connection: &Connection,
+    board: &BoundBoard,
+) -> rusqlite::Result<Option<(TimeSql, String)>> {
+    let Some(deadline) = &board.deadline else { return Ok(None) };
+    let (time, held) = (&deadline.comparable, board.is_held());
+    let from = board.joined_if(false);
+    let sql = format!("SELECT {time} FROM {from} WHERE {held} AND {time} >= :from AND {time} < :to");
+    let is_answered = !board.is_addressable() || searches(connection, &sql, None)?;
+    Ok(is_answered.then(|| (deadline.clone(), sql)))
 }

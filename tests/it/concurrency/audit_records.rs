@@ -30,7 +30,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let all = stale(desk.actor());
     let mut outcomes = Vec::new();
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        outcomes.push(told.outcome);
+        outcomes.push(told.acted.outcome);
         true
     })
     .expect("answers");
@@ -45,7 +45,7 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     database.run("DROP TRIGGER refuse ON claimtop_audit");
     let mut applied = 0;
     desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        applied += usize::from(told.outcome == Outcome::Applied);
+        applied += usize::from(told.acted.outcome == Outcome::Applied);
         true
     })
     .expect("answers");
@@ -60,7 +60,7 @@ fn many_that_the_trail_cannot_take_are_in_no_table_either() {
     let all = stale(&mut actor);
     let mut all: Vec<&Seen> = all.iter().collect();
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut full = Noted { written: Err("no space left".into()), ..Noted::new() };
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut full).expect("a batch");
     for tried in &batch.tried {

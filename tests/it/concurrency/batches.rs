@@ -26,7 +26,7 @@ const PARTS: &str = "CREATE TABLE executor_jobs (id integer, type text, status t
 /// What came of each, by its id, and the numbers that were put on record.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Vec<(String, Outcome)>, Vec<usize>) {
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let mut noted = Noted::new();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut noted).expect("a batch");
@@ -136,13 +136,13 @@ fn what_a_trigger_of_one_part_alone_writes_is_in_the_image_that_an_undo_compares
     let mut actor = actor(&database);
     let all = stale(&mut actor);
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");
     for tried in &batch.tried {
         let after = tried.changes[0].after.as_ref().expect("a row");
         assert_ne!(after.get("updated_at"), Some(&Value::Null));
-        let undo = Undo::For { action_id: "undo", address: "somewhere", word: &word };
+        let undo = Undo::For { action_id: "undo", address: "somewhere", authorization: &word };
         let undone = actor.undo(&tried.changes, undo, &mut |_| Ok(())).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied);
     }

@@ -22,7 +22,7 @@ fn jobs() -> PgDatabase {
 /// The next transaction, and the ids in the order that they have then.
 fn reclaim(actor: &mut Actor, all: &[Seen]) -> (Batch, Vec<String>) {
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");
     (batch, all.iter().map(|seen| seen.judged.claim.key.text()).collect())

@@ -96,7 +96,7 @@ impl Table {
         assert!(all.len() > 1, "{all:?}");
         let mut actions = Vec::new();
         let mut heard = |told: Told<'_>| {
-            assert_eq!(told.outcome, Outcome::Applied, "{told:?}");
+            assert_eq!(told.acted.outcome, Outcome::Applied, "{told:?}");
             actions.push(told.action_id());
             true
         };

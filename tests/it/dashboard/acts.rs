@@ -157,7 +157,7 @@ fn a_session_is_released_with_all_it_holds() {
     assert_eq!((left("sessions"), left("locks")), (1, 0));
     // One that beats takes its name.
     pty.wait_without("worker-here", "worker-gone");
-    pty.press("x", "It may well be alive. Type its name");
+    pty.press("x", "It may still be running. Type its name");
     pty.press("y", "name    y");
     pty.press(ENTER, "that is not it");
     pty.keys(TAB);

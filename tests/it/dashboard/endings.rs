@@ -5,7 +5,7 @@ use claimtop::app::message::Msg;
 use claimtop::app::model::{Model, Settings};
 use claimtop::domain::time::Span;
 use claimtop::store::clock;
-use claimtop::terminal::{Mouse, give_back, say_last_words, take};
+use claimtop::terminal::{Mouse, print_panics, restore, take};
 use claimtop::ui::theme::{Depth, Palette};
 use claimtop::ui::{Theme, View, draw};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -168,7 +168,7 @@ fn a_program_that_panics() {
         model.update(clock(), Msg::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)));
     }
     let theme = Theme::new(Palette::Dark, Depth::True);
-    let mut screen = take(Mouse::Ours).expect("a terminal");
+    let mut screen = take(Mouse::Program).expect("a terminal");
     let mut draw = || {
         screen.draw(|frame| draw(&model, &mut View::default(), &theme, frame)).expect("a frame");
     };
@@ -176,8 +176,8 @@ fn a_program_that_panics() {
         let ended = std::thread::spawn(|| panic!("a bug for the test")).join();
         assert!(ended.is_err());
         draw();
-        give_back();
-        say_last_words();
+        restore();
+        print_panics();
         return;
     }
     draw();

@@ -75,6 +75,64 @@ fn every_pane_shows_what_a_server_holds() {
     pty.quit();
 }
 
+/// The connections to a database, by the ids of their backends.
+fn connections(database: &PgDatabase) -> Vec<String> {
+    let sql = "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database()
+               AND application_name LIKE 'claimtop%' ORDER BY pid";
+    database.query(sql).into_iter().flatten().flatten().collect()
+}
+
+#[test]
+fn a_key_opens_no_connection_once_there_is_one_for_it() {
+    let database = PgDatabase::new(&jobs());
+    let folder = tempfile::tempdir().unwrap();
+    let mut pty = open(&folder, &database.url());
+    pty.wait("worker-old");
+    pty.press("r", "done, u undoes it: reclaim");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: ");
+    pty.press("4", "WAITS SINCE");
+    pty.keys("g");
+    pty.press(ENTER, "Dead: ");
+    pty.press(ESC, "WAITS SINCE");
+    let before = connections(&database);
+    pty.press(ENTER, "Dead: ");
+    pty.press(ESC, "WAITS SINCE");
+    pty.press("1", "worker-old");
+    pty.press("r", "done, u undoes it: reclaim");
+    pty.press("u", "y undo");
+    pty.press("y", "undone: ");
+    assert_eq!(connections(&database), before);
+    pty.quit();
+}
+
+#[test]
+fn a_read_only_dashboard_has_no_thread_that_acts() {
+    let database = PgDatabase::new(&jobs());
+    let folder = tempfile::tempdir().unwrap();
+    let threads = |pty: &Pty| -> Vec<String> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", pty.pid().as_raw_nonzero())).expect("its threads");
+        let name =
+            |task: std::io::Result<fs::DirEntry>| fs::read_to_string(task.ok()?.path().join("comm")).ok();
+        tasks.filter_map(name).map(|name| name.trim().to_owned()).collect()
+    };
+    for (option, acting) in [(None, true), (Some("--read-only"), false)] {
+        let mut start = start(&folder, &database.url());
+        if let Some(option) = option {
+            start = start.with(option);
+        }
+        let mut pty = start.run();
+        pty.wait("worker-old");
+        let all = threads(&pty);
+        assert!(all.contains(&"poller 0".to_owned()), "{all:?}");
+        assert_eq!(all.contains(&"acts 0".to_owned()), acting, "{option:?}: {all:?}");
+        if !acting {
+            pty.press("r", "read-only");
+        }
+        pty.quit();
+    }
+}
+
 #[test]
 fn rows_that_a_policy_may_hide_are_never_called_calm() {
     let database = PgDatabase::new(&jobs());

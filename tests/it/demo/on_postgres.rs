@@ -180,3 +180,31 @@ fn a_password_on_the_command_line_or_a_file_is_refused() {
     }
     assert_eq!(fs::read_dir(around.path()).unwrap().count(), 0);
 }
+
+/// The tables that somebody has locked, or waits for, to remove them.
+fn locked(demo: &OnServer, is_granted: bool) -> Vec<String> {
+    let sql = format!(
+        "SELECT c.oid::regclass::text FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+         WHERE l.mode = 'AccessExclusiveLock' AND l.granted = {is_granted} AND c.relkind = 'r'
+           AND c.relnamespace = 'claimtop_demo'::regnamespace"
+    );
+    demo.database.query(&sql).into_iter().filter_map(|mut row| row.remove(0)).collect()
+}
+
+#[test]
+fn a_deadlock_with_a_reader_does_not_keep_the_schema() {
+    let mut demo = OnServer::start(&[]);
+    // The one who removes the schema is to notice the deadlock, and not before there is one.
+    demo.database.run(&format!("ALTER DATABASE {} SET deadlock_timeout = '5s'", demo.database.name()));
+    let reader = demo.database.connect();
+    reader.run("SET deadlock_timeout = '1h'; BEGIN; SELECT 1 FROM claimtop_demo.worker_heartbeats LIMIT 1");
+    demo.signal(Signal::TERM);
+    let next = eventually("the removal waits for the reader", || {
+        locked(&demo, false).first()?;
+        locked(&demo, true).pop()
+    });
+    reader.run(&format!("SELECT 1 FROM {next} LIMIT 1; COMMIT"));
+    let (status, said) = demo.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    demo.assert_nothing_is_left();
+}

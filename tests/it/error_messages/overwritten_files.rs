@@ -46,7 +46,7 @@ fn actor(database: &Database) -> Result<Actor, StoreError> {
 
 fn reclaim(actor: &mut Actor, seen: &Seen) -> StoreError {
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "a", dry_run: false };
     actor.act(seen, &order, &mut |_| Ok(())).expect_err("no act")
 }
 
@@ -83,7 +83,7 @@ fn what_sqlite_itself_moves_into_the_file_is_no_obstacle() {
     let (database, mut actor_before, seen) = scene(true);
     move_log(&database);
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "a", dry_run: false };
     let acted = actor_before.act(&seen, &order, &mut |_| {
         move_log_passively(&database);
         Ok(())

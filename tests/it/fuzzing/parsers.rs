@@ -54,11 +54,14 @@ fn profiles() {
             },
             Err(problem) => problem,
         };
-        match problem {
-            ProfileError::Syntax { name, line, what } => {
-                assert!(name == "fuzzed" && line >= 1 && !what.is_empty(), "{line} {what}");
+        for problem in problem.each() {
+            match problem {
+                ProfileError::Syntax { name, line, what } => {
+                    assert!(name == "fuzzed" && *line >= 1 && !what.is_empty(), "{line} {what}");
+                }
+                ProfileError::Invalid { name, problem } => assert!(name == "fuzzed" && !problem.is_empty()),
+                ProfileError::Several(_) => panic!("several inside of several: {problem}"),
             }
-            ProfileError::Invalid { name, problem } => assert!(name == "fuzzed" && !problem.is_empty()),
         }
     });
 }

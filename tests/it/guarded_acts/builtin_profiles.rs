@@ -313,8 +313,12 @@ fn a_dry_run_tells_everything_and_writes_nothing() {
         let seen = look(&mut actor, "7");
         let before = database.dump();
         let word = Authorization::default();
-        let order =
-            claimtop::store::Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: true };
+        let order = claimtop::store::Order {
+            action: Action::Reclaim,
+            authorization: &word,
+            action_id: "a",
+            dry_run: true,
+        };
         let acted = actor.act(&seen, &order, &mut |_| panic!("a record of a dry run")).unwrap();
         assert_eq!((acted.outcome, acted.changes.len()), (Outcome::Applied, 2));
         let preview = acted.preview.join("\n");

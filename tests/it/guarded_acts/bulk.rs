@@ -4,7 +4,7 @@ use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;
 use claimtop::store::Filter;
-use claimtop::store::{Actor, Change, Order, Seen, Tried};
+use claimtop::store::{Acted, Actor, Change, Order, Seen};
 use std::time::Duration;
 
 use super::systems_more::JOBS;
@@ -42,16 +42,16 @@ fn stale(actor: &mut Actor) -> Vec<Seen> {
 }
 
 /// Reclaims all in one transaction; what was recorded, and what came of it.
-fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Tried>) {
+fn reclaim(actor: &mut Actor, all: &[Seen], flushed: &Result<(), String>) -> (Vec<usize>, Vec<Acted>) {
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "batch", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "batch", dry_run: false };
     let mut all: Vec<&Seen> = all.iter().collect();
     let mut noted = Noted { written: flushed.clone(), ..Noted::new() };
     let batch = actor.act_batch(&mut all, &order, Duration::from_secs(60), &mut noted).expect("a batch");
     (noted.numbers, batch.tried)
 }
 
-fn changes(tried: &Tried) -> Vec<Change> {
+fn changes(tried: &Acted) -> Vec<Change> {
     tried.changes.clone()
 }
 

@@ -20,7 +20,7 @@ fn overdue() -> Database {
 
 fn attempt(actor: &mut Actor, seen: &Seen) -> Result<Acted, StoreError> {
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "a", dry_run: false };
     actor.act(seen, &order, &mut |_| panic!("a record of nothing"))
 }
 

@@ -34,7 +34,7 @@ fn attempt(database: &Database, reclaim: &str) -> Result<Outcome, String> {
     let mut actor = opened.map_err(|error| error.to_string())?;
     let seen = look(&mut actor, "task-1");
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "a", dry_run: false };
     actor.act(&seen, &order, &mut |_| Ok(())).map(|acted| acted.outcome).map_err(|error| error.to_string())
 }
 

@@ -26,7 +26,7 @@ fn ordered(
 ) -> Acted {
     let seen = look(actor, id);
     let word = Authorization { reason: Some("because".into()), ..Authorization::default() };
-    let order = Order { action: Action::Reclaim, word: &word, action_id, dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id, dry_run: false };
     actor.act(&seen, &order, record).expect("an act")
 }
 
@@ -109,7 +109,8 @@ fn an_act_that_does_not_happen_leaves_no_record() {
         let seen = look(&mut actor, "task-1");
         database.run("UPDATE task_claims SET metadata = 'x'", []);
         let word = Authorization::default();
-        let order = Order { action: Action::Reclaim, word: &word, action_id: "id-2", dry_run: false };
+        let order =
+            Order { action: Action::Reclaim, authorization: &word, action_id: "id-2", dry_run: false };
         let moved = actor.act(&seen, &order, &mut |_| panic!("a record of nothing")).unwrap();
         assert!(super::is_moved(&moved.outcome));
         assert_eq!(row(&database, "SELECT count(*) FROM claimtop_audit"), [number(0)]);
@@ -163,7 +164,8 @@ fn an_action_id_is_used_once() {
         let before = database.dump();
         let seen = look(&mut actor, "task-2");
         let word = Authorization::default();
-        let order = Order { action: Action::Reclaim, word: &word, action_id: "id-1", dry_run: false };
+        let order =
+            Order { action: Action::Reclaim, authorization: &word, action_id: "id-1", dry_run: false };
         let again = actor.act(&seen, &order, &mut |_| Ok(()));
         assert!(!matches!(&again, Ok(acted) if acted.outcome == Outcome::Applied), "{again:?}");
         assert_eq!(database.dump(), before);

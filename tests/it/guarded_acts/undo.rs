@@ -238,6 +238,24 @@ fn is_possible_although_another_claim_has_the_number_of_the_row() {
 }
 
 #[test]
+fn is_possible_although_another_claim_has_the_number_of_one_of_several_rows() {
+    let database = constrained();
+    database.batch(
+        "CREATE TABLE released (task_id TEXT);
+         CREATE TRIGGER released AFTER DELETE ON task_claims
+           BEGIN INSERT INTO released VALUES (old.task_id); END;",
+    );
+    let mut actor = actor(&database);
+    let acted = applied(&mut actor, "task-1", Action::Reclaim);
+    assert_eq!(acted.changes.len(), 2, "the claim and its log");
+    database.task("task-9", "w-1", 20 * MINUTE);
+    assert_eq!(undo(&mut actor, &acted), Outcome::Applied);
+    let claims = "SELECT task_id FROM task_claims ORDER BY rowid DESC";
+    assert_eq!(row(&database, claims), [text("task-1")]);
+    assert_eq!(row(&database, "SELECT count(*) FROM released"), [number(0)]);
+}
+
+#[test]
 fn writes_only_the_columns_that_the_act_set() {
     on_both(|| {
         let database = job();

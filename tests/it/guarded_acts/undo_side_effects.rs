@@ -130,7 +130,7 @@ fn a_trigger_may_forbid_the_act() {
             let word = claimtop::domain::recovery::Authorization::default();
             let order = claimtop::store::Order {
                 action: Action::Reclaim,
-                word: &word,
+                authorization: &word,
                 action_id: "a",
                 dry_run: false,
             };

@@ -95,7 +95,7 @@ fn a_row_that_changed_or_went_is_left_alone() {
         assert!(is_moved(&reclaim(&mut actor, seen).outcome), "{seen:#?}");
     }
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "a", dry_run: false };
     let mut all: Vec<_> = stale.iter().collect();
     let batch = actor.act_batch(&mut all, &order, Duration::ZERO, &mut Noted::new()).expect("a batch");
     assert!(batch.tried.iter().all(|tried| is_moved(&tried.outcome)), "{batch:?}");
@@ -109,7 +109,7 @@ fn many_at_once_are_taken_and_put_back() {
     let mut actor = actor_by(&database, PROFILE);
     let stale = actor.select(&all_stale()).expect("claims");
     let word = Authorization::default();
-    let order = Order { action: Action::Reclaim, word: &word, action_id: "a", dry_run: false };
+    let order = Order { action: Action::Reclaim, authorization: &word, action_id: "a", dry_run: false };
     let mut all: Vec<_> = stale.iter().collect();
     let batch =
         actor.act_batch(&mut all, &order, Duration::from_secs(60), &mut Noted::new()).expect("a batch");

@@ -10,7 +10,8 @@ const CLAIMS: u64 = 400;
 fn with_history() -> PgDatabase {
     let database = PgDatabase::new(JOBS);
     database.run(&format!(
-        "INSERT INTO executor_jobs (type, status, locked_at, locked_by, heartbeat_at, run_at, updated_at)
+        "ALTER TABLE executor_jobs SET (autovacuum_enabled = false);
+         INSERT INTO executor_jobs (type, status, locked_at, locked_by, heartbeat_at, run_at, updated_at)
            SELECT 'run_tsa', 'succeeded', NULL, NULL, NULL, timestamptz '2026-11-01 12:00:00+00', '2026-11-01'
            FROM generate_series(1, {ROWS});
          INSERT INTO executor_jobs (type, status, locked_at, locked_by, heartbeat_at)
@@ -76,8 +77,7 @@ fn a_table_that_is_read_in_one_go_lacks_none() {
 fn a_poll_reads_no_row_of_the_history() {
     let database = with_history();
     database.run(
-        "ALTER TABLE executor_jobs SET (autovacuum_enabled = false);
-         CREATE INDEX ON executor_jobs (type, locked_at) WHERE status IN ('running', 'processing');
+        "CREATE INDEX ON executor_jobs (type, locked_at) WHERE status IN ('running', 'processing');
          CREATE INDEX ON executor_jobs (status, run_at)",
     );
     let (one_by_one, by_index) = read(&database, "executor_jobs", || {

@@ -299,7 +299,7 @@ fn what_others_leave_open_between_two_batches_of_a_desk_is_found() {
         let mut heard = 0;
         let mut left = None;
         let mut each = |told: Told<'_>| {
-            assert_eq!(told.outcome, Outcome::Applied);
+            assert_eq!(told.acted.outcome, Outcome::Applied);
             heard += 1;
             // Claims and locks are two batches.
             if heard == 1 {
@@ -331,7 +331,7 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
                 left
             });
             let mut each = |told: Told<'_>| {
-                assert_eq!(told.outcome, Outcome::Applied);
+                assert_eq!(told.acted.outcome, Outcome::Applied);
                 true
             };
             desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)

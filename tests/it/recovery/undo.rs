@@ -142,3 +142,31 @@ fn a_trail_that_was_edited_undoes_nothing() {
         assert_eq!(scene.run(&["audit", "verify"]).code, 0);
     });
 }
+
+#[test]
+fn the_command_that_is_suggested_undoes_the_act_as_it_is_pasted_into_a_shell() {
+    on_both(|| {
+        let scene = Scene::stale();
+        let before = row(&scene);
+        let profile = scene.database.beside("it's mine.toml");
+        std::fs::write(&profile, include_str!("../../../assets/profiles/coordination.toml"))
+            .expect("a profile");
+        let profile = profile.to_str().expect("UTF-8");
+        let run = scene.run(&["reclaim", "--profile", profile, "DB", "task-1"]);
+        let suggested = run.out.lines().find_map(|line| line.trim().strip_prefix("to undo it: "));
+        let suggested = suggested.unwrap_or_else(|| panic!("{run:#?}"));
+        assert_ne!(row(&scene), before);
+        let program = Path::new(env!("CARGO_BIN_EXE_claimtop")).parent().expect("a folder");
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+        let undone = Command::new("sh")
+            .args(["-c", suggested])
+            .env("PATH", path)
+            .env("XDG_STATE_HOME", scene.state())
+            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .env_remove("HOME")
+            .output()
+            .expect("a shell");
+        assert!(undone.status.success(), "{suggested}: {:#?}", Run::of(&undone));
+        assert_eq!(row(&scene), before, "{suggested}");
+    });
+}

@@ -87,7 +87,7 @@ fn tables_that_were_dropped_are_read_anew_when_they_are_made_anew(engine: Engine
     base.run(DROP);
     wait(
         &pty,
-        &["STALE for", "coordination fits no longer: its tables are gone; there are none", "task-old"],
+        &["STALE for", "coordination no longer fits: its tables are gone; there are none", "task-old"],
         &[],
     );
     base.run(TABLES);
@@ -102,7 +102,7 @@ fn a_column_of_another_type_is_named_and_read_again_when_it_is_changed_back() {
     let (pty, _folder) = open(&base.source());
     wait(&pty, &["task-old", "lock-old"], &[]);
     for (table, said) in
-        [("task_claims", "board task of coordination is gone"), ("locks", "coordination fits no longer")]
+        [("task_claims", "board task of coordination is gone"), ("locks", "coordination no longer fits")]
     {
         base.run(&format!("ALTER TABLE {table} ALTER COLUMN expires_at TYPE boolean USING expires_at > 0"));
         wait(&pty, &[said], &[]);

@@ -16,6 +16,8 @@ mod undo;
 use claimtop::app::Effect;
 use claimtop::domain::recovery::{Action, Authorization};
 
+use super::stage::claims::state_of;
+
 /// An act that was asked for.
 #[derive(Debug)]
 struct Asked {
@@ -32,7 +34,7 @@ fn acts(effects: &[Effect]) -> Vec<Asked> {
         Effect::Act { target, action, word } => Some(Asked {
             action: *action,
             claim: target.id.address.clone(),
-            seen: target.seen.clone(),
+            seen: target.seen.map(state_of),
             word: word.clone(),
         }),
         _ => None,

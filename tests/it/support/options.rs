@@ -33,7 +33,7 @@ pub fn at_server(source: &str, profiles: Profiles) -> postgres::Options {
     on_server(source, usual(profiles))
 }
 
-fn usual(profiles: Profiles) -> sqlite::Options {
+pub fn usual(profiles: Profiles) -> sqlite::Options {
     sqlite::Options {
         path: PathBuf::new(),
         profiles,

@@ -50,6 +50,11 @@ impl PgDatabase {
         url(&self.server.get_hosts()[0], port, user, &self.name)
     }
 
+    /// The password that the server wants.
+    pub fn password(&self) -> Option<String> {
+        Some(String::from_utf8_lossy(self.server.get_password()?).into_owned())
+    }
+
     fn session(&self) -> &Session {
         self.session.as_ref().expect("a session until the end")
     }
@@ -97,8 +102,8 @@ impl PgDatabase {
     /// claimtop with these arguments, then this database's address.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(arguments);
-        if let Some(password) = self.server.get_password() {
-            command.env("PGPASSWORD", String::from_utf8_lossy(password).as_ref());
+        if let Some(password) = self.password() {
+            command.env("PGPASSWORD", password);
         }
         command.arg(self.url());
         command

@@ -80,7 +80,7 @@ fn a_profile_that_could_be_anybodys_is_swept_only_by_its_name() {
         let run = scene.sweep(&[]);
         let summary = run.summary(5);
         assert_eq!((&summary["applied"], &summary["refused"]), (&0.into(), &2.into()));
-        assert!(run.err.contains("--profile task-queue says that they are its"), "{run:#?}");
+        assert!(run.err.contains("--profile task-queue confirms that they are its"), "{run:#?}");
         assert_eq!(scene.number("SELECT count(*) FROM tasks WHERE status = 'claimed'"), 3);
         let source = scene.database.source();
         scene.config(&format!("[source.here]\nat = {source:?}\nprofiles = [\"task-queue\"]\n"));

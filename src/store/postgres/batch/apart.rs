@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::super::actor::{Actor, is_locked};
-use super::super::error::PgError;
+use super::super::actor::Actor;
+use super::super::statements::is_locked;
 use super::made::Made;
 use super::{Hold, moved, refused};
-use crate::domain::recovery::{Moved, Outcome, Refusal};
+use crate::domain::recovery::{Moved, Refusal};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::Acted;
 use crate::store::seen::Seen;
 
 impl Hold {
@@ -45,15 +44,14 @@ impl Actor {
                 Err(error) => return Err(self.sentence(&error, "acting")),
             };
             made.take_back_to(before);
-            self.run(|link| link.batch("ROLLBACK TO claimtop_rows; RELEASE claimtop_rows"))
+            self.ask_link(|link| link.batch("ROLLBACK TO claimtop_rows; RELEASE claimtop_rows"))
                 .map_err(|error| self.sentence(&error, "keeping rows apart"))?;
             if hold == Hold::AsItGoes && is_locked(&error) {
                 parts.push((part, Hold::First));
             } else if let [(at, _)] = part {
-                let over = if is_locked(&error) {
-                    moved(Moved::RowLocked)
-                } else {
-                    refused(Refusal::Row(error.to_string()))
+                let over = match is_locked(&error) {
+                    true => moved(Moved::RowLocked),
+                    false => refused(Refusal::Row(error.to_string())),
                 };
                 made.tried[*at] = Some(over);
             } else {
@@ -62,33 +60,5 @@ impl Actor {
             }
         }
         Ok(())
-    }
-
-    /// Does one act so that it can be taken back without the others.
-    pub(in super::super) fn apart(
-        &mut self,
-        act: impl FnOnce(&mut Actor) -> Result<Acted, StoreError>,
-    ) -> Result<Acted, StoreError> {
-        let said = |actor: &Actor, error: PgError| actor.sentence(&error, "keeping acts apart");
-        self.run(|link| link.batch("SAVEPOINT claimtop_row")).map_err(|error| said(self, error))?;
-        let acted = match act(self) {
-            Ok(acted) if acted.outcome == Outcome::Applied => {
-                // Checked now what would be checked at the commit; the next act may defer it again.
-                let ending =
-                    "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; RELEASE claimtop_row";
-                match self.run(|link| link.batch(ending)) {
-                    Ok(()) => return Ok(acted),
-                    Err(error) => Err(self.sentence(&error, "acting")),
-                }
-            }
-            other => other,
-        };
-        let acted = match acted {
-            Err(StoreError::RowRefused { said, .. }) => Acted::nothing(Outcome::Refused(Refusal::Row(said))),
-            other => other?,
-        };
-        self.run(|link| link.batch("ROLLBACK TO claimtop_row; RELEASE claimtop_row"))
-            .map_err(|error| said(self, error))?;
-        Ok(acted)
     }
 }

@@ -1,13 +1,12 @@
 //! What a batch makes of its claims: encoded as the rows come in.
 
-use super::super::actor::{Actor, Turn};
-use super::super::audit_table;
+use super::super::actor::Actor;
 use super::super::error::PgError;
 use super::super::image;
-use super::ending::Ready;
 use super::{moved, two_rows};
 use crate::domain::recovery::{Moved, Outcome};
-use crate::store::act::{Intents, Note, Order, Pending, Tried, numbered};
+use crate::store::act::{Acted, Intents, Note, Order, Pending, numbered};
+use crate::store::driver::Turn;
 use crate::store::image::{Change, Image, RowAt};
 use crate::store::schema::Table;
 use crate::store::seen::{Seen, prefix};
@@ -29,7 +28,7 @@ pub(super) struct Made<'a> {
     /// The claims whose rows have come in, in that order.
     rows: Vec<usize>,
     /// What came of each claim, as far as it is known.
-    pub(super) tried: Vec<Option<Tried>>,
+    pub(super) tried: Vec<Option<Acted>>,
 }
 
 impl<'a> Made<'a> {
@@ -42,7 +41,8 @@ impl<'a> Made<'a> {
         passed: usize,
         intents: &'a mut dyn Intents,
     ) -> Made<'a> {
-        let (profile, board) = actor.names(first);
+        let board = &first.place.board;
+        let (profile, board) = (board.profile().to_owned(), board.board().to_owned());
         let prefix = prefix(&profile, &board);
         let records = actor.has_audit_table().then(Vec::new);
         let (rows, tried) = (Vec::new(), Vec::new());
@@ -69,20 +69,21 @@ impl<'a> Made<'a> {
         let pending = Pending {
             profile: &self.profile,
             board: &self.board,
-            address: fresh.address(&self.prefix),
+            address: fresh.address_after(&self.prefix),
             changes: &changes,
             db_at: self.turn.now,
-            transaction: Some(&self.turn.transaction),
+            transaction: self.turn.transaction.as_deref(),
             seen: fresh,
         };
         self.intents.add(number, &pending);
         if let Some(records) = &mut self.records {
-            let (action, address, word) = (self.order.action.as_str(), &pending.address, self.order.word);
-            let text = audit_table::text(&Note { action, address, word, changes: &changes })?;
+            let (action, address, authorization) =
+                (self.order.action.as_str(), &pending.address, self.order.authorization);
+            let text = Note { action, address, authorization, changes: &changes }.text();
             records.push((numbered(self.order.action_id, number), text));
         }
         self.rows.push(at);
-        self.tried[at] = Some(Tried { outcome: Outcome::Applied, changes, effects });
+        self.tried[at] = Some(Acted { changes, effects, ..Acted::nothing(Outcome::Applied) });
         Ok(())
     }
 
@@ -102,12 +103,10 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// What came of all.
-    pub(super) fn ready(self) -> Ready {
+    /// What came of all, and what the audit table is to keep of them.
+    pub(super) fn ready(self) -> (Vec<Acted>, Vec<(String, String)>) {
         let tried = self.tried.into_iter();
-        Ready {
-            tried: tried.map(|tried| tried.unwrap_or_else(|| moved(Moved::AtTheLastMoment))).collect(),
-            records: self.records.unwrap_or_default(),
-        }
+        let tried = tried.map(|tried| tried.unwrap_or_else(|| moved(Moved::AtTheLastMoment)));
+        (tried.collect(), self.records.unwrap_or_default())
     }
 }

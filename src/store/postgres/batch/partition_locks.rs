@@ -4,28 +4,14 @@
 //! of it until his transaction ends, and the others work elsewhere. This is a courtesy: what keeps a claim from
 //! being taken twice is the guard of the statement that changes it.
 
-use super::super::actor::{Actor, Question, is_locked};
+use super::super::actor::{Actor, Question};
 use super::super::look;
 use super::super::many;
 use super::super::named_params::array;
+use super::super::statements::is_locked;
 use crate::store::StoreError;
+use crate::store::driver::BatchPart;
 use crate::store::seen::Seen;
-
-/// The claims of one transaction.
-pub(super) struct Leading<'a, 'b> {
-    pub(super) all: &'a [&'b Seen],
-    /// So many before them are known to be gone.
-    pub(super) passed: usize,
-    /// Whether somebody else is at work on just these.
-    pub(super) is_crowded: bool,
-}
-
-impl Leading<'_, '_> {
-    /// The number of a claim in the batch.
-    pub(super) fn number(&self, at: usize) -> usize {
-        self.passed + at + 1
-    }
-}
 
 /// So many claims are simply done.
 const FEW: usize = 100;
@@ -63,7 +49,7 @@ impl Actor {
     pub(super) fn partitions(&self, all: &[&Seen]) -> Option<PartitionLocks> {
         let is_asked = all.len() > FEW && !self.may_not_lock_partitions;
         let first = all.first().filter(|first| is_asked && first.spot.is_some())?;
-        let table = &look::at(&self.reader.watched, first.place)?.table.sql;
+        let table = &look::at(&self.reader.watched, &first.place)?.table.sql;
         let of: Vec<usize> = all.iter().map(|seen| partition(seen)).collect();
         let mut firsts = [None; LANES];
         for (seen, partition) in all.iter().zip(&of) {
@@ -109,11 +95,12 @@ impl Actor {
         all: &'a mut [&'b Seen],
         partitions: Option<&PartitionLocks>,
         answer: &[Option<String>],
-    ) -> Result<Leading<'a, 'b>, StoreError> {
+    ) -> Result<BatchPart<'a, 'b>, StoreError> {
+        self.is_crowded = false;
         let next = all.len().min(self.batch_size.claims);
         // Whether he may is found out by asking.
         let Some(partitions) = partitions.filter(|_| !self.may_not_lock_partitions) else {
-            return Ok(Leading { all: &all[..next], passed: 0, is_crowded: false });
+            return Ok(BatchPart { all: &all[..next], passed: 0, until: None });
         };
         let mut found = partitions.found(answer);
         if found.mine.is_empty() && found.gone.is_empty() && self.wait_for(partitions)? {
@@ -124,14 +111,15 @@ impl Actor {
         if mine > 0 {
             // The rest of a partition would be a transaction of its own.
             let next = if mine / 4 * 3 <= next { mine } else { next };
-            return Ok(Leading { all: &all[..next], passed: 0, is_crowded: false });
+            return Ok(BatchPart { all: &all[..next], passed: 0, until: None });
         }
         let gone = put_first(all, partitions.of.iter().map(|partition| found.gone.contains(partition)));
         let unchanged = self.unchanged(&all[..gone])?;
         let passed = put_first(&mut all[..gone], unchanged.iter().map(|is_left| !is_left));
         // What is left has its partition again next time.
         let next = if passed > 0 { 0 } else { next };
-        Ok(Leading { all: &all[passed..passed + next], passed, is_crowded: true })
+        self.is_crowded = true;
+        Ok(BatchPart { all: &all[passed..passed + next], passed, until: None })
     }
 
     /// Waits until nobody is in the first of the partitions any more; whether that came to be. Who waits is in no
@@ -142,7 +130,7 @@ impl Actor {
             partitions.used[0]
         );
         let table = partitions.question.values.first().map(String::as_str);
-        let waited = self.run(|link| match link.query_after(PATIENCE, &sql, &[table]) {
+        let waited = self.ask_link(|link| match link.query_after(PATIENCE, &sql, &[table]) {
             Ok(_) => link.batch(&link.patience()).map(|()| true),
             Err(error) if is_locked(&error) => {
                 link.batch(&format!("ROLLBACK TO claimtop_lane; {}", link.patience())).map(|()| false)
@@ -155,10 +143,10 @@ impl Actor {
     /// Which of the claims, all of one board, still have the row that was seen.
     pub(super) fn unchanged(&mut self, all: &[&Seen]) -> Result<Vec<bool>, StoreError> {
         let none = || Ok(vec![false; all.len()]);
-        let (Actor { reader, link: Some(link), .. }, Some(first)) = (self, all.first()) else {
+        let (Actor { reader, link, .. }, Some(first)) = (self, all.first()) else {
             return none();
         };
-        let Some(watch) = look::at(&reader.watched, first.place) else { return none() };
+        let Some(watch) = look::at(&reader.watched, &first.place) else { return none() };
         let found = many::unchanged(link, watch, all);
         found.map_err(|error| reader.options.sentence(&error, "looking for claims that are left"))
     }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::super::actor::{Actor, Turn};
+use super::super::actor::Actor;
 use super::super::look;
 use super::made::Made;
 use super::{Hold, Look, moved};
@@ -11,6 +11,7 @@ use crate::domain::recovery::Moved;
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::act::Order;
+use crate::store::driver::Turn;
 use crate::store::seen::Seen;
 
 /// So many claims are looked at one by one to say what has become of them.
@@ -19,7 +20,7 @@ const FEW: usize = 64;
 impl Actor {
     /// The claims as they were seen, judged by the clock of this transaction.
     pub(super) fn remember<'a>(&self, turn: &Turn, all: &[&'a Seen], order: &Order<'_>) -> Vec<Look<'a>> {
-        let watch = all.first().and_then(|first| look::at(&self.reader.watched, first.place));
+        let watch = all.first().and_then(|first| look::at(&self.reader.watched, &first.place));
         let Some(watch) = watch else {
             return all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect();
         };

@@ -11,6 +11,7 @@ use tokio_postgres::{Client, Config, Error};
 use super::{Wire, background};
 use crate::domain::visible::safe;
 use crate::store::StoreError;
+use crate::store::error::{ConnectFailure, ConnectFailures};
 use crate::store::postgres::error::{PgError, chain};
 use crate::store::postgres::target::{Address, Host, Password, Target};
 use crate::store::postgres::tls::{Check, Tls};
@@ -24,19 +25,19 @@ pub(super) fn dial(target: &Target) -> Result<Wire, StoreError> {
         match dial_host(target, host, &password) {
             Ok(wire) => return Ok(wire),
             Err(Failure::Denied(why)) => {
-                return Err(StoreError::Denied { source_name: target.label().into(), why });
+                return Err(StoreError::Denied { source_name: target.label().into(), why: why.into() });
             }
             Err(Failure::Unreachable(why)) => failures.push(why),
         }
     }
-    Err(StoreError::Unreachable { source_name: target.label().into(), why: failures.join("; ") })
+    Err(StoreError::Unreachable { source_name: target.label().into(), why: ConnectFailures(failures) })
 }
 
 enum Failure {
     /// The server answered, and does not let us in.
-    Denied(String),
+    Denied(ConnectFailure),
     /// There is no server, or none that we may talk to.
-    Unreachable(String),
+    Unreachable(ConnectFailure),
 }
 
 fn dial_host(target: &Target, host: &Host, password: &Password) -> Result<Wire, Failure> {
@@ -48,7 +49,8 @@ fn dial_host(target: &Target, host: &Host, password: &Password) -> Result<Wire, 
             found.map_err(Failure::Unreachable)?.into_iter().map(Some).collect()
         }
     };
-    let mut last = Failure::Unreachable(format!("{host}: has no address; check its name"));
+    let mut last =
+        Failure::Unreachable(ConnectFailure::of(host, "has no address").advising("check its name"));
     for address in addresses {
         let tls = target.tls(host, address.map(|address| address.ip()));
         match dial_address(target, host, address, &tls, password) {
@@ -60,7 +62,7 @@ fn dial_host(target: &Target, host: &Host, password: &Password) -> Result<Wire, 
     Err(last)
 }
 
-fn look_up(name: &str, port: u16, limit: Duration) -> Result<Vec<SocketAddr>, String> {
+fn look_up(name: &str, port: u16, limit: Duration) -> Result<Vec<SocketAddr>, ConnectFailure> {
     let asked = (name.to_owned(), port);
     let found = background::finish(async move {
         let answer = tokio::time::timeout(limit, tokio::net::lookup_host(asked)).await;
@@ -69,8 +71,12 @@ fn look_up(name: &str, port: u16, limit: Duration) -> Result<Vec<SocketAddr>, St
     let name = safe(name);
     match found {
         Some(Ok(Ok(addresses))) => Ok(addresses),
-        Some(Ok(Err(error))) => Err(format!("{name}: no address is known ({error}); check the name")),
-        Some(Err(_)) => Err(format!("{name}: no name server told its address within {limit:?}")),
+        Some(Ok(Err(error))) => {
+            Err(ConnectFailure::of(name, format!("no address is known ({error})")).advising("check the name"))
+        }
+        Some(Err(_)) => {
+            Err(ConnectFailure::of(name, format!("no name server told its address within {limit:?}")))
+        }
         None => Err(NO_THREADS.into()),
     }
 }
@@ -85,7 +91,7 @@ fn dial_address(
     password: &Password,
 ) -> Result<Wire, Failure> {
     let limit = target.connect_timeout();
-    let connector = tls.connector().map_err(Failure::Unreachable)?;
+    let connector = tls.connector().map_err(|why| Failure::Unreachable(why.into()))?;
     let config = config(target, host, address, tls, password);
     let ended: Arc<Mutex<Option<String>>> = Arc::default();
     let (keep, connect) = (Arc::clone(&ended), connector.clone());
@@ -108,10 +114,11 @@ fn dial_address(
     match background::finish(async move { tokio::time::timeout(limit, connecting).await }) {
         Some(Ok(Ok((client, driver)))) => Ok(Wire { client: Arc::new(client), driver, ended, connector }),
         Some(Ok(Err(error))) => Err(explain(&error, target, host, tls, password)),
-        Some(Err(_)) => Err(Failure::Unreachable(format!(
-            "{host}: does not answer within {}; check host, port and firewall, or raise connect_timeout",
-            humantime::format_duration(limit)
-        ))),
+        Some(Err(_)) => {
+            let problem = format!("does not answer within {}", humantime::format_duration(limit));
+            let advice = "check host, port and firewall, or raise connect_timeout";
+            Err(Failure::Unreachable(ConnectFailure::of(host, problem).advising(advice)))
+        }
         None => Err(Failure::Unreachable(NO_THREADS.into())),
     }
 }
@@ -167,18 +174,19 @@ fn explain(error: &Error, target: &Target, host: &Host, tls: &Tls, password: &Pa
             "57P03" => "wait until it has started".into(),
             _ => "ask whoever runs the server".into(),
         };
-        let said_so = format!("{host}: {message} (code {}); {hint}", safe(said.code().code()));
+        let problem = format!("{message} (code {})", safe(said.code().code()));
+        let failure = ConnectFailure::of(host, problem).advising(hint);
         let is_refusal = ["28", "3D"].iter().any(|class| said.code().code().starts_with(class));
-        return if is_refusal { Failure::Denied(said_so) } else { Failure::Unreachable(said_so) };
+        return if is_refusal { Failure::Denied(failure) } else { Failure::Unreachable(failure) };
     }
     let message = safe(&chain(error));
     if message.contains("password missing") {
-        return Failure::Denied(format!("{host}: asks for a password, {}", password.absence()));
+        let problem = format!("asks for a password, {}", password.absence());
+        return Failure::Denied(ConnectFailure::of(host, problem));
     }
     if message.contains("does not support TLS") {
-        return Failure::Unreachable(format!(
-            "{host}: the server has no TLS; turn it on there, or say sslmode=disable if the way to it is safe"
-        ));
+        let advice = "turn it on there, or say sslmode=disable if the way to it is safe";
+        return Failure::Unreachable(ConnectFailure::of(host, "the server has no TLS").advising(advice));
     }
     if message.contains("TLS handshake") {
         let way_out = match tls.check {
@@ -188,16 +196,16 @@ fn explain(error: &Error, target: &Target, host: &Host, tls: &Tls, password: &Pa
                 "name the file of its certificate authority in sslrootcert, and the host as its certificate does"
             }
         };
-        return Failure::Unreachable(format!("{host}: {message}; {way_out}"));
+        return Failure::Unreachable(ConnectFailure::of(host, message).advising(way_out));
     }
     if message.contains("authentication error") || message.contains("invalid configuration") {
-        return Failure::Denied(format!("{host}: {message}; ask whoever runs the server"));
+        return Failure::Denied(ConnectFailure::of(host, message).advising("ask whoever runs the server"));
     }
     // What comes first is read first, and where there is little room nothing else is.
     let nobody = matches!(io_kind(error), Some(ErrorKind::NotFound | ErrorKind::ConnectionRefused));
     let message = message.trim_start_matches("error connecting to server: ");
     let message = if nobody { format!("nobody listens there: {message}") } else { message.to_owned() };
-    Failure::Unreachable(format!("{host}: {message}; check that the server runs there"))
+    Failure::Unreachable(ConnectFailure::of(host, message).advising("check that the server runs there"))
 }
 
 /// What the system said, if it was the system.

@@ -165,15 +165,24 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
+impl Address {
+    /// As a URL writes it, without the port.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Address::Socket(folder) => safe(&folder.display().to_string()),
+            Address::Number(name, _) if name.contains(':') => format!("[{}]", safe(name)),
+            Address::Name(name) | Address::Number(name, _) => safe(name),
+        }
+    }
+}
+
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.address {
             Address::Socket(folder) => {
                 write!(f, "socket {}/.s.PGSQL.{}", safe(&folder.display().to_string()), self.port)
             }
-            Address::Name(name) => write!(f, "{}:{}", safe(name), self.port),
-            Address::Number(name, _) if name.contains(':') => write!(f, "[{}]:{}", safe(name), self.port),
-            Address::Number(name, _) => write!(f, "{}:{}", safe(name), self.port),
+            Address::Name(_) | Address::Number(..) => write!(f, "{}:{}", self.address.shown(), self.port),
         }
     }
 }

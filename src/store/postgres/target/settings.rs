@@ -155,7 +155,7 @@ fn label(user: &str, hosts: &[Host], database: &str) -> String {
     for host in hosts {
         match &host.address {
             Address::Socket(folder) => socket = Some((folder.display().to_string(), host.port)),
-            _ if host.port == PORT => named.push(host.to_string().trim_end_matches(":5432").to_owned()),
+            address if host.port == PORT => named.push(address.shown()),
             _ => named.push(host.to_string()),
         }
     }

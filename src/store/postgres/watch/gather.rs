@@ -11,9 +11,10 @@ use crate::domain::verdict::judge;
 use crate::store::postgres::candidate_queries::{self, CandidateQuery};
 use crate::store::postgres::cell::{is_true, text};
 use crate::store::postgres::error::PgError;
-use crate::store::postgres::holders;
 use crate::store::postgres::link::Link;
 use crate::store::postgres::named_params::{NamedParams, array};
+use crate::store::postgres::rows;
+use crate::store::postgres::surroundings;
 
 /// A query that takes longer than this is a burden, and asked at most for this share of the time.
 const BURDEN: Duration = Duration::from_millis(200);
@@ -87,11 +88,11 @@ impl Watch {
         claims: &mut Claims,
     ) -> Result<bool, PgError> {
         params.extend(self.clock(now));
-        let sql = format!("{}{condition} LIMIT {}", self.reader.select(false), limit(most));
+        let sql = format!("{}{condition} LIMIT {}", self.reader.select(), limit(most));
         let rows = query(link, &params, &sql)?;
         let mut own = Claims::default();
         for row in rows.iter().take(most) {
-            own.add(self.reader.place(row), self.reader.read(row, &self.board, now));
+            own.add(rows::place(row), self.reader.read(row, &self.board, now));
         }
         claims.join(own);
         Ok(rows.len() > most)
@@ -213,7 +214,7 @@ impl Watch {
             return self.gather(link, now, &condition, NamedParams::default(), claims).map(|_| ());
         };
         let mut dead = Vec::new();
-        for (id, session, mut worker) in holders::sessions(link, self, registry)? {
+        for (id, session, mut worker) in surroundings::sessions(link, self, registry)? {
             prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
             if worker.process == Process::Dead {
                 dead.push(id.text());

@@ -4,7 +4,7 @@
 use super::*;
 use crate::support::options::writable;
 use claimtop::recovery::{Report, Told};
-use claimtop::report::act::{json, text};
+use claimtop::report::act::{Telling, json, text};
 use claimtop::store::Side;
 
 const DELETED: &str = "reclaim = { delete = true }";
@@ -127,6 +127,8 @@ const COUNTED: &str = "CREATE TABLE runs (id int PRIMARY KEY, held_by text, stam
       UPDATE counters SET n = n + 1; INSERT INTO diary (what) VALUES (''changed '' || old.id); RETURN NULL; END';
     CREATE TRIGGER noted AFTER UPDATE OF held_by ON runs FOR EACH ROW EXECUTE FUNCTION noted();";
 
+const DONE: Telling<'_> = Telling::Done { undo: "claimtop undo tasks.db" };
+
 #[test]
 fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     let mut table = Table::new(COUNTED, "");
@@ -134,14 +136,14 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     assert_eq!(report.outcome, Outcome::Applied);
     assert!(json(&report).contains("\"not_undone\":[\"counters\",\"diary\"]"), "{}", json(&report));
     assert!(
-        text(&report, false)
+        text(&report, DONE)
             .contains("does not take back what triggers or foreign keys do in counters, diary"),
         "{report:#?}"
     );
     let undone = table.desk.undo(&report.action_id, None).expect("an undo");
     assert_eq!(undone.outcome, Outcome::Applied);
     assert!(
-        text(&undone, false)
+        text(&undone, DONE)
             .contains("does not take back what triggers or foreign keys do in counters, diary"),
         "{undone:#?}"
     );
@@ -153,7 +155,7 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     let seen = table.desk.actor().find("4", None).expect("a look").remove(0);
     let rehearsed =
         table.desk.rehearse(&seen, Action::Reclaim, &Authorization::default()).expect("a rehearsal");
-    let said = text(&rehearsed, true);
+    let said = text(&rehearsed, Telling::Rehearsed);
     assert!(said.contains("an undo does not take back") && !said.contains("diary: null"), "{said}");
     // And the same of many.
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
@@ -191,7 +193,7 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut moved = Vec::new();
     let mut hear = |told: Told<'_>| {
-        match &told.outcome {
+        match &told.acted.outcome {
             Outcome::Applied => {}
             Outcome::Moved(_) => moved.push(told.report().id),
             other => panic!("{other:?}"),

@@ -1,7 +1,7 @@
 //! A million claims, page by page.
 
 use claimtop::app::{Effect, Msg};
-use claimtop::domain::close_up::{Cursor, PageRequest};
+use claimtop::domain::detail::{Cursor, PageRequest};
 use claimtop::domain::snapshot::Mark;
 
 use super::super::stage::{Held, Stage, World, claim, job_board, task_board};

@@ -1,7 +1,7 @@
 //! One claim, with everything that is known of it.
 
 use claimtop::app::Msg;
-use claimtop::domain::close_up::Examined;
+use claimtop::domain::detail::Examined;
 use claimtop::domain::value::Value;
 
 use super::super::stage::{SMALL, Stage, TINY, noon};

@@ -2,6 +2,9 @@
 
 use claimtop::app::Msg;
 use claimtop::app::source::{Access, Link};
+use claimtop::store::StoreError;
+use claimtop::store::error::ConnectFailure;
+use std::collections::BTreeSet;
 
 use super::super::stage::{MIDDLE, SMALL, Stage, TINY, World, claim, job_board};
 use super::fleet::busy;
@@ -13,6 +16,16 @@ const VEIL: &str = "row-level security is active on executor_jobs for the role a
 
 fn on_server() -> World {
     busy().on_server("prod", PLACE)
+}
+
+/// What a poller says of a server with one host that refuses the connection: both stand above it already.
+fn refused() -> String {
+    let failure = ConnectFailure::of("db.example:5432", "connection refused");
+    let why = failure.advising("check that the server runs there").into();
+    let error = StoreError::Unreachable { source_name: PLACE.into(), why };
+    let whole = "cannot be reached: db.example:5432: connection refused; check that the server runs there";
+    assert_eq!(error.to_string(), format!("{PLACE} {whole}"));
+    error.brief(&BTreeSet::new())
 }
 
 fn both(name: &str, stage: &mut Stage) {
@@ -28,17 +41,13 @@ fn a_source_on_a_server_names_server_database_and_user() {
 #[test]
 fn a_lost_link_says_since_when_why_and_that_it_is_tried_again() {
     let mut stage = Stage::on(&on_server());
-    stage.poll_cannot_reach(&format!(
-        "{PLACE} cannot be reached: db.example:5432: connection refused; check that the server runs there"
-    ));
+    stage.poll_cannot_reach(&refused());
     stage.later("7s");
     both("server_no_link", &mut stage);
     picture("server_no_link", &mut stage, TINY);
 
     let mut stage = Stage::waiting_for(&[on_server()]);
-    stage.poll_cannot_reach(&format!(
-        "{PLACE} cannot be reached: db.example:5432: connection refused; check that the server runs there"
-    ));
+    stage.poll_cannot_reach(&refused());
     stage.later("3s");
     both("server_never_there", &mut stage);
 }

@@ -4,6 +4,7 @@ use claimtop::domain::claim::{Claim, Lease, Process, Registry, Session, Worker};
 use claimtop::domain::rules::Rules;
 use claimtop::domain::snapshot::{Judged, Mark};
 use claimtop::domain::time::{Moment, Reading};
+use claimtop::domain::token::SeenToken;
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::judge;
 
@@ -13,7 +14,7 @@ use super::{noon, span};
 #[derive(Debug, Clone)]
 pub struct Held {
     pub claim: Claim,
-    pub seen: String,
+    pub seen: SeenToken,
     pub rowid: i64,
 }
 
@@ -34,7 +35,7 @@ pub fn claim(id: &str) -> Held {
         max_attempts: Some(3),
         error: None,
     };
-    Held { claim, seen: "first".into(), rowid: 1 }
+    Held { claim, seen: token_of("first"), rowid: 1 }
 }
 
 fn ago(text: &str) -> Reading {
@@ -109,7 +110,7 @@ impl Held {
 
     /// The same row in another state.
     pub fn seen_as(mut self, token: &str) -> Held {
-        self.seen = token.into();
+        self.seen = token_of(token);
         self
     }
 
@@ -117,8 +118,20 @@ impl Held {
         Judged {
             verdict: judge(&self.claim, rules, now),
             claim: self.claim.clone(),
-            seen: Some(self.seen.clone()),
+            seen: Some(self.seen),
             mark: Some(Mark::Rowid(self.rowid)),
         }
     }
+}
+
+/// A token that stands for a state with a name of at most twelve letters.
+fn token_of(name: &str) -> SeenToken {
+    let mut claim = [0; 12];
+    claim[..name.len()].copy_from_slice(name.as_bytes());
+    SeenToken { claim, session: None }
+}
+
+/// The name of the state that a token stands for.
+pub fn state_of(token: SeenToken) -> String {
+    String::from_utf8_lossy(&token.claim).trim_end_matches('\0').to_owned()
 }

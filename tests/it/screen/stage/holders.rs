@@ -1,7 +1,7 @@
 //! Sessions and kinds of work, as their panes list them.
 
 use claimtop::domain::claim::{Process, Worker};
-use claimtop::domain::close_up::{Holder, KindTally, Kinds};
+use claimtop::domain::detail::{Holder, KindTally, Kinds};
 use claimtop::domain::time::{Reading, Span};
 use claimtop::domain::value::Value;
 

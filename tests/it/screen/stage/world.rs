@@ -2,7 +2,7 @@
 
 use claimtop::app::source::Poll;
 use claimtop::domain::claim::{Lease, Registry, Role, StampedBy};
-use claimtop::domain::close_up::{Horizon, Page, Whole};
+use claimtop::domain::detail::{Horizon, Page, Whole};
 use claimtop::domain::recovery::Action;
 use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
 use claimtop::domain::snapshot::{BoardSnapshot, Counts, Gaps, Judged, Nature, Snapshot};

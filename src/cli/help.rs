@@ -1,0 +1,228 @@
+//! What the help says beyond the options themselves: examples of every verb, and exit codes.
+//!
+//! An option that means nothing to a verb is accepted there and not shown.
+
+use clap::{Command, CommandFactory};
+
+use super::Cli;
+
+/// The exit codes and what they mean.
+pub const EXIT_CODES: [(u8, &str); 7] = [
+    (0, "fine, or done"),
+    (1, "warning: expiring or unknown claims"),
+    (2, "critical: stale or orphaned claims"),
+    (3, "an error: could not tell, or wrong usage"),
+    (4, "moved: the claim changed since it was seen; nothing was written"),
+    (5, "refused: read-only, no permission, needs --force, or a brake stopped the sweep"),
+    (6, "the outcome of an act is unknown"),
+];
+
+/// The command line as people see it.
+pub fn command() -> Command {
+    let mut command = Cli::command();
+    // Verbs have the common options only then.
+    command.build();
+    let command = VERBS.iter().fold(command, |command, verb| verb.explain(command));
+    command.after_help(format!("{}\n\nExit codes:\n{}", examples(EXAMPLES), exit_codes()))
+}
+
+fn exit_codes() -> String {
+    let lines: Vec<String> =
+        EXIT_CODES.iter().map(|(code, meaning)| format!("  {code}  {meaning}")).collect();
+    lines.join("\n")
+}
+
+fn examples(lines: &[&str]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
+    format!("Examples:\n{}", lines.join("\n"))
+}
+
+/// What is added to one verb, or to a verb below a verb.
+pub struct VerbHelp {
+    path: &'static [&'static str],
+    /// Options that mean nothing here.
+    pub hides: &'static [&'static str],
+    pub examples: &'static [&'static str],
+}
+
+/// What is added to the verb with this path.
+pub fn of(path: &[&str]) -> Option<&'static VerbHelp> {
+    VERBS.iter().find(|verb| verb.path == path)
+}
+
+impl VerbHelp {
+    fn explain(&self, command: Command) -> Command {
+        self.explain_below(command, self.path)
+    }
+
+    fn explain_below(&self, command: Command, path: &[&'static str]) -> Command {
+        match path {
+            [verb, rest @ ..] => command.mut_subcommand(*verb, |below| self.explain_below(below, rest)),
+            [] => command
+                .mut_args(|argument| {
+                    let is_hidden =
+                        argument.is_hide_set() || self.hides.contains(&argument.get_id().as_str());
+                    argument.hide(is_hidden)
+                })
+                .after_help(examples(self.examples)),
+        }
+    }
+}
+
+const fn verb(
+    path: &'static [&'static str],
+    hides: &'static [&'static str],
+    examples: &'static [&'static str],
+) -> VerbHelp {
+    VerbHelp { path, hides, examples }
+}
+
+const NOTHING_COMMON: &[&str] = &["config", "profile", "read_only", "json", "check_pid"];
+const NO_SOURCE: &[&str] = &["profile", "read_only", "check_pid"];
+const NO_SOURCE_NO_JSON: &[&str] = &["profile", "read_only", "json", "check_pid"];
+
+/// Of the command without a verb.
+pub const EXAMPLES: &[&str] = &[
+    "claimtop demo                            # try it: real workers, some of which crash",
+    "claimtop tasks.db                        # the dashboard on a SQLite file",
+    "claimtop postgres://ann@db.example/app   # the dashboard on a PostgreSQL database",
+    "claimtop check tasks.db                  # counts, reasons and an exit code",
+];
+
+const VERBS: &[VerbHelp] = &[
+    verb(
+        &["check"],
+        &["read_only"],
+        &[
+            "claimtop check tasks.db",
+            "claimtop check --json tasks.db other.db",
+            "claimtop check --plugin --warn expiring=5 --crit stale=10,orphaned=1 tasks.db",
+            "claimtop check --watch 5s --events events.jsonl tasks.db",
+        ],
+    ),
+    verb(
+        &["list"],
+        &["read_only"],
+        &[
+            "claimtop list tasks.db",
+            "claimtop list --set stale,orphaned --json tasks.db",
+            "claimtop list --dead tasks.db",
+        ],
+    ),
+    verb(
+        &["pid"],
+        &["read_only", "check_pid"],
+        &["claimtop pid tasks.db", "claimtop pid tasks.db --session cli-91c0"],
+    ),
+    verb(
+        &["reclaim"],
+        &["by"],
+        &[
+            "claimtop reclaim tasks.db rebuild-index --dry-run",
+            "claimtop reclaim tasks.db rebuild-index --reason INC-204",
+            "claimtop reclaim tasks.db --set stale,orphaned --limit 50 --yes",
+        ],
+    ),
+    verb(
+        &["release"],
+        &["by"],
+        &[
+            "claimtop release tasks.db rebuild-index",
+            "claimtop release tasks.db --session cli-91c0 --reason \"web-3 is gone\" --yes",
+        ],
+    ),
+    verb(
+        &["extend"],
+        &[],
+        &[
+            "claimtop extend tasks.db send-mail --by 30m --force --holder cli-91c0 --reason \"slow, not dead\"",
+        ],
+    ),
+    verb(
+        &["requeue"],
+        &["by", "check_pid"],
+        &["claimtop requeue tasks.db job-77 --reason \"the API is back\""],
+    ),
+    verb(
+        &["undo"],
+        &["check_pid"],
+        &[
+            "claimtop reclaim tasks.db rebuild-index",
+            "claimtop audit list --limit 2",
+            "claimtop undo tasks.db ACTION --dry-run",
+            "claimtop undo tasks.db ACTION",
+        ],
+    ),
+    verb(
+        &["sweep"],
+        &["read_only"],
+        &[
+            "claimtop sweep tasks.db --dry-run",
+            "claimtop sweep tasks.db --once --sighted",
+            "claimtop sweep tasks.db --every 5m",
+        ],
+    ),
+    verb(
+        &["serve"],
+        &["json", "read_only"],
+        &["claimtop serve tasks.db other.db", "claimtop serve tasks.db --sweep --sweep-every 5m"],
+    ),
+    verb(&["audit"], NO_SOURCE, &["claimtop audit list --limit 50", "claimtop audit verify"]),
+    verb(&["audit", "init"], &["check_pid"], &["claimtop audit init tasks.db"]),
+    verb(
+        &["audit", "list"],
+        NO_SOURCE,
+        &[
+            "claimtop audit list --limit 50",
+            "claimtop audit list --open",
+            "claimtop audit list --action undo --json",
+        ],
+    ),
+    verb(
+        &["audit", "show"],
+        NO_SOURCE,
+        &["claimtop reclaim tasks.db rebuild-index", "claimtop audit show ACTION"],
+    ),
+    verb(&["audit", "verify"], NO_SOURCE, &["claimtop audit verify"]),
+    verb(&["audit", "export"], NO_SOURCE_NO_JSON, &["claimtop audit export > trail.jsonl"]),
+    verb(
+        &["init"],
+        &["profile", "check_pid"],
+        &["claimtop init new.db --system task-queue", "claimtop init all.db --system all"],
+    ),
+    verb(&["demo"], NO_SOURCE_NO_JSON, &["claimtop demo", "claimtop demo --headless --for 1s --keep try"]),
+    verb(
+        &["profile"],
+        NO_SOURCE_NO_JSON,
+        &["claimtop profile list", "claimtop profile show executor-jobs > mine.toml"],
+    ),
+    verb(&["profile", "list"], NO_SOURCE_NO_JSON, &["claimtop profile list"]),
+    verb(&["profile", "show"], NO_SOURCE_NO_JSON, &["claimtop profile show executor-jobs > mine.toml"]),
+    verb(
+        &["profile", "check"],
+        NO_SOURCE_NO_JSON,
+        &[
+            "claimtop profile show executor-jobs > mine.toml",
+            "claimtop profile check mine.toml",
+            "claimtop profile check mine.toml tasks.db",
+        ],
+    ),
+    verb(&["profile", "draft"], NO_SOURCE_NO_JSON, &["claimtop profile draft tasks.db"]),
+    verb(
+        &["profile", "help"],
+        NO_SOURCE_NO_JSON,
+        &["claimtop profile help", "claimtop profile help deadline"],
+    ),
+    verb(&["profile", "detect"], NO_SOURCE_NO_JSON, &["claimtop profile detect tasks.db"]),
+    verb(
+        &["doctor"],
+        &["read_only", "check_pid"],
+        &["claimtop doctor tasks.db", "claimtop doctor prod --json"],
+    ),
+    verb(
+        &["completions"],
+        NOTHING_COMMON,
+        &["claimtop completions bash > claimtop.bash", "claimtop completions zsh > _claimtop"],
+    ),
+    verb(&["man"], NOTHING_COMMON, &["claimtop man > claimtop.1"]),
+];

@@ -1,0 +1,132 @@
+//! Which tables look like claims, the likeliest first.
+
+use super::column::Column;
+use super::held::{Held, is_named_for_claims};
+use super::names::Part;
+use super::roles::Roles;
+use super::sample::{DatabaseSample, TableSample};
+use super::words::Words;
+use crate::domain::time::Moment;
+use crate::profile::format::Engine;
+
+/// One table, and how much of a claim is in it.
+#[derive(Debug, Clone)]
+pub struct Candidate<'a> {
+    pub table: &'a TableSample,
+    pub columns: Vec<Column<'a>>,
+    pub roles: Roles,
+    pub held: Held,
+    pub score: i32,
+}
+
+/// From this score on a table is worth a draft.
+pub const LIKELY: i32 = 8;
+
+/// All tables, the likeliest first.
+pub fn rank(database: &DatabaseSample) -> Vec<Candidate<'_>> {
+    let of = |table| Candidate::new(table, database);
+    let mut ranked: Vec<Candidate<'_>> = database.tables.iter().map(of).collect();
+    ranked.sort_by(|one, other| {
+        other.score.cmp(&one.score).then_with(|| one.table.name.cmp(&other.table.name))
+    });
+    ranked
+}
+
+impl<'a> Candidate<'a> {
+    pub fn new(table: &'a TableSample, database: &DatabaseSample) -> Candidate<'a> {
+        let mut candidate = Candidate::alone(table, database.engine, database.now);
+        let points_here = |other: &TableSample| {
+            other.references.iter().any(|reference| {
+                reference.table == table.name && reference.columns.iter().any(|name| is_holder(other, name))
+            })
+        };
+        if database.tables.iter().any(points_here) {
+            // Holders of another table are registered here.
+            candidate.score -= 6;
+        }
+        candidate
+    }
+
+    /// What the table says of itself.
+    fn alone(table: &'a TableSample, engine: Engine, now: Moment) -> Candidate<'a> {
+        let columns = Column::all(table, engine, now);
+        let named = Roles::by_name(&columns);
+        let held = Held::guess(&columns, &named, table);
+        let roles = Roles::by_rows(&columns, table, &held, now);
+        let held = Held::guess(&columns, &roles, table);
+        let mut candidate = Candidate { table, columns, roles, held, score: 0 };
+        candidate.score = candidate.weigh(now);
+        candidate
+    }
+
+    pub fn column(&self, part: Part) -> Option<&Column<'a>> {
+        self.roles.column(part, &self.columns)
+    }
+
+    /// The column that is set while somebody has the row.
+    pub fn sign(&self) -> Option<&'a str> {
+        let sign = self.column(Part::Holder).or_else(|| self.column(Part::ClaimedAt))?;
+        Some(sign.name)
+    }
+
+    fn weigh(&self, now: Moment) -> i32 {
+        let has = |part: Part| i32::from(self.roles.get(part).is_some());
+        let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);
+        let state = match &self.held {
+            Held::Unknown { .. } if is_queue => 5,
+            Held::Values { .. } => 5,
+            Held::Flag { .. } => 4,
+            Held::Set { .. } => 3,
+            Held::Unknown { .. } | Held::Ahead { .. } => 2,
+            Held::Every => 0,
+        };
+        let holder = self.roles.score(Part::Holder).min(12) / 2;
+        let claimed_at = if self.roles.score(Part::ClaimedAt) >= 10 { 3 } else { has(Part::ClaimedAt) };
+        let times = claimed_at + 2 * has(Part::Heartbeat) + 3 * has(Part::Deadline) + has(Part::Timeout);
+        let job = [Part::Attempts, Part::MaxAttempts, Part::Kind, Part::Error, Part::RunAt, Part::Priority];
+        let job: i32 = job.into_iter().map(has).sum();
+        let is_held = self.table.rows.iter().any(|row| self.held.holds(row, now));
+        let rows = i32::from(!self.table.rows.is_empty()) + 2 * i32::from(is_held);
+        let busy = |column| self.table.changes.changed(column) > 0;
+        let watched = if self.held.column().is_some_and(busy) { 5 } else { 0 };
+        let is_a_claim = holder > 0 || claimed_at >= 3 || has(Part::Deadline) > 0 || state >= 4;
+        let score = state + holder + times + job + rows + watched + self.by_name();
+        if is_a_claim { score } else { score.min(LIKELY - 3) }
+    }
+
+    fn by_name(&self) -> i32 {
+        let words = Words::of(&self.table.name);
+        let mut score = 0;
+        if is_named_for_claims(&self.table.name) {
+            score += 4;
+        }
+        if words.contains(&["job", "task", "queue"]) || words.has(&["work", "executions", "messages", "runs"])
+        {
+            score += 2;
+        }
+        let has_ended = |row: &Vec<_>| self.column(Part::EndedAt).is_some_and(|column| column.is_set(row));
+        if !self.table.rows.is_empty() && self.table.rows.iter().all(has_ended) {
+            // A table of what is over.
+            score -= 8;
+        }
+        if words.has(&["log", "logs", "event", "events", "history", "audit", "archive", "migrations", "old"])
+            || words.ends(&["log", "meta", "stats", "archive"])
+        {
+            score -= 6;
+        }
+        let registers = words.has(&["workers", "processes", "sessions", "servers", "server", "producers"])
+            || words.has(&["lockers", "instances", "nodes", "agents", "peers", "executors", "schedulers"])
+            || words.ends(&["workers", "processes", "schedulerstate"]);
+        if registers && self.roles.get(Part::Attempts).is_none() {
+            score -= 8;
+        }
+        score
+    }
+}
+
+/// Whether a column is the holder of its table, by its name.
+fn is_holder(table: &TableSample, column: &str) -> bool {
+    table.columns.iter().any(|known| known.name == column)
+        && Words::of(column)
+            .has(&["worker", "session", "process", "owner", "holder", "by", "agent", "server"])
+}

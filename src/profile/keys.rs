@@ -1,0 +1,218 @@
+//! Every key of the profile format, with its type, default and an example.
+//!
+//! `claimtop profile help`, the reference in `docs/profiles.md` and the check of a file's keys all come from this one
+//! table; a test compares it with the structs of the format.
+
+mod reference;
+mod table;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeValue, ValueDeserializer};
+
+use super::format::{Defaulted, Engine, Role, StampedBy, Time};
+use crate::domain::time::{Span, TimeUnit, ZoneName};
+pub use reference::markdown;
+pub use table::KEYS;
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    pub group: Group,
+    pub name: &'static str,
+    pub kind: Kind,
+    /// What holds without it; `None` if it has to be there.
+    pub default: Option<&'static str>,
+    /// A line of TOML.
+    pub example: &'static str,
+    pub about: &'static str,
+}
+
+/// A table of the file, with the keys that may stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Profile,
+    Claim,
+    Deadline,
+    Session,
+    Backlog,
+    Act,
+    History,
+}
+
+/// What a key's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A table with keys of its own.
+    Table(Group),
+    /// Several such tables.
+    Tables(Group),
+    /// For each engine a table with keys of this one, which replace those of the table around it.
+    Engines(Group),
+    Text,
+    Texts,
+    /// A column, or SQL over the row.
+    Value,
+    Values,
+    Condition,
+    TextMap,
+    Flag,
+    Duration,
+    DurationMap,
+    Time,
+    Unit,
+    Zone,
+    Role,
+    StampedBy,
+    ColumnOrNumber,
+}
+
+impl Group {
+    pub const ALL: [Group; 7] = [
+        Group::Profile,
+        Group::Claim,
+        Group::Deadline,
+        Group::Session,
+        Group::Backlog,
+        Group::Act,
+        Group::History,
+    ];
+
+    /// What `profile help` calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Profile => "profile",
+            Group::Claim => "claim",
+            Group::Deadline => "deadline",
+            Group::Session => "session",
+            Group::Backlog => "backlog",
+            Group::Act => "act",
+            Group::History => "history",
+        }
+    }
+
+    /// Where it stands in a file.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Profile => "top of the file",
+            Group::Claim => "[[claim]]",
+            Group::Deadline => "[claim.deadline]",
+            Group::Session => "[session], [claim.session]",
+            Group::Backlog => "[backlog], [claim.backlog]",
+            Group::Act => "[claim.reclaim], [claim.release], [claim.extend], [claim.requeue], [session.end]",
+            Group::History => "[[history]]",
+        }
+    }
+
+    pub fn about(self) -> &'static str {
+        match self {
+            Group::Profile => "One system. The name of the profile is the name of the file.",
+            Group::Claim => {
+                "One table of claims: a board. A value is a column, or an SQL expression over the claim's \
+                             row `c` and, where holders are registered, the holder's row `s`."
+            }
+            Group::Deadline => {
+                "When a claim is over. Exactly one of `column`, `claimed_at_plus`, `ttl` or \
+                                `otherwise`, `holder`, `never`."
+            }
+            Group::Session => {
+                "The table in which holders are registered. At the top of the file it is for every claim \
+                               without one of its own."
+            }
+            Group::Backlog => {
+                "The jobs that nobody holds, as counts. At the top of the file it is for the first claim."
+            }
+            Group::Act => {
+                "What an act changes: either `delete = true` or a `set`. claimtop itself adds the guard that \
+                           nothing has changed since you looked. In SQL, `:id`, `:holder`, `:now`, `:until`, `:why` and \
+                           other parameters stand for values of the claim."
+            }
+            Group::History => {
+                "Traces of earlier recoveries that the system itself keeps, for `claimtop list --history`."
+            }
+        }
+    }
+
+    /// Its keys, in the order of the table.
+    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter().filter(move |key| key.group == self)
+    }
+
+    pub fn key(self, name: &str) -> Option<&'static Key> {
+        self.keys().find(|key| key.name == name)
+    }
+}
+
+impl Key {
+    /// As `profile help` and error messages call it.
+    pub fn path(&self) -> String {
+        match self.group {
+            Group::Profile => self.name.to_owned(),
+            group => format!("{}.{}", group.name(), self.name),
+        }
+    }
+}
+
+impl Kind {
+    /// In words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Kind::Table(_) => "table",
+            Kind::Tables(_) => "one or more tables",
+            Kind::Engines(_) => "tables by engine: sqlite, postgres",
+            Kind::Text => "text",
+            Kind::Texts => "list of texts",
+            Kind::Value => "column, or SQL expression",
+            Kind::Values => "column, or list of columns",
+            Kind::Condition => "SQL condition",
+            Kind::TextMap => "table of texts",
+            Kind::Flag => "true or false",
+            Kind::Duration => "duration: \"90s\", \"30m\", \"1h 30m\"",
+            Kind::DurationMap => "table of durations",
+            Kind::Time => "column, or { expr = SQL, unit = UNIT }",
+            Kind::Unit => "unix_s, unix_ms, unix_us, unix_ns, text_utc, timestamptz or timestamp",
+            Kind::Zone => {
+                "utc, server, host, an offset such as +02:00, or on PostgreSQL a name such as Europe/Berlin"
+            }
+            Kind::Role => "task, job or lock",
+            Kind::StampedBy => "holder or database",
+            Kind::ColumnOrNumber => "column, or { column = COLUMN, otherwise = NUMBER }",
+        }
+    }
+
+    /// What is wrong with a value; tables are not looked into.
+    pub fn check(self, value: &Spanned<DeValue<'_>>) -> Result<(), String> {
+        use std::collections::BTreeMap;
+        fn is<T: for<'de> Deserialize<'de>>(value: &Spanned<DeValue<'_>>) -> Result<(), String> {
+            let read = T::deserialize(ValueDeserializer::from(value.clone()));
+            read.map(|_| ()).map_err(|error| error.message().split_whitespace().collect::<Vec<_>>().join(" "))
+        }
+        match self {
+            Kind::Table(_) => expect(value.get_ref().is_table(), "a table"),
+            Kind::Tables(_) => {
+                expect(value.get_ref().is_array(), "[[ ]] around the name: there may be several")
+            }
+            Kind::Engines(_) => is::<BTreeMap<Engine, toml::Table>>(value),
+            Kind::Text | Kind::Value | Kind::Condition => is::<String>(value),
+            Kind::Texts => is::<Vec<String>>(value),
+            Kind::Values => is::<String>(value).or_else(|_| is::<Vec<String>>(value)),
+            Kind::TextMap => is::<BTreeMap<String, String>>(value),
+            Kind::Flag => is::<bool>(value),
+            Kind::Duration => is::<Span>(value),
+            Kind::DurationMap => is::<BTreeMap<String, Span>>(value),
+            Kind::Time => is::<Time>(value),
+            Kind::Unit => is::<TimeUnit>(value),
+            Kind::Zone => is::<ZoneName>(value),
+            Kind::Role => is::<Role>(value),
+            Kind::StampedBy => is::<StampedBy>(value),
+            Kind::ColumnOrNumber => is::<Defaulted>(value),
+        }
+    }
+}
+
+fn expect(is: bool, what: &str) -> Result<(), String> {
+    if is { Ok(()) } else { Err(format!("expected {what}")) }
+}
+
+#[cfg(test)]
+mod tests;

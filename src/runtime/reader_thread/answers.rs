@@ -1,0 +1,124 @@
+//! Closer questions, answered between polls.
+
+use super::{Question, Work};
+use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
+use crate::app::row::Row;
+use crate::domain::detail::{Cursor, Examined, Holder, PageRequest};
+use crate::poller::SMALL;
+use crate::store::{Reader, StoreError, clock};
+
+impl Work {
+    /// The answer, and the error if it says that the connection is lost.
+    pub(super) fn reply(&mut self, question: Question) -> (Msg, Option<StoreError>) {
+        let source = self.source;
+        let knew = self.out_of_reach.is_some();
+        let mut lost = None;
+        let mut trouble = |work: &Work, error: StoreError| {
+            let trouble = work.trouble(&error);
+            if matches!(error, StoreError::Unreachable { .. }) && !knew {
+                lost = Some(error);
+            }
+            trouble
+        };
+        let msg = match question {
+            // Both only change when the next poll is due.
+            Question::Pace { .. } | Question::Now => Msg::Tick,
+            Question::Page(request) => {
+                let page = self.reachable().and_then(|reader| reader.page(&request));
+                Msg::Paged { source, request, page: page.map_err(|error| trouble(self, error)) }
+            }
+            Question::Dead(grave) => {
+                let found = self.dead(&grave).map_err(|error| trouble(self, error));
+                Msg::Dead { grave, found }
+            }
+            Question::Holders => {
+                let holders = self.reachable().and_then(|reader| reader.holders(None));
+                let holders = holders.map(|holders| self.probe_all(holders));
+                Msg::Holders { source, holders: holders.map_err(|error| trouble(self, error)) }
+            }
+            Question::Kinds => {
+                let kinds = self.reachable().and_then(Reader::kinds);
+                Msg::Kinds { source, kinds: kinds.map_err(|error| trouble(self, error)) }
+            }
+            Question::Examine(target) => {
+                let found = self.examine(&target);
+                Msg::Examined { id: target.id, found: found.map_err(|error| trouble(self, error)) }
+            }
+            Question::Probe(rows) => Msg::Probed(self.probe(&rows)),
+        };
+        (msg, lost)
+    }
+
+    /// While polls try to reach a server, nothing else does.
+    fn reachable(&mut self) -> Result<&mut Reader, StoreError> {
+        match &self.out_of_reach {
+            Some((source_name, why)) if !self.paused => {
+                Err(StoreError::Unreachable { source_name: source_name.clone(), why: why.clone() })
+            }
+            _ => self.watch.source.reader(),
+        }
+    }
+
+    /// The dead jobs of a kind. Their connection stays open for the next question, unless something was wrong.
+    fn dead(&mut self, query: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
+        self.reachable()?;
+        dead_jobs(self.dead.reader()?, query).inspect_err(|_| self.dead.close())
+    }
+
+    fn examine(&mut self, target: &Target) -> Result<Option<Box<Examined>>, StoreError> {
+        let Some(mark) = &target.mark else { return Ok(None) };
+        let address = target.claim.key.address();
+        let found = self.reachable()?.examine(&target.profile, &target.board, mark, &address)?;
+        Ok(found.map(Box::new))
+    }
+
+    fn probe_all(&self, holders: Vec<Holder>) -> Vec<Holder> {
+        let prober = (self.probers)();
+        let probe = |mut holder: Holder| {
+            prober.probe(&mut holder.worker, holder.started_at.at(), holder.beat_at.at());
+            holder
+        };
+        holders.into_iter().map(probe).collect()
+    }
+
+    fn probe(&self, rows: &[Row]) -> Vec<Probed> {
+        let prober = (self.probers)();
+        let mut probed: Vec<Probed> = Vec::new();
+        for row in rows {
+            let mut claim = row.claim().clone();
+            let Some(holder) = claim.holder.clone() else { continue };
+            if probed.iter().any(|known| known.holder == holder) {
+                continue;
+            }
+            prober.probe_holder_of(&mut claim);
+            probed.push(Probed {
+                source: self.source,
+                holder,
+                process: claim.worker.process,
+                evidence: claim.worker.evidence.unwrap_or_default(),
+                at: clock(),
+            });
+        }
+        probed
+    }
+}
+
+fn dead_jobs(reader: &mut Reader, query: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
+    let request = PageRequest {
+        profile: query.profile.clone(),
+        board: query.board.clone(),
+        from: Cursor::First,
+        holder: None,
+        kind: query.kind.clone(),
+        rows: SMALL,
+    };
+    let page = reader.page(&request)?;
+    let snapshots = reader.poll()?;
+    let snapshot = snapshots.iter().find(|snapshot| snapshot.profile == query.profile);
+    let board = snapshot.and_then(|one| one.boards.iter().find(|board| board.board == query.board));
+    let (Some(snapshot), Some(board)) = (snapshot, board) else { return Ok(Vec::new()) };
+    let row = |judged| {
+        Row::new(query.source, &query.profile, &query.board, snapshot.generic, &board.nature, judged)
+    };
+    Ok(page.claims.into_iter().map(row).collect())
+}

@@ -1,0 +1,97 @@
+//! Traces of earlier recoveries that the system itself keeps in its tables.
+
+use super::bound::BoundZone;
+use super::driver::{Connection, Failed};
+use super::named_params::NamedParams;
+use super::schema::{Table, is_identifier, quoted};
+use super::{Reader, StoreError, Trace};
+use crate::domain::time::ZoneName;
+use crate::profile::format::History;
+use crate::store::driver::Query;
+
+impl Reader {
+    /// Up to `limit` traces of each kind that the profiles name and the database has.
+    pub fn history(&mut self, limit: usize) -> Result<Vec<Trace>, StoreError> {
+        let mut kept = Vec::new();
+        for (profile, history, table, zone) in self.histories()? {
+            let zone = self.engine.zone(&zone, &table)?;
+            kept.push((profile, history, table, zone));
+        }
+        self.look("reading the history", |look| {
+            let mut traces = Vec::new();
+            for (profile, history, table, zone) in &kept {
+                let own = traces_of(look.connection, history, table, zone.as_ref(), limit)?;
+                traces.extend(own.into_iter().map(|trace| Trace { profile: profile.clone(), ..trace }));
+            }
+            Ok(traces)
+        })
+    }
+
+    /// The histories of every profile whose tables are there.
+    fn histories(&mut self) -> Result<Vec<(String, History, Table, ZoneName)>, StoreError> {
+        let set = self.engine.operator_zone();
+        self.look("reading the history", |look| {
+            let all = look.profiles.iter().flat_map(|profile| {
+                profile.history.iter().filter_map(|history| {
+                    let table = look.schema.table(&history.table)?.clone();
+                    let zone = set.clone().unwrap_or_else(|| profile.zone_of_history(history));
+                    Some((profile.name.clone(), history.clone(), table, zone))
+                })
+            });
+            Ok(all.collect())
+        })
+    }
+}
+
+fn traces_of(
+    connection: &mut dyn Connection,
+    history: &History,
+    table: &Table,
+    zone: Option<&BoundZone>,
+    limit: usize,
+) -> Result<Vec<Trace>, Failed> {
+    let dialect = connection.dialect();
+    // A column that this version of the system lacks reads as NULL.
+    let value = |sql: Option<&String>| match sql {
+        Some(sql) => match table.column(sql) {
+            Some(column) => format!("c.{}", quoted(&column.name)),
+            None if !is_identifier(sql) => format!("({sql})"),
+            None => "NULL".into(),
+        },
+        None => "NULL".into(),
+    };
+    let selected = |sql: Option<&String>| dialect.selected(&value(sql));
+    let column = table.column(&history.at);
+    let time = dialect.trace_time(&value(Some(&history.at)), column, history.time, zone);
+    let only = history.only.as_ref().map_or_else(String::new, |only| format!(" WHERE ({only}\n)"));
+    let sql = format!(
+        "SELECT {}, {}, {}, {}, {} FROM {} AS c{only} ORDER BY {} LIMIT {limit}",
+        selected(Some(&history.id)),
+        selected(history.kind.as_ref()),
+        selected(history.holder.as_ref()),
+        time.selected,
+        selected(Some(&history.what)),
+        table.sql,
+        time.order
+    );
+    let own = zone.and_then(|zone| zone.own).unwrap_or_default();
+    let declared = column.map(|column| column.declared.as_str()).unwrap_or_default();
+    connection.run("reading the history", "SAVEPOINT claimtop_history")?;
+    let read = connection.all("reading the history", &sql, &NamedParams::default(), |row| Trace {
+        profile: String::new(),
+        history: history.name.clone(),
+        id: row.text(0),
+        kind: row.text(1),
+        holder: row.text(2),
+        at: history.time.read_in(&row.time(3, declared), own),
+        what: row.text(4),
+    });
+    match read {
+        // Another version of the table, without the columns that the condition names.
+        Err(Failed::NotUnderstood(_)) => {
+            connection.run("reading the history", "ROLLBACK TO claimtop_history")?;
+            Ok(Vec::new())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,210 @@
+//! SQLite's own SQL, its rows, and statements on one connection to a file.
+
+use rusqlite::types::ValueRef;
+
+use super::cell::{bound, cell, owned, to_sql};
+use super::functions::code;
+use super::keys::RowSql;
+use super::run::time_in;
+use crate::domain::time::{Moment, Reading, Span, TimeUnit};
+use crate::domain::value::Value;
+use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
+use crate::store::driver::{Dialect, Row, TraceTime};
+use crate::store::image::{Image, RowAt};
+use crate::store::named_params::NamedParams;
+use crate::store::schema::{Column, Table, quoted};
+use crate::store::seen::Seen;
+use crate::store::session::Registered;
+
+/// How SQLite writes things.
+#[derive(Debug)]
+pub struct SqliteDialect;
+
+impl Dialect for SqliteDialect {
+    fn selected(&self, sql: &str) -> String {
+        sql.to_owned()
+    }
+
+    fn earliest(&self, time: &TimeSql) -> Option<String> {
+        Some(time.comparable.clone())
+    }
+
+    fn read_earliest(&self, time: &TimeSql, row: &dyn Row, at: usize) -> Reading {
+        time.compared_in().read(&row.number(at))
+    }
+
+    fn trace_time(
+        &self,
+        at: &str,
+        _: Option<&Column>,
+        unit: TimeUnit,
+        zone: Option<&BoundZone>,
+    ) -> TraceTime {
+        let own = zone.and_then(|zone| zone.own).unwrap_or_default();
+        TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {}) DESC", code(unit, own)) }
+    }
+
+    fn holds_exactly(&self, column: &str, place: &str) -> String {
+        format!("{column} COLLATE BINARY IS {place}")
+    }
+
+    fn is_same(&self, one: &str, other: &str) -> String {
+        format!("{one} IS {other}")
+    }
+
+    /// A text that is not UTF-8 can only be bound as bytes.
+    fn place(&self, name: &str, value: &Value) -> String {
+        match value {
+            Value::BadText(_) => format!("CAST(:{name} AS TEXT)"),
+            _ => format!(":{name}"),
+        }
+    }
+
+    fn version(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn is_claim(&self, board: &BoundBoard, seen: &Seen, params: &mut NamedParams) -> String {
+        params.add_value("rowid", "", Value::Int(seen.place.rowid));
+        RowSql::claims(board).is(":rowid")
+    }
+
+    fn is_session(&self, registry: &BoundRegistry, seen: &Registered, params: &mut NamedParams) -> String {
+        params.add_value("rowid", "", Value::Int(seen.place.rowid));
+        RowSql::sessions(registry).is(":rowid")
+    }
+
+    fn has_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
+        let parts = board.id.iter().zip(key).enumerate().map(|(at, (id, value))| {
+            let place = self.place(&format!("key{at}"), value);
+            params.add_value(&format!("key{at}"), "", value.clone());
+            format!("{id} IS {place}")
+        });
+        parts.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn has_typed_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
+        let parts = board.id.iter().zip(key).enumerate().map(|(at, (id, value))| {
+            let place = self.place(&format!("key{at}"), value);
+            params.add_value(&format!("key{at}"), "", value.clone());
+            match value {
+                Value::Null => format!("{id} IS NULL"),
+                // Whoever types a number types its digits.
+                Value::Text(text) if text.parse::<i64>().is_ok() => {
+                    params.add_value(
+                        &format!("number{at}"),
+                        "",
+                        text.parse().map_or(Value::Null, Value::Int),
+                    );
+                    format!("({id} = {place} OR {id} = :number{at})")
+                }
+                _ => format!("{id} = {place}"),
+            }
+        });
+        parts.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn row_number(&self, table: &Table, alias: &'static str) -> String {
+        RowSql::called(alias, table).number()
+    }
+
+    /// A change of a table that was built otherwise then has no row in it.
+    fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String> {
+        let key = match at {
+            RowAt::Rowid(rowid) if table.has_rowid => {
+                params.add_value("at", "", Value::Int(*rowid));
+                return Some(format!("{alias}.rowid = :at"));
+            }
+            RowAt::Key(key) if !table.has_rowid && !table.key.is_empty() => key,
+            RowAt::Rowid(_) | RowAt::Key(_) => return None,
+        };
+        let mut parts = Vec::new();
+        for (at, name) in table.key.iter().enumerate() {
+            let value = key.get(name)?;
+            let place = self.place(&format!("at{at}"), value);
+            params.add_value(&format!("at{at}"), "", value.clone());
+            parts.push(format!("{alias}.{} = {place}", quoted(name)));
+        }
+        Some(parts.join(" AND "))
+    }
+
+    fn at_of(&self, table: &Table, row: &Image, was: &RowAt) -> RowAt {
+        if table.has_rowid { was.clone() } else { RowAt::Key(row.part(&table.key)) }
+    }
+
+    /// `BEGIN IMMEDIATE` keeps all other writers out.
+    fn shared_lock(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn exclusive_lock(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn add_time(
+        &self,
+        params: &mut NamedParams,
+        name: &str,
+        unit: TimeUnit,
+        zone: &BoundZone,
+        moment: Moment,
+    ) {
+        let value = time_in(unit, zone.own.unwrap_or_default(), moment);
+        params.add_value(name, "", owned(ValueRef::from(&value)));
+    }
+
+    fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span) {
+        params.add_value(name, "", owned(ValueRef::from(&bound(span.as_micros(), unit))));
+    }
+}
+
+impl Row for rusqlite::Row<'_> {
+    fn value(&self, at: usize, _: &str) -> Value {
+        cell(self, at)
+    }
+
+    fn number(&self, at: usize) -> Value {
+        cell(self, at)
+    }
+
+    fn time(&self, at: usize, _: &str) -> Value {
+        cell(self, at)
+    }
+
+    fn text(&self, at: usize) -> Option<String> {
+        cell(self, at).text()
+    }
+
+    fn is_true(&self, at: usize) -> bool {
+        matches!(cell(self, at), Value::Int(flag) if flag != 0)
+    }
+}
+
+/// A statement with those of the values bound that it names.
+pub fn prepared<'a>(
+    connection: &'a rusqlite::Connection,
+    sql: &str,
+    params: &NamedParams,
+) -> rusqlite::Result<rusqlite::CachedStatement<'a>> {
+    let mut statement = if params.has_written() {
+        connection.prepare_cached(&params.written_out(sql))?
+    } else {
+        connection.prepare_cached(sql)?
+    };
+    bind(&mut statement, params)?;
+    Ok(statement)
+}
+
+/// Binds those of the values that the statement names; the first of a name counts.
+pub fn bind(statement: &mut rusqlite::Statement<'_>, params: &NamedParams) -> rusqlite::Result<()> {
+    let mut bound = Vec::new();
+    for (name, value) in params.sent() {
+        if let Some(at) = statement.parameter_index(&format!(":{name}"))?
+            && !bound.contains(&at)
+        {
+            bound.push(at);
+            statement.raw_bind_parameter(at, to_sql(value))?;
+        }
+    }
+    Ok(())
+}

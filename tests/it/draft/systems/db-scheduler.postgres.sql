@@ -1,0 +1,3 @@
+-- table: scheduled_tasks, holder: picked_by, claimed_at: -, beat_at: last_heartbeat, deadline: -
+CREATE TABLE scheduled_tasks (task_name text, task_instance text, task_data bytea, execution_time timestamptz NOT NULL, picked boolean NOT NULL, picked_by text, last_success timestamptz, last_failure timestamptz, consecutive_failures int, last_heartbeat timestamptz, version bigint NOT NULL, priority smallint, PRIMARY KEY (task_name, task_instance));
+INSERT INTO scheduled_tasks SELECT 'mail', 'i' || i, NULL, now(), i < 4, CASE WHEN i < 4 THEN 'vm' END, now() - interval '1 h', NULL, 0, CASE WHEN i < 4 THEN now() - interval '5 s' END, 3, 0 FROM generate_series(1, 30) AS i;

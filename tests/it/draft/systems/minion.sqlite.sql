@@ -1,0 +1,7 @@
+-- table: minion_jobs, holder: worker, claimed_at: started, beat_at: -, deadline: holder
+CREATE TABLE minion_jobs (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, args TEXT NOT NULL, created TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, delayed TEXT NOT NULL, finished TEXT, priority INTEGER NOT NULL, result TEXT, retried TEXT, retries INTEGER NOT NULL DEFAULT 0, started TEXT, state TEXT NOT NULL DEFAULT 'inactive', task TEXT NOT NULL, worker INTEGER, queue TEXT NOT NULL DEFAULT 'default', attempts INTEGER NOT NULL DEFAULT 1, parents TEXT, notes TEXT, expires TEXT, lax BOOLEAN);
+CREATE TABLE minion_workers (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, notified TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, status TEXT);
+CREATE TABLE minion_locks (id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, expires TEXT NOT NULL);
+INSERT INTO minion_workers (host, pid, status) VALUES ('vm', 99, '{"jobs":1}');
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+INSERT INTO minion_jobs (args, delayed, priority, started, state, task, worker, finished) SELECT '[]', datetime('now'), 0, CASE WHEN i < 15 THEN datetime('now', '-30 seconds') END, CASE WHEN i < 4 THEN 'active' WHEN i < 15 THEN 'finished' ELSE 'inactive' END, 'mail', CASE WHEN i < 15 THEN 1 END, CASE WHEN i BETWEEN 4 AND 14 THEN datetime('now') END FROM n;

@@ -1,0 +1,7 @@
+-- table: oban_jobs, holder: attempted_by, claimed_at: attempted_at, beat_at: -, deadline: -
+CREATE TYPE oban_job_state AS ENUM ('available', 'suspended', 'scheduled', 'executing', 'retryable', 'completed', 'discarded', 'cancelled');
+CREATE TABLE oban_jobs (id bigserial PRIMARY KEY, state oban_job_state DEFAULT 'available', queue text DEFAULT 'default', worker text, args jsonb DEFAULT '{}', errors jsonb[] DEFAULT ARRAY[]::jsonb[], attempt int DEFAULT 0, max_attempts int DEFAULT 20, inserted_at timestamp DEFAULT timezone('UTC', now()), scheduled_at timestamp DEFAULT timezone('UTC', now()), attempted_at timestamp, completed_at timestamp, attempted_by text[], discarded_at timestamp, priority int DEFAULT 0, tags text[], meta jsonb DEFAULT '{}', cancelled_at timestamp);
+CREATE TABLE oban_peers (name text PRIMARY KEY, node text, started_at timestamp, expires_at timestamp);
+INSERT INTO oban_peers VALUES ('Oban', 'vm.1', timezone('UTC', now()), timezone('UTC', now()) + interval '30 s');
+INSERT INTO oban_jobs (state, worker, attempt, attempted_at, completed_at, attempted_by) SELECT (CASE WHEN i < 4 THEN 'executing' WHEN i < 20 THEN 'completed' ELSE 'available' END)::oban_job_state, 'App.Mail', 1,
+  CASE WHEN i < 20 THEN timezone('UTC', now()) - interval '1 min' END, CASE WHEN i BETWEEN 4 AND 19 THEN timezone('UTC', now()) END, CASE WHEN i < 20 THEN ARRAY['vm.32578', 'd1e0bb4f'] END FROM generate_series(1, 40) AS i;
