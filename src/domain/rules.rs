@@ -18,8 +18,10 @@ pub enum DeadlineRule {
     Ttl,
     /// The holder's own heartbeat plus `orphan_after`.
     Holder,
-    /// The system has none.
+    /// The system has none: nobody knows when a claim is late.
     Never,
+    /// The system has none, and needs none: only the holder can make a claim an orphan.
+    Endless,
 }
 
 /// The thresholds that apply to a claim.

@@ -258,7 +258,11 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
     let deadline = deadline(claim, rule, limits);
     let clock = match rule {
         DeadlineRule::Holder => session_now,
-        DeadlineRule::Lease | DeadlineRule::Timeout | DeadlineRule::Ttl | DeadlineRule::Never => claim_now,
+        DeadlineRule::Lease
+        | DeadlineRule::Timeout
+        | DeadlineRule::Ttl
+        | DeadlineRule::Never
+        | DeadlineRule::Endless => claim_now,
     };
 
     // The deadline.
@@ -273,7 +277,7 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
         }
         DeadlineRule::Never => reasons.add(Reason::NoDeadline),
         // A silent holder is an orphan's reason, below.
-        DeadlineRule::Holder => {}
+        DeadlineRule::Holder | DeadlineRule::Endless => {}
     }
     reasons.add_if(
         Reason::DeadlineNear,
@@ -367,7 +371,7 @@ fn deadline(claim: &Claim, rule: DeadlineRule, limits: &Thresholds) -> Option<De
             warn: limits.warn_of(limits.orphan_after),
             length: limits.orphan_after,
         }),
-        DeadlineRule::Never => None,
+        DeadlineRule::Never | DeadlineRule::Endless => None,
     }
 }
 

@@ -108,7 +108,7 @@ impl Signs {
         let own = match rules.deadline {
             DeadlineRule::Lease => newest.max(self.deadline.map(|at| at.minus(rules.thresholds.lease))),
             DeadlineRule::Timeout | DeadlineRule::Ttl => newest,
-            DeadlineRule::Holder | DeadlineRule::Never => None,
+            DeadlineRule::Holder | DeadlineRule::Never | DeadlineRule::Endless => None,
         };
         let age = now.since(own.max(self.session)?);
         let noise = rules.clock_noise.as_micros();

@@ -219,11 +219,42 @@ pub struct Deadline {
     /// The holder's heartbeat plus `orphan_after`.
     #[serde(default)]
     pub holder: bool,
-    /// The system has none; only an operator's threshold can call a claim stale.
+    /// The system has none.
     #[serde(default)]
-    pub never: bool,
+    pub never: Never,
     /// The usual length of a lease: what an overrun is measured in.
     pub lease: Option<Span>,
+}
+
+/// What a claim is whose system has no deadline: `true` or `"healthy"` in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Never {
+    /// There is a deadline.
+    #[default]
+    No,
+    /// Unknown: only an operator's threshold can call it stale.
+    Unknown,
+    /// Healthy: only its holder can make it an orphan.
+    Healthy,
+}
+
+impl<'de> Deserialize<'de> for Never {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Never, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Flag(bool),
+            Meaning(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Flag(false) => Ok(Never::No),
+            Written::Flag(true) => Ok(Never::Unknown),
+            Written::Meaning(meaning) if meaning == "healthy" => Ok(Never::Healthy),
+            Written::Meaning(other) => {
+                Err(serde::de::Error::custom(format!("never is true or \"healthy\", not {other:?}")))
+            }
+        }
+    }
 }
 
 /// A table of holders.
@@ -351,7 +382,7 @@ impl Profile {
                 host: None,
                 orphaned_when: None,
                 session: None,
-                deadline: Deadline { never: true, ..Deadline::default() },
+                deadline: Deadline { never: Never::Unknown, ..Deadline::default() },
                 reclaim: None,
                 release: None,
                 extend: None,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
-use super::format::{Defaulted, Engine, Role, StampedBy, Time};
+use super::format::{Defaulted, Engine, Never, Role, StampedBy, Time};
 use crate::domain::time::{Span, TimeUnit, ZoneName};
 pub use reference::markdown;
 pub use table::KEYS;
@@ -57,6 +57,8 @@ pub enum Kind {
     Condition,
     TextMap,
     Flag,
+    /// A flag, or what a claim is then.
+    Never,
     Duration,
     DurationMap,
     Time,
@@ -167,6 +169,7 @@ impl Kind {
             Kind::Condition => "SQL condition",
             Kind::TextMap => "table of texts",
             Kind::Flag => "true or false",
+            Kind::Never => "true or \"healthy\"",
             Kind::Duration => "duration: \"90s\", \"30m\", \"1h 30m\"",
             Kind::DurationMap => "table of durations",
             Kind::Time => "column, or { expr = SQL, unit = UNIT }",
@@ -198,6 +201,7 @@ impl Kind {
             Kind::Values => is::<String>(value).or_else(|_| is::<Vec<String>>(value)),
             Kind::TextMap => is::<BTreeMap<String, String>>(value),
             Kind::Flag => is::<bool>(value),
+            Kind::Never => is::<Never>(value),
             Kind::Duration => is::<Span>(value),
             Kind::DurationMap => is::<BTreeMap<String, Span>>(value),
             Kind::Time => is::<Time>(value),

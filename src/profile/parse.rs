@@ -1,6 +1,6 @@
 //! Reading a profile: from its text, through its variables and engines, to one that makes sense.
 
-use super::format::{Act, Board, Engine, Profile, ProfileError, Registry};
+use super::format::{Act, Board, Engine, Never, Profile, ProfileError, Registry};
 use super::problems::problems;
 use crate::domain::time::Span;
 
@@ -87,7 +87,7 @@ impl Board {
             deadline.claimed_at_plus.is_some(),
             has_ttl && !deadline.holder,
             deadline.holder,
-            deadline.never,
+            deadline.never != Never::No,
         ];
         expect(
             ways.iter().filter(|given| **given).count() == 1,

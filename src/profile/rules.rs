@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-use super::format::{Board, Registry, Role, Time};
+use super::format::{Board, Never, Registry, Role, Time};
 use crate::domain::rules::{DeadlineRule, Rules, Thresholds};
 use crate::domain::time::{Span, ZoneName};
 
@@ -129,6 +129,8 @@ fn deadline_rule(
         DeadlineRule::Holder
     } else if deadline.ttl.is_some() || operator_set_one && counts_from.is_some() {
         DeadlineRule::Ttl
+    } else if deadline.never == Never::Healthy {
+        DeadlineRule::Endless
     } else {
         DeadlineRule::Never
     }

@@ -205,7 +205,9 @@ impl RowReader {
         let lease = match board.rules.deadline {
             DeadlineRule::Lease => Lease::Until(time(4, &board.deadline)),
             DeadlineRule::Timeout => Lease::Timeout(Timeout::read(&row.number(at(5)))),
-            DeadlineRule::Ttl | DeadlineRule::Holder | DeadlineRule::Never => Lease::Unwritten,
+            DeadlineRule::Ttl | DeadlineRule::Holder | DeadlineRule::Never | DeadlineRule::Endless => {
+                Lease::Unwritten
+            }
         };
         let registry = match &board.registry {
             None => Registry::None,

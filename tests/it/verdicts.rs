@@ -54,6 +54,7 @@ fn rules(rule: &str) -> Rules {
             "ttl" => DeadlineRule::Ttl,
             "holder" => DeadlineRule::Holder,
             "never" => DeadlineRule::Never,
+            "endless" => DeadlineRule::Endless,
             other => panic!("no rule {other}"),
         },
         thresholds: Thresholds::default(),
@@ -188,7 +189,14 @@ prop_compose! {
 
 fn any_rules() -> impl Strategy<Value = Rules> {
     let tick = prop_oneof![Just(Span::micros(1)), Just(Span::millis(1)), Just(Span::seconds(1))];
-    let rule = prop_oneof![Just("lease"), Just("timeout"), Just("ttl"), Just("holder"), Just("never")];
+    let rule = prop_oneof![
+        Just("lease"),
+        Just("timeout"),
+        Just("ttl"),
+        Just("holder"),
+        Just("never"),
+        Just("endless")
+    ];
     (rule, tick.clone(), tick).prop_map(|(rule, tick, session_tick)| Rules {
         tick,
         session_tick,

@@ -86,7 +86,7 @@ pub const KEYS: &[Key] = &[
     may(Deadline, "ttl", Kind::DurationMap, "ttl = { mail = \"5m\", report = \"2h\" }", "The last sign of life plus a time to live by `kind`; a kind that is missing here and has no `otherwise` is unknown."),
     may(Deadline, "otherwise", Kind::Duration, "otherwise = \"30m\"", "The time to live of all kinds that `ttl` does not list; alone, of all claims."),
     may(Deadline, "holder", Kind::Flag, "holder = true", "The holder's heartbeat plus `orphan_after`.").or("false"),
-    may(Deadline, "never", Kind::Flag, "never = true", "The system has no deadline: only a threshold of the operator makes a claim stale.").or("false"),
+    may(Deadline, "never", Kind::Never, "never = \"healthy\"", "The system has no deadline. With `true` a claim is unknown until a threshold of the operator makes it stale; with \"healthy\" only its holder can make it an orphan.").or("false"),
     may(Deadline, "lease", Kind::Duration, "lease = \"30m\"", "The usual length of a lease: what an overrun is measured in.").or("\"30m\", or the config's"),
 
     must(Session, "table", Kind::Text, "table = \"workers\"", "The table of the holders, which is called `s`."),

@@ -43,11 +43,16 @@ impl NoProfileFits {
     }
 
     pub(super) fn advice(&self, source: &str) -> Option<String> {
-        let draft = || {
-            let source = quoted(source);
-            format!("write a profile: `claimtop profile draft {source} > FILE.toml` makes a first one")
-        };
-        matches!(self, NoProfileFits::OtherTables { .. }).then(draft)
+        match self {
+            NoProfileFits::OtherTables { .. } => Some(format!(
+                "write a profile: `claimtop profile draft {} > FILE.toml` makes a first one for --profile FILE.toml",
+                quoted(source)
+            )),
+            NoProfileFits::NoTables => {
+                Some("check the path, or start the application that creates them".into())
+            }
+            NoProfileFits::NothingDead | NoProfileFits::Unreadable { .. } | NoProfileFits::Near(_) => None,
+        }
     }
 
     /// The same for somebody whose profiles did fit: what has changed, and no advice on how to come by a profile.

@@ -203,6 +203,7 @@ impl CandidateQueries {
                 }
             }
             DeadlineRule::Never => return None,
+            DeadlineRule::Endless => {}
         }
         Some(())
     }
@@ -277,7 +278,11 @@ impl CandidateQueries {
         let mut bounds = Vec::new();
         let near = match board.rules.deadline {
             DeadlineRule::Holder => limits(board).map(|limits| limits.warn_of(limits.orphan_after)).max(),
-            DeadlineRule::Lease | DeadlineRule::Timeout | DeadlineRule::Ttl | DeadlineRule::Never => None,
+            DeadlineRule::Lease
+            | DeadlineRule::Timeout
+            | DeadlineRule::Ttl
+            | DeadlineRule::Never
+            | DeadlineRule::Endless => None,
         };
         let near = near.unwrap_or_default().plus(SLACK);
         let shortest = limits(board).map(|limits| limits.orphan_after).min().unwrap_or_default();

@@ -260,6 +260,7 @@ fn deadlines(board: &BoundBoard, limits: &Thresholds, probes: &mut Vec<Probe>) {
             _ => probes.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), false)),
         },
         DeadlineRule::Never => probes.push(still(Tag::Reason(Reason::NoDeadline), Vec::new(), false)),
+        DeadlineRule::Endless => {}
         // Its deadline is its session's, below, unless it has none.
         DeadlineRule::Holder => unregistered(board, limits, probes),
     }

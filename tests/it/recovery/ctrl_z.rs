@@ -126,8 +126,8 @@ fn is_in_a_transaction(scene: &Scene) -> bool {
     other.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err()
 }
 
-/// Stops the program while it has a transaction open: it stops after that.
-fn stop_in_transactions(scene: &Scene, rows: usize) {
+/// Stops the program while it has a transaction open: it stops after that. How often it was caught in one.
+fn stop_in_transactions(scene: &Scene, rows: usize) -> u64 {
     let mut pty = start(scene, &["reclaim", "DB", "--set", "stale", "--yes"]);
     let mut stops = 0;
     for _ in 0..3 {
@@ -146,8 +146,8 @@ fn stop_in_transactions(scene: &Scene, rows: usize) {
     let ended = pty.end();
     assert_eq!(ended.status.exit_code(), 0, "{}", ended.left);
     assert!(ended.left.contains(&format!("{rows} of {rows} claims reclaimed")), "{}", ended.left);
-    assert!(stops > 0);
     promise("A stop (Ctrl-Z) keeps no worker waiting, and what was stopped goes on.", stops, 0);
+    stops
 }
 
 #[test]
@@ -155,9 +155,13 @@ fn a_stop_waits_for_the_open_transaction() {
     on_both(|| {
         let modes: &[&str] = if engine() == Engine::Sqlite { &["WAL", "DELETE"] } else { &[""] };
         for mode in modes {
-            let scene = many(mode, 150);
-            scene.database.either(SLOW_ROWS[0], SLOW_ROWS[1]);
-            stop_in_transactions(&scene, 150);
+            // On a busy machine the program may be over before it is caught; then another one is.
+            let is_caught = (0..10).any(|_| {
+                let scene = many(mode, 150);
+                scene.database.either(SLOW_ROWS[0], SLOW_ROWS[1]);
+                stop_in_transactions(&scene, 150) > 0
+            });
+            assert!(is_caught, "never caught in a transaction");
         }
     });
 }
