@@ -71,7 +71,7 @@ impl Fleet {
             source: "tasks.db".into(),
             name: format!("web-{host}:{}", 4_000 + number),
             host: Some(format!("web-{host}")),
-            version: Some(if host % 2 == 0 { "v1".into() } else { "v2".into() }),
+            version: Some(if host.is_multiple_of(2) { "v1".into() } else { "v2".into() }),
             last_sign: Some(self.ago(age)),
             started_at: Some(self.ago(Span::minutes(600))),
             given_up: false,

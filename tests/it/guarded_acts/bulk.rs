@@ -174,7 +174,7 @@ fn what_the_database_refuses_for_one_costs_only_that_one() {
             for (seen, tried) in all.iter().zip(&tried) {
                 match (&tried.outcome, seen.judged.claim.key.text().as_str()) {
                     (Outcome::Refused(why), "task-2") => {
-                        assert!(why.to_string().to_lowercase().contains(said), "{why}")
+                        assert!(why.to_string().to_lowercase().contains(said), "{why}");
                     }
                     (outcome, id) => {
                         assert_eq!((outcome, id == "task-2"), (&Outcome::Applied, false), "{id}");
