@@ -35,6 +35,10 @@
 //! | `demo` | `demo`: real processes, a real database, and nothing left behind |
 //! | `postgres_commands` | the commands that look, on the reference tables of a server |
 //! | `postgres_schema` | the reference tables on PostgreSQL do what they describe |
+//! | `draft` | `profile draft`: a profile for a database that no built-in one fits |
+//! | `systems` | each built-in profile recognises the tables of its own system, and of no other |
+//! | `upgrades` | files of earlier versions still work |
+//! | `docs` | every command, link, setting and key in the documentation is right |
 //! | `workers` | the worker library of the five systems |
 //! | `load` | everything at once on one file |
 //! | `fuzzing` | random input for everything that reads what others wrote |

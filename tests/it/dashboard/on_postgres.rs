@@ -93,11 +93,11 @@ fn a_key_opens_no_connection_once_there_is_one_for_it() {
     pty.press("y", "undone: ");
     pty.press("4", "WAITS SINCE");
     pty.keys("g");
-    pty.press(ENTER, "Dead: ");
+    pty.press(ENTER, "the printer burns");
     pty.keys(ESC);
     pty.wait_without("WAITS SINCE", "Dead: ");
     let before = connections(&database);
-    pty.press(ENTER, "Dead: ");
+    pty.press(ENTER, "the printer burns");
     pty.keys(ESC);
     pty.wait_without("WAITS SINCE", "Dead: ");
     pty.press("1", "Horizon");
