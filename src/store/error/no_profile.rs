@@ -114,10 +114,14 @@ mod tests {
         let near =
             "jobs would, but board job: column t.at is missing (claimed_at), board lock: t.x is text (id)";
         for (why, said, after) in [
-            (NoProfileFits::NoTables, "it has no tables", "its tables are gone; there are none"),
+            (
+                NoProfileFits::NoTables,
+                "it has no tables; check that it is the right database, or start the application that creates them",
+                "its tables are gone; there are none",
+            ),
             (
                 NoProfileFits::OtherTables { tables: vec!["a".into(), "b".into()], more: 3 },
-                "its tables are a, b, and 3 more; write a profile: `claimtop profile draft db > FILE.toml` makes a first one",
+                "its tables are a, b, and 3 more; write a profile (`claimtop profile draft db > FILE.toml` makes a first one) and pass --profile FILE.toml",
                 "its tables are gone or renamed; there are a, b, and 3 more",
             ),
             (
