@@ -45,11 +45,11 @@ impl NoProfileFits {
     pub(super) fn advice(&self, source: &str) -> Option<String> {
         match self {
             NoProfileFits::OtherTables { .. } => Some(format!(
-                "write a profile: `claimtop profile draft {} > FILE.toml` makes a first one for --profile FILE.toml",
+                "write a profile (`claimtop profile draft {} > FILE.toml` makes a first one) and pass --profile FILE.toml",
                 quoted(source)
             )),
             NoProfileFits::NoTables => {
-                Some("check the path, or start the application that creates them".into())
+                Some("check that it is the right database, or start the application that creates them".into())
             }
             NoProfileFits::NothingDead | NoProfileFits::Unreadable { .. } | NoProfileFits::Near(_) => None,
         }
