@@ -1,76 +1,96 @@
-//! `top` for task claims: which claims on tasks, jobs and locks are stale, expiring or orphaned,
-//! and why.
+//! `top` for task claims: which claims on tasks, jobs and locks are stale, expiring or orphaned, and why.
+//!
+//! Programs that work on a queue use [`worker`]: claim a task, keep it, finish it or give it back. Everything
+//! else is the program `claimtop` itself.
 //!
 //! # The map
 //!
 //! ```text
-//! main      arguments in, an exit code out
-//! cli       the command line: one file per verb
-//! runtime   the dashboard's loop: messages in, effects out; a thread per source that reads, one that acts
-//! poller    the polling loop of the dashboard, `check --watch`, `sweep` and `serve`: one thread per source
-//! background   the one tokio runtime: servers, signals, HTTP
-//! signals   the one listener for signals
-//! terminal  taken over, and given back sane
-//! job_control  Ctrl-Z without a screen: stopped only between transactions
-//! ui        the screen, one file per region: drawing decides nothing
-//! app       the dashboard's state: update(Msg) -> Vec<Effect>; pure
-//! config    the config file: sources by name, thresholds
-//! report    what goes out: tables, JSON, CSV; every string of a database made visible
-//! store     databases: a source and its profiles become snapshots, an act becomes changed rows
-//!               reader, actor  whichever engine it is     seen, image    a claim and its rows before an act
-//!               bind, bound    a profile laid onto tables fit            which profiles do, and why not
-//!               resolution     a lost outcome: proven, inferred, unknown  side_effects  what triggers did to claims
-//!   sqlite    files; a thread owns each connection
-//!               open      read-only, and why not       functions what SQLite is taught
-//!               probe     a reason as a predicate      plan     from which side, by which index
-//!               watch     a board from poll to poll    census   what no index answers, in slices
-//!               rows      single claims, cell by cell  stream   all of them: slow, obviously right
-//!               look      a claim before an act        actor    changes exactly what was seen
-//!               act       statements with their guard  batch    many in a short transaction
-//!               direct    one statement decides alone  session  all that one holds, and its end
-//!               undo      puts rows back               touched  which rows an act reaches
-//!               keys      tables without rowids        file_state whether somebody has overwritten the file
-//!   postgres  servers; a background thread speaks with all of them
-//!               target    which server, who we are     tls      how far its certificate is checked
-//!               link      every wait has an end        words    a profile's values as parameters
-//!               arms      ways into trouble, as SQL    watch    a board from poll to poll (gather: its rows)
-//!               names     what a profile's SQL uses    trust    whether it may, and each table by its schema
-//!               path      what triggers see of the search path
-//!               indexes   those that a board lacks     ties     foreign keys and triggers between tables
-//!               wake      what an act sets off in other tables, and what of that an undo brings back
-//!               fate      what became of an act whose answer was lost
-//!               rows, look, actor, act, batch, session, undo, touched: as above, with row locks
-//! serve     HTTP for Prometheus, and the threads that find out what it is told
-//! metrics   figures of every source, counted acts; no ids
-//! sweep     automatic cleanup and its brakes
-//! doctor    a checklist: can it be read, judged, acted on
-//! recovery  the desk where acts are done: intent, act, outcome; the trail they leave
-//! liveness  what the kernel says of a process: alive, dead on proof, or unknown
-//! profile   where a system keeps its claims, as data; from a profile to rules
-//! events    what two looks reveal and what a sweep did, as one stream; pure
-//! domain    claim, rules, verdict, evidence, snapshot, tally, time and its zones: pure, no I/O, no clock
-//! worker    the worker's side of the five systems: claim, heartbeat, extend, release
-//! reference the tables of the five systems, as `init` makes them
-//! demo      a fleet of real worker processes on an embedded database, or on a server
-//! exit      exit codes
+//! main        arguments in, an exit code out
+//! cli         the command line: one file per verb
+//! runtime     the dashboard's loop: messages in, effects out; one thread that reads and one that acts per source
+//! poller      the polling loop that the dashboard, `check --watch`, `sweep` and `serve` share
+//! signals     the one place that listens for signals
+//! background  the one async runtime
+//! terminal    the terminal, taken over and given back
+//! job_control Ctrl-Z without a screen: the process stops only between transactions
+//! ui          the screen, one file per region: drawing decides nothing
+//! app         the dashboard's state: update(Msg) -> Vec<Effect>; pure
+//! config      the config file: sources by name, thresholds
+//! report      tables, JSON, CSV; every string of a database is made visible
+//! serve       HTTP for Prometheus
+//! metrics     figures of every source and of acts; no ids
+//! sweep       automatic cleanup and its brakes
+//! doctor      a checklist: can a source be read, judged, acted on
+//! recovery    acts with their record: intent, act, outcome, undo, the audit trail
+//! liveness    what the kernel says of a process: alive, dead on proof, or unknown
+//! events      what two polls reveal and what a sweep did, as one stream; pure
+//! store       databases: a source and its profiles become snapshots, an act becomes changed rows
+//!               driver       the traits behind which an engine lives
+//!               protocol     the safety protocol of one act, top to bottom
+//!               statements   the SQL of an act inside its guard     batch     many acts in a short transaction
+//!               undo         every row back as it was               session   all that a session holds, and its end
+//!               resolution   a lost answer: proven, inferred, unknown
+//!               write_access permission to write: decides what is read-only
+//!               reader, actor  one source, read or acted on         rows, listing, detail, kinds, holders, history
+//!               bind, bound  a profile as SQL of one database       fit       which profiles fit, and why not
+//!   sqlite      files
+//!               probe, plan, census   which rows are in trouble, by index or in slices
+//!               watch        a board from poll to poll              direct    one statement that needs no second look
+//!               driver, dialect, change, open, error
+//!   postgres    servers
+//!               candidate_queries     which rows may be in trouble, by index
+//!               watch        a board from poll to poll              batch     bulk acts beside other sweepers
+//!               link, target, tls     connecting                    names, trust   what a profile's SQL may use
+//!               cascade, dependencies rows that foreign keys and triggers take along
+//!               driver, dialect, change, commit_resolution, error
+//! profile     where a system keeps its claims, as data; drafts of profiles; the reference of all keys
+//! domain      claim, rules, verdict, evidence, cause, snapshot, tally, time: pure, no I/O, no clock
+//! worker      the worker's side of the five reference systems: claim, heartbeat, extend, release
+//! reference   the tables of these systems, as `init` makes them
+//! demo        a fleet of real worker processes
+//! exit        exit codes
 //! ```
 //!
-//! Nobody looks up: `domain` knows only itself, `profile` the domain, `store` both, `report` what
-//! a store hands out; only `cli` and `main` know all. A test fails when a layer imports what it
-//! must not know.
+//! No layer knows a layer above it: `domain` knows only itself, `profile` the domain, `store` both; only `cli`
+//! and `main` know all. A test fails when a layer imports what it must not know, when an engine is named
+//! outside the store, when something writes without permission, and when code inspects a sentence of ours.
 //!
 //! # The data flows
 //!
 //! ```text
-//! a poll      SQLite ──► probes (rowids of every reason) ──► sets ──► counts, worst rows ──► Snapshot
-//!             PostgreSQL ──► arms (rows that may be in trouble) ──► judge each ──► counts, worst ──► Snapshot
-//! an act      Seen ──► BEGIN IMMEDIATE ──► compare, judge again ──► guarded statement ──► intent ──► COMMIT ──► outcome
-//! a verdict   row ──► rows::read (cell by cell) ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
+//! a poll      SQLite ──► probes (rows of every reason) ──► sets ──► counts, worst rows ──► Snapshot
+//!             PostgreSQL ──► candidate queries ──► judge each row ──► counts, worst rows ──► Snapshot
+//! an act      Seen ──► begin, lock ──► read, compare, judge again ──► guarded statement ──► intent ──► commit ──► outcome
+//! a verdict   row ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
 //! ```
 //!
-//! The last defines what is true of one claim. The poll is a fast way to the same answer for a
-//! million of them: one read transaction, one clock, no healthy row read that an index can spare.
-//! A property test holds the poll to the verdict on random databases of every profile.
+//! The last defines what is true of one claim. The poll is a fast way to the same answer for a million of
+//! them: one read transaction, one clock, no healthy row read that an index can spare. A property test
+//! compares the two on random databases of every profile.
+//!
+//! # Glossary
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | source | one database: a file, or a database on a server |
+//! | profile | a TOML file that says where a system keeps its claims and what its recovery does |
+//! | board | one table of claims of a profile, known by its `BoardId` |
+//! | claim | one row that says: this holder has this task since then |
+//! | holder, session | who has it; a session if the system registers its holders |
+//! | sign of life | the later of `claimed_at` and the claim's own heartbeat |
+//! | verdict, set, reason | what is true of a claim now: the sets it is in, each for a reason |
+//! | evidence, conclusion | everything known of a claim, and whether its holder is dead, slow or alive |
+//! | cause | what claims in trouble have in common: a host, a kind, a version, a source |
+//! | seen, token | a claim exactly as somebody saw it; an act on anything else answers *moved* |
+//! | image | a row before or after an act; an undo needs both |
+//! | authorization | what the operator adds to an act: force, reason, the holder's name |
+//! | scope | the tables and columns that an act of a profile may change |
+//! | trail, journal | the record of all acts: hash-chained files |
+//! | sweep, brake, sighting | automatic cleanup, what stops it, and a claim seen unchanged twice |
+//! | probe, census | SQLite: a reason as an indexed question; what no index answers, read in slices |
+//! | candidate query | PostgreSQL: an indexed condition that is wider than a reason |
+//! | fuse | the bar that burns down to a claim's deadline |
 
 pub mod app;
 mod background;
