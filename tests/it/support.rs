@@ -2,6 +2,7 @@
 
 mod asking;
 mod database;
+mod ending;
 pub mod engine;
 pub mod faketime;
 pub mod figures;
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 pub use database::{Database, dump, in_their_words, text};
+pub use ending::Ending;
 pub use intents::Noted;
 
 /// The instant that frozen databases are looked at: 2026-11-15T12:00:00Z, in milliseconds.

@@ -3,6 +3,7 @@
 use super::dashboard_user::{Spectator, Times, UNCLEAR};
 use super::proxy::Proxy;
 use super::*;
+use crate::support::Ending;
 use crate::support::figures;
 use crate::support::postgres::url;
 use crate::support::server::{Server, USER, until};
@@ -77,15 +78,6 @@ fn breaks(server: &Server, proxy: &Proxy, number: u64, spectator: &Spectator<'_>
     spectator.sees_more(server, fault, Instant::now());
 }
 
-/// Says so when it is dropped, by a failure as well: else the typist would never stop.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt_or_stops_the_screen() {
     let times = Times::default();
@@ -113,7 +105,7 @@ fn no_fault_makes_an_act_happen_twice_or_leaves_one_in_doubt_or_stops_the_screen
                 scope.spawn(move || reclaim_all(operator, &source, heard));
             }
             scope.spawn(|| spectator.type_on(&is_over));
-            let _over = Over(&is_over);
+            let _over = Ending(&is_over);
             for number in 0..faults().div_ceil(2) {
                 let enough = number * count / faults().div_ceil(2);
                 until("the next fault", || done().is_some_and(|done| done >= enough));

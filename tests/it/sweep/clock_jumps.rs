@@ -1,6 +1,7 @@
 //! Clocks that are set while a sweep runs, and workers whose clocks are an hour wrong: real processes under
 //! libfaketime.
 
+use crate::support::Ending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -25,8 +26,9 @@ fn while_they_live(scene: &Scene, renew: &str, body: impl FnOnce()) {
                 thread::park_timeout(Duration::from_millis(50));
             }
         });
+        let ending = Ending(&done);
         body();
-        done.store(true, Ordering::SeqCst);
+        drop(ending);
         renewing.join().expect("the workers");
     });
 }

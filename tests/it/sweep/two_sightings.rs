@@ -224,6 +224,14 @@ impl Going {
     }
 }
 
+impl Drop for Going {
+    /// A test that fails leaves no sweeper behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn a_continuous_sweep_acts_at_the_second_sighting_and_ends_on_sigterm() {
     on_both(|| {

@@ -15,6 +15,7 @@
 mod invariants;
 mod worker;
 
+use crate::support::Ending;
 use claimtop::domain::time::Span;
 use claimtop::reference::{System, install};
 use claimtop::worker::executor_jobs::{ExecutorJobs, NewJob};
@@ -247,6 +248,7 @@ fn whoever_is_killed_every_task_is_done_once_or_dead_with_its_reason() {
     let mut workers: Vec<(&str, Child)> =
         ROLES.into_iter().cycle().take(9).map(|role| (role, start(&scene.path(), role))).collect();
     let (kills, reads, reclaimed) = thread::scope(|scope| {
+        let _ending = Ending(&scene.over);
         scope.spawn(|| scene.recover());
         let program = scope.spawn(|| scene.reclaim());
         let observer = scope.spawn(|| scene.observe());

@@ -5,6 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
+use crate::support::Ending;
 use claimtop::domain::time::Span;
 use claimtop::reference::System;
 use claimtop::worker::executor_jobs::NewJob;
@@ -250,6 +251,7 @@ fn whoever_is_killed_every_task_is_done_once_or_dead_with_its_reason() {
         ROLES.into_iter().cycle().take(9).map(|it| (role(it), start(&place, role(it)))).collect();
     let over = AtomicBool::new(false);
     let kills = thread::scope(|scope| {
+        let _ending = Ending(&over);
         scope.spawn(|| {
             let (clock, silence) = (Clock::system(), Heard::default());
             let mut jobs = place.jobs(&clock, &silence, &[("run_tsa", Span::millis(500))]);

@@ -9,6 +9,7 @@
 #[allow(clippy::duplicate_mod, reason = "the same invariants hold whoever the agents are")]
 mod invariants;
 
+use crate::support::Ending;
 use claimtop::domain::time::Span;
 use claimtop::reference::System;
 use claimtop::worker::finalization::{Completion, Finalization, Outcome, StepEnd};
@@ -188,15 +189,6 @@ fn observe<T: Look>(over: &AtomicBool, mut detector: T) -> T {
     println!("{looks} looks");
     assert!(looks > 10, "{looks} looks: too few to mean anything");
     detector
-}
-
-/// Ends the observation, also when a process fails.
-struct Ending<'a>(&'a AtomicBool);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
 }
 
 fn observer(file: &support::Database) -> Connection {

@@ -1,5 +1,6 @@
 //! Many agents on connections of their own, watched by one that knows only the tables.
 
+use crate::support::Ending;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -22,15 +23,6 @@ fn be_seen(looks: &AtomicU64, over: &AtomicBool) {
     let enough = looks.load(Ordering::SeqCst) + 2;
     while looks.load(Ordering::SeqCst) < enough && !over.load(Ordering::SeqCst) {
         thread::yield_now();
-    }
-}
-
-/// Ends the observation, also when an agent fails.
-struct Ending<'a>(&'a AtomicBool);
-
-impl Drop for Ending<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 
