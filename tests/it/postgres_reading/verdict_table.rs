@@ -63,6 +63,7 @@ impl Case {
             "timeout" => "deadline = { claimed_at_plus = 'timeout_s' }\n",
             "ttl" => "deadline = { ttl = { slow = '30m' } }\n",
             "holder" => "deadline = { holder = true }\n",
+            "endless" => "deadline = { never = \"healthy\" }\n",
             _ => "deadline = { never = true }\n",
         };
         if let Some(session) = self.claim.get("session") {
