@@ -19,10 +19,12 @@ pub fn stop_between_transactions() -> io::Result<()> {
 }
 
 fn attend(mut signals: Signals) {
+    let mut is_wanted = false;
     loop {
-        if signals.wait() != Request::Suspend {
+        if !is_wanted && signals.wait() != Request::Suspend {
             continue;
         }
+        is_wanted = false;
         let idle = suspend::idle();
         // It was told to go on before it had stopped.
         if std::iter::from_fn(|| signals.take()).any(|request| request == Request::Continue) {
@@ -32,7 +34,15 @@ fn attend(mut signals: Signals) {
         if kill_process(getpid(), Signal::STOP).is_err() {
             continue;
         }
-        while signals.wait() != Request::Continue {}
+        // A request to stop that comes right after the one to go on may be heard before it. The kernel drops
+        // those that came earlier.
+        loop {
+            match signals.wait() {
+                Request::Continue => break,
+                Request::Suspend => is_wanted = true,
+                Request::Stop | Request::Reload => {}
+            }
+        }
         drop(idle);
     }
 }
