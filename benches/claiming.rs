@@ -1,5 +1,6 @@
-//! What a claim costs, and who gets one: worker processes on one task queue of document 004, with their
-//! turn, beside the same statement through plain rusqlite with a busy timeout in the same run.
+//! What a claim costs, and who gets one: worker processes on one task queue of task-queue, with their
+//! turn, beside the same statement through plain rusqlite with a busy timeout in the same run, and beside the
+//! same claims over HTTP (`claimtop api`).
 //!
 //! `cargo bench --bench claiming` runs everything; `-- 32` only that number of workers.
 
@@ -7,12 +8,14 @@
 
 use chrono::Utc;
 use claimtop::reference::{System, install};
-use claimtop::worker::task_queue::{Claim, Order, TaskQueue, Wanted, WorkerId};
+use claimtop::worker::task_queue::{ClaimOrder, TaskClaim, TaskFilter, TaskQueue, WorkerId};
 use claimtop::worker::{Database, Durability};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,6 +41,10 @@ fn main() {
                 for how in ["raw", "turn"] {
                     run(workers, pause, sync, how);
                 }
+                // The server's own durability is NORMAL.
+                if sync == "NORMAL" {
+                    run(workers, pause, sync, "http");
+                }
             }
         }
     }
@@ -47,11 +54,13 @@ fn run(workers: usize, pause: &str, sync: &str, how: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("tasks.db");
     build(&path);
+    let server = (how == "http").then(|| Server::start(folder.path(), &path));
+    let place = server.as_ref().map_or_else(|| path.display().to_string(), |server| server.place.clone());
     // All begin together, when the last of them is surely there.
     let begin = Utc::now().timestamp_millis() + 500 + 20 * workers as i64;
     let children: Vec<_> = (0..workers)
         .map(|worker| {
-            let orders = format!("{worker} {pause} {sync} {how} {begin} {}", path.display());
+            let orders = format!("{worker} {pause} {sync} {how} {begin} {place}");
             let mut command = Command::new(std::env::current_exe().expect("this binary"));
             command.env(CHILD, orders).stdout(Stdio::piped()).spawn().expect("a worker")
         })
@@ -121,6 +130,7 @@ fn child(orders: &str) {
     let name = WorkerId::new(&format!("worker-{worker}")).expect("a name");
     let mut claim: Box<dyn FnMut()> = match how {
         "raw" => raw(Path::new(path), sync, name),
+        "http" => over_http(path, &name),
         _ => ours(Path::new(path), sync, name),
     };
     let begin: i64 = begin.parse().expect("a time");
@@ -147,17 +157,17 @@ fn ours(path: &Path, sync: &str, worker: WorkerId) -> Box<dyn FnMut()> {
     let database = Database::open(path).expect("the database");
     let mut queue = TaskQueue::new(database.with_durability(durability).expect("a pragma"));
     Box::new(move || {
-        let claim = queue.claim(&worker, &Wanted::default()).expect("a claim");
-        assert!(matches!(claim, Claim::Task(_)));
+        let claim = queue.claim(&worker, &TaskFilter::default()).expect("a claim");
+        assert!(matches!(claim, TaskClaim::Task(_)));
     })
 }
 
-/// The same statements, as the document's authors would send them: SQLite's own waiting, no turn.
+/// The same statements, as the specification's authors would send them: SQLite's own waiting, no turn.
 fn raw(path: &Path, sync: &str, worker: WorkerId) -> Box<dyn FnMut()> {
     let mut connection = Connection::open(path).expect("the database");
     connection.busy_timeout(Duration::from_secs(30)).expect("a timeout");
     connection.pragma_update(None, "synchronous", sync).expect("a pragma");
-    let sql = Order::Priority.statement();
+    let sql = ClaimOrder::Priority.statement();
     Box::new(move || {
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).expect("a transaction");
@@ -173,6 +183,68 @@ fn raw(path: &Path, sync: &str, worker: WorkerId) -> Box<dyn FnMut()> {
         let values = params![task.expect("a task"), worker.as_str(), now()];
         transaction.prepare_cached(log).and_then(|mut log| log.execute(values)).expect("a log");
         transaction.commit().expect("commit");
+    })
+}
+
+/// `claimtop api` on the file, ended with the run.
+struct Server {
+    child: Child,
+    /// Its address and a key.
+    place: String,
+}
+
+impl Server {
+    fn start(folder: &Path, path: &Path) -> Server {
+        let program = env!("CARGO_BIN_EXE_claimtop");
+        let keys = folder.join("keys");
+        let made =
+            Command::new(program).args(["api", "key", "new", "--keys"]).arg(&keys).output().expect("a key");
+        let key = String::from_utf8(made.stdout).expect("a key");
+        let mut command = Command::new(program);
+        command.arg("api").arg(path).arg("--keys").arg(keys);
+        command.args(["--listen", "127.0.0.1:0", "--rate", "0"]).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("a server");
+        let mut first = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        output.read_line(&mut first).expect("its address");
+        let address = first.trim().trim_start_matches("serving http://").trim_end_matches("/api");
+        Server { place: format!("{address} {}", key.trim()), child }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A worker keeps its connection.
+fn over_http(place: &str, worker: &WorkerId) -> Box<dyn FnMut()> {
+    let (address, key) = place.split_once(' ').expect("an address and a key");
+    let stream = TcpStream::connect(address).expect("a connection");
+    stream.set_nodelay(true).expect("no delay");
+    let mut stream = BufReader::new(stream);
+    let body = format!("{{\"worker_id\": \"{worker}\"}}");
+    let request = format!(
+        "POST /api/tasks/claim HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    Box::new(move || {
+        stream.get_mut().write_all(request.as_bytes()).expect("sent");
+        let (mut line, mut length) = (String::new(), 0);
+        stream.read_line(&mut line).expect("a status");
+        assert!(line.contains(" 200 "), "{line}");
+        while line != "\r\n" {
+            line.clear();
+            stream.read_line(&mut line).expect("a header");
+            if let Some(text) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                length = text.trim().parse().expect("a length");
+            }
+        }
+        let mut answer = vec![0; length];
+        stream.read_exact(&mut answer).expect("a body");
     })
 }
 

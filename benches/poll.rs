@@ -1,4 +1,4 @@
-//! The cost of watching: one poll of claimtop beside the queries of document 000, run raw on the
+//! The cost of watching: one poll of claimtop beside the queries of coordination, run raw on the
 //! same file in the same run.
 //!
 //! `cargo bench --bench poll` prints the ratios for 10 thousand, 100 thousand and 1 million claims
@@ -13,8 +13,7 @@ mod measure;
 use claimtop::config::Config;
 use claimtop::domain::snapshot::Snapshot;
 use claimtop::profile::Library;
-use claimtop::store::sqlite::Options;
-use claimtop::store::{Effort, Profiles, Reader};
+use claimtop::store::{Effort, Options, Profiles, Reader, SourceLocation};
 use measure::{median, ms, timed};
 use rusqlite::{Connection, params};
 use std::path::Path;
@@ -142,7 +141,7 @@ fn measure(path: &Path, claims: i64) {
     );
 }
 
-/// What document 000 runs: the expired claims, the orphans by LEFT JOIN, and three counts.
+/// What coordination runs: the expired claims, the orphans by LEFT JOIN, and three counts.
 fn documents_queries(connection: &Connection) -> Duration {
     let now = now_ms();
     timed(|| {
@@ -212,7 +211,7 @@ fn compare_with_brute_force(connection: &Connection, snapshot: &Snapshot) {
 fn options(path: &Path) -> Options {
     let config = Config::default();
     Options {
-        path: path.into(),
+        at: SourceLocation::File(path.into()),
         profiles: Profiles::Detect(Library::built_in()),
         operator: config.operator(None),
         effort: Effort { rows: config.row_limit, slice: config.census_slice, whole: config.census_slice },
@@ -222,6 +221,8 @@ fn options(path: &Path) -> Options {
         prober: None,
         registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
+        allow_functions: Vec::new(),
+        warn: None,
     }
 }
 

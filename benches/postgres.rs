@@ -1,4 +1,4 @@
-//! What watching and recovering cost on PostgreSQL, beside what document 001 runs itself, on the same
+//! What watching and recovering cost on PostgreSQL, beside what executor-jobs runs itself, on the same
 //! tables in the same run.
 //!
 //! `CLAIMTOP_TEST_POSTGRES='host=/tmp user=claimtop dbname=postgres' cargo bench --bench postgres` needs a
@@ -38,7 +38,7 @@ const INDEXES: &str = "DROP INDEX IF EXISTS executor_jobs_status_idx, executor_j
                        executor_jobs_reclaim_idx, executor_jobs_entity_idx, executor_jobs_dedupe_idx";
 const RUNNING: i64 = 1_000;
 
-/// What document 001 asks, type by type.
+/// What executor-jobs asks, type by type.
 const TTLS: [(&str, i64); 6] = [
     ("protect_document_v2", 5),
     ("document.protected", 5),
@@ -149,7 +149,7 @@ fn poll_once(database: &Database, client: &mut Client, size: i64, index: &str) -
     poll
 }
 
-/// One select per type, as document 001's reclaim looks for its jobs.
+/// One select per type, as the reclaim of executor-jobs looks for its jobs.
 fn six_queries(client: &mut Client) {
     for (name, minutes) in TTLS {
         rows(

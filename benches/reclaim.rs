@@ -12,8 +12,7 @@ use claimtop::domain::verdict::Set;
 use claimtop::profile::Library;
 use claimtop::recovery::AuditedActor;
 use claimtop::store::Filter;
-use claimtop::store::sqlite::Options;
-use claimtop::store::{Effort, Profiles, Standing, WriteAccess, WriteRules};
+use claimtop::store::{Effort, Options, Profiles, SourceLocation, Standing, WriteAccess, WriteRules};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 use std::path::Path;
@@ -23,7 +22,7 @@ use std::time::{Duration, Instant};
 
 const MINUTE: i64 = 60_000;
 
-/// What a reclaim does to its row: document 000 deletes it, document 001 queues the job again.
+/// What a reclaim does to its row: coordination deletes it, executor-jobs queues the job again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Delete,
@@ -238,7 +237,7 @@ fn beat(kind: Kind, path: &Path, claims: i64, done: &AtomicBool) -> Duration {
 fn options(path: &Path) -> Options {
     let config = Config::default();
     Options {
-        path: path.into(),
+        at: SourceLocation::File(path.into()),
         profiles: Profiles::Detect(Library::built_in()),
         operator: config.operator(None),
         effort: Effort { rows: 0, slice: config.census_slice, whole: usize::MAX },
@@ -248,12 +247,14 @@ fn options(path: &Path) -> Options {
         prober: None,
         registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
+        allow_functions: Vec::new(),
+        warn: None,
     }
 }
 
 /// Permission to write: nothing is protected here.
 fn writable(options: Options) -> WriteAccess {
-    let granted = WriteRules::default().grant("", Standing::Unconfigured, || Ok(options.into()));
+    let granted = WriteRules::default().grant("", Standing::Unconfigured, || Ok(options));
     granted.expect("permission to write")
 }
 

@@ -1,6 +1,6 @@
 //! What the screen costs: a frame with a million claims behind it beside one with a hundred; from a
-//! key to its frame while polls run; from the start of the process to its first frame; and what
-//! watching costs when nothing happens.
+//! key to its frame while polls run; from the start of the process to its first frame; what the facts
+//! add to a poll; and what watching costs when nothing happens.
 //!
 //! `cargo bench --bench screen` runs all of it on a real pty; `-- 100000` takes that many claims
 //! instead of a million.
@@ -12,10 +12,10 @@ use claimtop::app::keymap::Keymap;
 use claimtop::app::model::{Model, Settings};
 use claimtop::app::source::{Access, Poll, SourceView};
 use claimtop::config::Config;
+use claimtop::domain::cause::find;
 use claimtop::domain::time::Span;
 use claimtop::profile::Library;
-use claimtop::store::sqlite::Options;
-use claimtop::store::{Effort, Profiles, Reader, clock};
+use claimtop::store::{Effort, Options, Profiles, Reader, SourceLocation, clock};
 use claimtop::ui::theme::{Depth, Palette};
 use claimtop::ui::{self, Theme, View};
 use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
@@ -34,15 +34,16 @@ fn main() {
     let many = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (small, large) = (folder.path().join("small.db"), folder.path().join("large.db"));
-    // A hundred claims that fill the screen as the worst of a million do.
-    build(&small, 100, 3);
-    build(&large, many, 1_000);
+    // A hundred claims that fill every line of the screen, as the worst of a million do.
+    build(&small, 100, Fleet { expired_one_in: 2, silent_of_ten: 5 });
+    build(&large, many, Fleet { expired_one_in: 1_000, silent_of_ten: 1 });
 
-    let few = frame(&small);
-    let lots = frame(&large);
+    let (few, rows_of_few) = frame(&small);
+    let (lots, rows_of_lots) = frame(&large);
     let ratio = lots.as_secs_f64() / few.as_secs_f64();
     println!(
-        "frame 200x60        {:>8.3} ms with 100 claims, {:.3} ms with {many}: {ratio:.2} x",
+        "frame 200x60        {:>8.3} ms with 100 claims, {:.3} ms with {many}: {ratio:.2} x ({rows_of_few} and \
+         {rows_of_lots} rows drawn)",
         ms(few),
         ms(lots)
     );
@@ -55,11 +56,23 @@ fn main() {
     );
 
     keys(&large);
-    idle(&large);
+    idle("watching, 10 % in trouble", &large);
+    let quiet = folder.path().join("quiet.db");
+    build(&quiet, many, Fleet { expired_one_in: i64::MAX, silent_of_ten: 0 });
+    idle("watching, quiet", &quiet);
+    let incident = folder.path().join("incident.db");
+    build(&incident, many, Fleet { expired_one_in: 30, silent_of_ten: 0 });
+    facts(&incident);
 }
 
-/// One claim of so many expired, and one about to.
-fn build(path: &Path, claims: i64, one_in: i64) {
+/// Which share of the claims has expired (as many are about to), and how many of ten sessions are silent.
+#[derive(Clone, Copy)]
+struct Fleet {
+    expired_one_in: i64,
+    silent_of_ten: i64,
+}
+
+fn build(path: &Path, claims: i64, fleet: Fleet) {
     let mut connection = Connection::open(path).expect("a database");
     connection
         .execute_batch(
@@ -76,15 +89,15 @@ fn build(path: &Path, claims: i64, one_in: i64) {
     let now = clock().micros() / 1_000;
     let transaction = connection.transaction().expect("a transaction");
     for session in 0..(claims / 1_000).max(10) {
-        let beat = if session % 10 == 7 { now - 20 * MINUTE } else { now };
+        let beat = if session % 10 < fleet.silent_of_ten { now - 20 * MINUTE } else { now };
         let values = params![format!("session-{session}"), beat, now - 90 * MINUTE, 4_000_000 + session];
         transaction.execute("INSERT INTO sessions VALUES (?1, ?2, ?3, ?4)", values).expect("a session");
     }
     for claim in 0..claims {
         // What is healthy stays so for five minutes: longer than this runs.
-        let expires = match claim % one_in {
-            0 => now - 10 * MINUTE,
-            1 => now + 4 * MINUTE,
+        let expires = match fleet.expired_one_in - claim % fleet.expired_one_in {
+            1 => now - 10 * MINUTE,
+            2 => now + 4 * MINUTE,
             _ => now + 300 * MINUTE,
         };
         let holder = format!("session-{}", claim % (claims / 1_000).max(10));
@@ -94,11 +107,36 @@ fn build(path: &Path, claims: i64, one_in: i64) {
     transaction.commit().expect("commit");
 }
 
-/// The median of many frames, each drawn from nothing.
-fn frame(path: &Path) -> Duration {
+/// A poll after a write, and what the facts for causes and groups add to it.
+fn facts(path: &Path) {
+    let mut reader = open(path);
+    let writer = Connection::open(path).expect("the database");
+    let (mut polls, mut facts) = (Vec::new(), Vec::new());
+    for round in 0..15 {
+        let beat = params![clock().micros() / 1_000, format!("task-{round:08}")];
+        writer
+            .execute("UPDATE task_claims SET last_heartbeat = ?1 WHERE task_id = ?2", beat)
+            .expect("a beat");
+        let started = Instant::now();
+        let snapshots = reader.poll().expect("a poll");
+        polls.push(ms(started.elapsed()));
+        let troubled = snapshots[0].counts().stale;
+        let started = Instant::now();
+        let found = find(&reader.facts("incident").expect("facts"));
+        facts.push(ms(started.elapsed()));
+        if round == 0 {
+            println!("facts               {troubled:>8} claims in trouble, {} causes", found.len());
+        }
+    }
+    polls.sort_by(f64::total_cmp);
+    facts.sort_by(f64::total_cmp);
+    println!("a poll              {:>8.1} ms, and {:.1} ms for its facts and causes", polls[7], facts[7]);
+}
+
+fn open(path: &Path) -> Reader {
     let config = Config::default();
     let options = Options {
-        path: path.into(),
+        at: SourceLocation::File(path.into()),
         profiles: Profiles::Detect(Library::built_in()),
         operator: config.operator(None),
         effort: Effort { rows: config.row_limit, slice: config.census_slice, whole: config.census_slice },
@@ -108,14 +146,22 @@ fn frame(path: &Path) -> Duration {
         prober: None,
         registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
+        allow_functions: Vec::new(),
+        warn: None,
     };
-    let mut reader = Reader::open(options).expect("the database");
+    Reader::open(options).expect("the database")
+}
+
+/// The median of many frames, each drawn from nothing.
+fn frame(path: &Path) -> (Duration, usize) {
+    let mut reader = open(path);
     let snapshots = reader.poll().expect("a poll");
+    let facts = Some(Arc::new(reader.facts("large.db").expect("facts")));
     let horizon = reader.horizon(30).expect("a horizon");
     let source = SourceView::new("large.db".into(), "sqlite", Access::Write);
     let settings = Settings { interval: Span::seconds(1), bell: false };
     let mut model = Model::new(vec![source], settings, Keymap::default(), clock());
-    let poll = Poll { snapshots, horizon: Some(horizon), whole: None, warnings: Vec::new() };
+    let poll = Poll { snapshots, horizon: Some(horizon), whole: None, warnings: Vec::new(), facts };
     model.update(clock(), Msg::Polled { source: 0, poll: Ok(poll), events: Vec::new() });
     let theme = Theme::new(Palette::Dark, Depth::True);
     let area = Rect::new(0, 0, 200, 60);
@@ -130,7 +176,7 @@ fn frame(path: &Path) -> Duration {
         })
         .collect();
     times.sort();
-    times[times.len() / 2]
+    (times[times.len() / 2], view.rows.len())
 }
 
 /// The program in a pty.
@@ -250,7 +296,7 @@ fn keys(path: &Path) {
 }
 
 /// A poll every second, nobody writes: while the census goes through the table once, and after it.
-fn idle(path: &Path) {
+fn idle(what: &str, path: &Path) {
     let (session, _) = Session::start(path);
     let share_of = |pause: u64| {
         thread::sleep(Duration::from_secs(pause));
@@ -261,7 +307,7 @@ fn idle(path: &Path) {
     let (first, then) = (share_of(10), share_of(40));
     let peak = session.used().1;
     println!(
-        "watching            {then:>8.2} % of a core, a poll a second, nothing written ({first:.2} % in the first minute, with the census); peak memory {peak:.1} MB"
+        "{what:<26} {then:>6.2} % of a core, a poll a second, nothing written ({first:.2} % in the first minute, with the census); peak memory {peak:.1} MB"
     );
 }
 

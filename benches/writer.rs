@@ -7,8 +7,7 @@
 
 use claimtop::config::Config;
 use claimtop::profile::Library;
-use claimtop::store::sqlite::Options;
-use claimtop::store::{Effort, Profiles, Reader};
+use claimtop::store::{Effort, Options, Profiles, Reader, SourceLocation};
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,7 +103,7 @@ fn report(name: &str, path: &Path, beside: impl FnOnce() + Send) {
 fn poll_each_second(path: &Path) {
     let config = Config::default();
     let mut reader = Reader::open(Options {
-        path: path.into(),
+        at: SourceLocation::File(path.into()),
         profiles: Profiles::Detect(Library::built_in()),
         operator: config.operator(None),
         effort: Effort { rows: config.row_limit, slice: config.census_slice, whole: config.census_slice },
@@ -114,6 +113,8 @@ fn poll_each_second(path: &Path) {
         prober: None,
         registrations: claimtop::store::Registrations::default(),
         protected: Default::default(),
+        allow_functions: Vec::new(),
+        warn: None,
     })
     .expect("a reader");
     while !DONE.load(Ordering::Relaxed) {

@@ -3,17 +3,19 @@
 
 #![allow(clippy::print_stdout)]
 
-use claimtop::reference::{System, install};
-use claimtop::worker::Database;
-use claimtop::worker::task_queue::{Claim, NewTask, Retry, TaskQueue, Vitals, Wanted, WorkerId};
+use claimtop::worker::task_queue::{
+    HeartbeatInfo, NewTask, Retry, TaskClaim, TaskFilter, TaskQueue, WorkerId,
+};
+use claimtop::worker::{Database, System};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path: PathBuf = std::env::args_os().nth(1).ok_or("name the database")?.into();
-    install(&mut rusqlite::Connection::open(&path)?, &[System::TaskQueue])?;
-    let mut queue = TaskQueue::new(Database::open(&path)?);
+    let mut database = Database::open(&path)?;
+    database.create_tables(&[System::TaskQueue])?;
+    let mut queue = TaskQueue::new(database);
     queue.register_type("greeting", "1", None)?;
     for name in ["Ada", "Grace", "Nobody"] {
         let task =
@@ -24,8 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let worker = WorkerId::new(&format!("worker-{}", std::process::id()))?;
     let mut processed = 0;
     loop {
-        queue.heartbeat(&worker, &Vitals::here("1.0", processed))?;
-        let Claim::Task(task) = queue.claim(&worker, &Wanted::default())? else { break };
+        queue.heartbeat(&worker, &HeartbeatInfo::here("1.0", processed))?;
+        let TaskClaim::Task(task) = queue.claim(&worker, &TaskFilter::default())? else { break };
         println!("{worker} claimed task {} (attempt {})", task.id, task.attempts + 1);
         let outcome = match greet(&task.params) {
             Ok(result) => format!("{:?}", queue.complete(&worker, task.id, &result)?),

@@ -1,12 +1,12 @@
-//! The one tokio runtime of the program. Its threads speak with servers, listen for signals and answer HTTP; nothing
-//! that blocks runs on them.
+//! The one tokio runtime of the program. Its threads talk to servers, receive signals and answer HTTP; nothing that
+//! blocks runs on them.
 
 use std::io;
 use std::sync::OnceLock;
 use tokio::runtime::{Builder, Runtime};
 
-/// The runtime, started when it is first needed; an error if the system has no room for its threads.
-pub fn runtime() -> io::Result<&'static Runtime> {
+/// The runtime, started when it is first needed; an error if the system cannot start its threads.
+pub(crate) fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
     let started = RUNTIME.get_or_init(|| {
         let mut builder = Builder::new_multi_thread();

@@ -1,8 +1,10 @@
-//! The command line: what can be asked, and who answers it.
+//! The command line: its arguments, and which file handles them.
 //!
-//! Parsing only; each verb has a file of its own below this one.
+//! This file only parses; each verb has its own file.
 
 mod act;
+#[cfg(feature = "serve")]
+mod api;
 mod audit;
 mod check;
 mod completions;
@@ -20,18 +22,22 @@ mod pid;
 mod profile_help;
 mod profiles;
 mod recovery;
+#[cfg(feature = "serve")]
 mod serve;
 mod session;
 mod setup;
 mod sweep;
+mod terminate;
 mod undo;
 
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 
+use crate::app::query::Query;
+use crate::domain::filter::{Condition, Filter, Pattern, Test};
 use crate::domain::recovery::Action;
-use crate::domain::time::Moment;
-use crate::domain::verdict::Set;
+use crate::domain::time::{Moment, Span};
+use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::visible;
 use crate::exit::Exit;
 use crate::job_control;
@@ -81,8 +87,8 @@ enum Verb {
     Check(check::CheckArgs),
     /// List the claims, worst first
     List {
-        /// SQLite files, postgres:// addresses, or names from the config
-        #[arg(value_name = "SOURCE", required = true)]
+        /// SQLite files, postgres:// addresses, or names from the config [default: all sources in the config]
+        #[arg(value_name = "SOURCE")]
         sources: Vec<String>,
         /// Print CSV
         #[arg(long, conflicts_with = "json")]
@@ -91,7 +97,7 @@ enum Verb {
         #[arg(long, conflicts_with_all = ["set", "history"])]
         dead: bool,
         /// Print the traces of earlier recoveries that the system itself keeps
-        #[arg(long, conflicts_with_all = ["set", "board", "holder", "kind"])]
+        #[arg(long, conflicts_with_all = ["set", "board", "id", "holder", "kind", "reason", "older_than", "filter"])]
         history: bool,
         #[command(flatten)]
         only: Only,
@@ -112,12 +118,18 @@ enum Verb {
     Extend(act::ActArgs),
     /// Queue a dead job again
     Requeue(act::ActArgs),
+    /// End the server session that holds a claim; for claims that are advisory locks, and not undoable
+    Terminate(terminate::TerminateArgs),
     /// Undo an act, if nothing has changed since
     Undo(undo::UndoArgs),
     /// Clean up automatically: take what is certainly stale or orphaned, with brakes
     Sweep(sweep::SweepArgs),
     /// Serve metrics for Prometheus on this host; --sweep also cleans up
+    #[cfg(feature = "serve")]
     Serve(serve::ServeArgs),
+    /// Serve the task queue over HTTP, for workers in any language
+    #[cfg(feature = "serve")]
+    Api(api::ApiArgs),
     /// Show, verify and export the trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -127,7 +139,7 @@ enum Verb {
         source: String,
         /// The system whose tables to make: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
         #[arg(long, value_name = "NAME|all", required = true, value_delimiter = ',', value_parser = init::wanted)]
-        system: Vec<init::Wanted>,
+        system: Vec<init::SystemArg>,
     },
     /// Run a live fleet of workers on a temporary database, with the dashboard on it
     Demo(demo::DemoArgs),
@@ -161,15 +173,63 @@ struct Only {
     /// Only claims on this board
     #[arg(long, value_name = "NAME")]
     board: Option<String>,
-    /// Only claims of this holder
+    /// Only the claim with this id or address; several may be named
+    #[arg(long, value_name = "ID")]
+    id: Vec<String>,
+    /// Only claims of this holder; a * stands for any text, and several may be named
     #[arg(long, value_name = "NAME")]
-    holder: Option<String>,
-    /// Only claims of this kind
+    holder: Vec<String>,
+    /// Only claims of this kind, in the same way
     #[arg(long, value_name = "NAME")]
-    kind: Option<String>,
+    kind: Vec<String>,
+    /// Only claims with one of these reasons, such as lease_expired or session_stale
+    #[arg(long, value_name = "REASON", value_delimiter = ',', value_parser = crate::app::query::reason)]
+    reason: Vec<Reason>,
+    /// Only claims that have been held for longer than this
+    #[arg(long, value_name = "DURATION", value_parser = Span::parse)]
+    older_than: Option<Span>,
+    /// Only claims that pass a filter of the dashboard: 'kind=mail age>10m !holder:cli'
+    #[arg(long, value_name = "TEXT", value_parser = Query::parse)]
+    filter: Option<Query>,
     /// At most this many; 0 for all [default: 1000 in a table, all in JSON and CSV]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+}
+
+impl Only {
+    /// The filter, and the limit.
+    fn filter(&self, limit: Option<usize>) -> Filter {
+        let patterns = |names: &[String]| names.iter().map(|name| Pattern::typed(name)).collect();
+        let mut filter = self.filter.as_ref().map(Query::filter).unwrap_or_default();
+        let mut conditions: Vec<Condition> = Vec::new();
+        if !self.id.is_empty() {
+            conditions.push(Test::Id(self.id.clone()).into());
+        }
+        if !self.holder.is_empty() {
+            conditions.push(Test::Holder(patterns(&self.holder)).into());
+        }
+        if !self.kind.is_empty() {
+            conditions.push(Test::Kind(patterns(&self.kind)).into());
+        }
+        conditions.extend(self.older_than.map(|span| Test::OlderThan(span).into()));
+        match (self.set.is_empty(), filter.sets.is_empty()) {
+            (true, _) => {}
+            (false, true) => filter.sets.clone_from(&self.set),
+            (false, false) => conditions.push(Test::In(self.set.clone()).into()),
+        }
+        match (self.reason.is_empty(), filter.reasons.is_empty()) {
+            (true, _) => {}
+            (false, true) => filter.reasons = self.reason.iter().copied().collect(),
+            (false, false) => conditions.push(Test::For(self.reason.iter().copied().collect()).into()),
+        }
+        filter.conditions.extend(conditions);
+        Filter { board: self.board.clone(), limit, ..filter }
+    }
+
+    /// Whether the filter admits a source.
+    fn takes_source(&self, label: &str) -> bool {
+        self.filter.as_ref().is_none_or(|query| query.takes_source(label))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -214,29 +274,37 @@ fn set(text: &str) -> Result<Set, String> {
     known.ok_or_else(|| "the sets are orphaned, stale, unknown, expiring and healthy".into())
 }
 
+fn reason(text: &str) -> Result<Reason, String> {
+    let is_bad = |reason: &Reason| matches!(reason.set(), Set::Stale | Set::Orphaned);
+    let known: Vec<Reason> = Reason::ALL.into_iter().filter(is_bad).collect();
+    let names: Vec<&str> = known.iter().map(|reason| reason.as_str()).collect();
+    let found = known.iter().copied().find(|reason| reason.as_str() == text);
+    found.ok_or_else(|| format!("the reasons for trouble are {}", names.join(", ")))
+}
+
 fn holds_password(argument: &std::ffi::OsString) -> bool {
     Source::has_secret(&argument.to_string_lossy())
 }
 
-/// Answers what `arguments` ask.
+/// Runs the command of `arguments`.
 pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     let arguments: Vec<std::ffi::OsString> = arguments.collect();
     let parsed = help::command().try_get_matches_from(&arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        // The parser quotes what it does not understand.
+        // The parser quotes arguments that it does not understand.
         Err(error) if error.use_stderr() && arguments.iter().any(holds_password) => {
             return output::complain(
                 "an argument is out of place, and one of them may hold a password, so none is repeated; leave it out",
             );
         }
         Err(error) => {
-            // Help and the version are answers, not errors. Nobody is left to tell if this fails.
+            // Help and version are answers, not errors. If this fails, there is nobody to tell.
             let _ = error.print();
             return if error.use_stderr() { Exit::Error } else { Exit::Fine };
         }
     };
-    // The user's config is none of their business.
+    // Processes of a demo do not read the user's config.
     match cli.verb {
         Some(Verb::DemoChild(child)) => return demo::child(child),
         Some(Verb::Completions { shell }) => return completions::run(shell),
@@ -253,7 +321,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
             format!("{} stands before the verb; sources come after it", visible(&setup.label(source)));
         return output::complain(&sentence);
     }
-    // A demo has a screen, which handles it as well. Without it Ctrl-Z stops as it always did.
+    // The dashboard, also that of a demo, handles Ctrl-Z itself. Headless, Ctrl-Z stops as usual.
     if !matches!(verb, Verb::Demo(_)) {
         let _ = job_control::stop_between_transactions();
     }
@@ -263,14 +331,18 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::List { sources, only, csv, dead, history } => {
             let setup = if dead { setup.of_the_dead() } else { setup };
             let format = match (csv, setup.json) {
-                (true, _) => list::Format::Csv,
-                (false, true) => list::Format::Json,
-                (false, false) => list::Format::Table,
+                (true, _) => list::ListFormat::Csv,
+                (false, true) => list::ListFormat::Json,
+                (false, false) => list::ListFormat::Table,
+            };
+            let sources = match setup.sources_or_all(&sources) {
+                Ok(sources) => sources,
+                Err(sentence) => return output::complain(&sentence),
             };
             if history {
                 list::history(&setup, &sources, only.limit, format)
             } else {
-                list::run(&setup, &sources, only, format)
+                list::run(&setup, &sources, &only, format)
             }
         }
         Verb::Pid { source, session } => pid::run(&setup, &source, session.as_deref()),
@@ -278,9 +350,13 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::Release(arguments) => act::release(&setup, &arguments),
         Verb::Requeue(arguments) => act::run(&setup.of_the_dead(), Action::Requeue, &arguments),
         Verb::Extend(arguments) => act::run(&setup, Action::Extend, &arguments),
+        Verb::Terminate(arguments) => terminate::run(&setup, &arguments),
         Verb::Undo(arguments) => undo::run(&setup, &arguments),
         Verb::Sweep(arguments) => sweep::run(&cli.common, setup, &arguments),
+        #[cfg(feature = "serve")]
         Verb::Serve(arguments) => serve::run(&cli.common, setup, &arguments),
+        #[cfg(feature = "serve")]
+        Verb::Api(arguments) => api::run(&setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
         Verb::Init { source, system } => init::run(&setup, &source, &system),
         Verb::Demo(arguments) => demo::run(&setup, &arguments),

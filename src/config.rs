@@ -1,11 +1,10 @@
 //! The config file: sources by name, and thresholds.
 //!
-//! Unknown keys are errors that name their line; values are never printed, for one of them may
-//! be a secret.
+//! Unknown keys are errors that name their line. Values are never printed, because one of them may be a secret.
 
-mod bounds;
 mod file;
 mod sweep;
+mod value_ranges;
 
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -14,13 +13,16 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::domain::claim::HoldersOn;
+use crate::domain::recovery::Confirmation;
+use crate::domain::saved_view::SavedView;
+use crate::domain::source_label::{LabelColour, SourceLabel};
 use crate::domain::time::{Span, ZoneName};
 use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
 use crate::profile::rules::{Limits, Operator};
 use crate::store::{Source, SourceLocation, Standing};
 use crate::ui::theme::Palette;
-pub use file::{Loaded, folder};
+pub use file::{LoadedConfig, folder};
 pub use sweep::{Share, SweepLimits};
 
 #[derive(Debug, Error)]
@@ -37,32 +39,34 @@ pub enum ConfigError {
     Emptied { path: PathBuf },
 }
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The worst rows of each set that a poll fetches.
+    /// How many of the worst rows of each set a poll fetches.
     pub row_limit: usize,
-    /// Rows that a poll reads where no index helps.
+    /// How many rows a poll reads where no index helps.
     pub census_slice: usize,
     /// How long to wait for another process's lock.
     pub busy_timeout: Span,
-    /// After this long a poll is stopped.
+    /// A poll that takes longer is stopped.
     pub poll_timeout: Span,
-    /// Times this far in the future are noise between clocks.
+    /// Times up to this far in the future count as differences between clocks.
     pub clock_noise: Span,
     /// How often the dashboard polls.
     pub interval: Span,
     pub theme: Palette,
-    /// Whether the dashboard rings on the first stale or orphaned claim after a calm.
+    /// Whether the dashboard rings the bell on the first stale or orphaned claim after a calm period.
     pub bell: bool,
     pub mouse: MouseUse,
-    /// Keys by command, in place of the usual ones.
-    pub keys: BTreeMap<String, Keys>,
-    /// Thresholds where the profile has none of its own.
+    /// Keys by command, instead of the default ones.
+    pub keys: BTreeMap<String, KeyList>,
+    /// Thresholds for profiles that have none of their own.
     pub defaults: Limits,
     /// Automatic cleanup and its brakes.
     pub sweep: SweepLimits,
+    /// Saved lists of claims by name, for `:view`.
+    pub view: BTreeMap<String, SavedView>,
     pub source: BTreeMap<String, SourceConfig>,
 }
 
@@ -86,12 +90,13 @@ impl Default for Config {
                 ..Limits::default()
             },
             sweep: SweepLimits::USUAL,
+            view: BTreeMap::new(),
             source: BTreeMap::new(),
         }
     }
 }
 
-/// Whether the dashboard listens to the mouse; off, the terminal's own selection works.
+/// Whether the dashboard uses the mouse; if off, the terminal's own selection works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MouseUse {
@@ -102,31 +107,38 @@ pub enum MouseUse {
 /// One key, or several.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum Keys {
+pub enum KeyList {
     One(String),
     Many(Vec<String>),
 }
 
-/// One database, by a name of the user's.
+/// One database, under a name chosen by the user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
     pub at: Location,
+    /// A word beside its name, such as prod, and its colour.
+    pub label: Option<String>,
+    pub colour: Option<LabelColour>,
+    /// Whether every act has to be confirmed.
+    #[serde(default)]
+    pub confirm: Confirmation,
     /// A shell command whose first line of output is the password.
     pub password_command: Option<PasswordCommand>,
-    /// The zone of times that have none, in place of what the profile says: utc, server, host, an offset
-    /// such as +02:00, or on PostgreSQL a name such as Europe/Berlin.
+    /// The zone of times without one, instead of the profile's: utc, server, host, an offset such as +02:00, or on
+    /// PostgreSQL a name such as Europe/Berlin.
     pub time_zone: Option<ZoneName>,
-    /// Names or files; empty, they are detected.
+    /// Names or files; if empty, profiles are detected.
     #[serde(default)]
     pub profiles: Vec<String>,
-    /// Of a server: functions, operators and types that profiles may use although they are not built in, or do
-    /// more than read.
+    /// On a server: functions, operators and types that profiles may use although they are not built in, or do more
+    /// than read.
     #[serde(default)]
     pub allow_functions: Vec<String>,
-    /// Whether this source may never be written; unset, it may unless it is the same database as one that may not.
+    /// Whether this source may never be written; if unset, it may, unless the same database is read-only under
+    /// another name.
     pub read_only: Option<bool>,
-    /// Where the holders' processes run; unset, no process is ever called dead.
+    /// Where the holders' processes run; if unset, no process is ever called dead.
     pub holders_on: Option<HoldersOn>,
     /// Thresholds for every board.
     #[serde(default)]
@@ -140,6 +152,12 @@ pub struct SourceConfig {
 }
 
 impl SourceConfig {
+    /// The label that the user chose.
+    pub fn source_label(&self) -> Option<SourceLabel> {
+        let text = self.label.clone()?;
+        Some(SourceLabel { text, colour: self.colour.unwrap_or_default() })
+    }
+
     /// Where the database is.
     pub fn location(&self) -> SourceLocation {
         SourceLocation::of(&self.at.0, self.password_command.as_ref().map(|command| command.0.as_str()))
@@ -154,7 +172,7 @@ impl<'de> Deserialize<'de> for Location {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Location, D::Error> {
         let text = String::deserialize(deserializer)?;
         match Source::parse(&text) {
-            // A source that nobody can open would protect nothing.
+            // A source that cannot be opened would protect nothing.
             Source::Unsupported(_) => Err(serde::de::Error::custom(BAD_ADDRESS)),
             Source::Sqlite(path) if path.as_os_str().is_empty() => Err(serde::de::Error::custom(BAD_ADDRESS)),
             Source::Sqlite(_) | Source::Postgres(_) => Ok(Location(text)),
@@ -171,7 +189,7 @@ impl fmt::Debug for Location {
     }
 }
 
-/// A command; never shown, for it may hold a secret itself.
+/// A command; never shown, because it may contain a secret itself.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct PasswordCommand(pub String);
@@ -183,16 +201,16 @@ impl fmt::Debug for PasswordCommand {
 }
 
 impl Config {
-    /// Reads `path`, or the user's config file if there is one, or else takes the defaults.
+    /// Reads `path`, or the user's config file if there is one; otherwise returns the defaults.
     pub fn load(path: Option<&Path>) -> Result<Config, ConfigError> {
-        Loaded::load(path).map(|loaded| loaded.config)
+        LoadedConfig::load(path).map(|loaded| loaded.config)
     }
 
-    /// The config in `text`, or the line and nature of its first error.
+    /// The config in `text`, or the line and description of its first error.
     pub fn parse(text: &str) -> Result<Config, (usize, String)> {
         let config: Config =
             toml::from_str(text).map_err(|error| (line_of(text, &error), without_values(error.message())))?;
-        config.expect_sense(text)?;
+        config.check_ranges(text)?;
         Ok(config)
     }
 
@@ -208,22 +226,28 @@ impl Config {
         }
     }
 
-    /// What is set for automatic cleanup of the source `name`.
+    /// How acts on the source that `text` names must be confirmed.
+    pub fn confirmation(&self, text: &str) -> Confirmation {
+        let source = self.settings_for(text).and_then(|name| self.source.get(name));
+        source.map(|source| source.confirm).unwrap_or_default()
+    }
+
+    /// The settings of automatic cleanup for the source `name`.
     pub fn sweep(&self, name: Option<&str>) -> SweepLimits {
         let source = name.and_then(|name| self.source.get(name));
-        source.map(|source| source.sweep).unwrap_or_default().or(self.sweep)
+        source.map(|source| source.sweep.clone()).unwrap_or_default().or(self.sweep.clone())
     }
 
     /// Keys by command, as lists.
     pub fn keys(&self) -> BTreeMap<String, Vec<String>> {
-        let list = |keys: &Keys| match keys {
-            Keys::One(key) => vec![key.clone()],
-            Keys::Many(keys) => keys.clone(),
+        let list = |keys: &KeyList| match keys {
+            KeyList::One(key) => vec![key.clone()],
+            KeyList::Many(keys) => keys.clone(),
         };
         self.keys.iter().map(|(command, keys)| (command.clone(), list(keys))).collect()
     }
 
-    /// The source that a user means by `text`: its name, or the place that it names.
+    /// The source that `text` names: by its name, or by its address.
     pub fn named(&self, text: &str) -> Option<&str> {
         if let Some((name, _)) = self.source.get_key_value(text) {
             return Some(name);
@@ -236,15 +260,15 @@ impl Config {
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())
     }
 
-    /// The source whose settings apply to what a user means by `text`, as far as can be told without asking a
-    /// server: also that of the same database in other words.
+    /// The source whose settings apply to `text`, as far as can be told without asking a server: also by another
+    /// spelling of the same address.
     pub fn settings_for(&self, text: &str) -> Option<&str> {
         let same = |source: &SourceConfig| Source::is_same_place(&source.at.0, text);
         let found = || self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str());
         self.named(text).or_else(found)
     }
 
-    /// What the config says about writing to what a user means by `text`.
+    /// Whether the config allows writes to the source that `text` names.
     pub fn standing(&self, text: &str) -> Standing {
         match self.source.get(text).and_then(|source| source.read_only) {
             Some(true) => Standing::ReadOnly,
@@ -255,8 +279,7 @@ impl Config {
     }
 }
 
-/// A parser's message quotes the value it stumbled over; that may be a password. The names of
-/// keys stay.
+/// Removes values from a parser's message, which may quote a password. The names of keys stay.
 fn without_values(message: &str) -> String {
     let expected = |message: &str| message.rfind(", expected ").map_or("", |at| &message[at..]).to_owned();
     if message.starts_with("unknown field") || message.starts_with("missing field") {
@@ -277,7 +300,7 @@ fn without_values(message: &str) -> String {
     if message.contains("is not a duration") {
         return "this is not a duration; write 90s, 30m or 1h 30m".into();
     }
-    // Errors of syntax name what is missing, not what is there; a quotation would be the latter.
+    // Syntax errors name what is missing; a quotation would show a value.
     message.split(['"', '`']).step_by(2).collect::<Vec<_>>().join("…")
 }
 

@@ -1,31 +1,33 @@
-//! A checklist: can a source be read, judged and acted on, and does anything clean up at all.
+//! A checklist: can a source be read, judged and acted on, and does anything clean it up.
 //!
-//! It looks and changes nothing: neither the database, nor the folder of the trail. Each check is a
-//! sentence, and where something is wrong also the way out.
+//! Nothing is changed, neither the database nor the folder of the trail. Each check is a sentence, with a fix if
+//! something is wrong.
 //!
 //! ```text
-//! file         how the file keeps its changes       file_system  on what kind of disk
-//! server       the server and its load              rights       what our role may do there
-//! fitness      which profiles fit, and nearly fit   claims       what a poll reveals
-//! holders      where their processes run            permits      may we act, is there a trail
+//! file             how the file is journaled          file_system  on what kind of disk it is
+//! server           the server and its load            role_privileges  what our role may do there
+//! profile_fit      which profiles fit, or nearly fit  claims       what a poll shows
+//! holders          where their processes run          permissions  may we act, is there a trail
 //! ```
 
 mod claims;
 mod file;
 mod file_system;
-mod fitness;
 mod holders;
-mod permits;
-mod rights;
+mod permissions;
+mod profile_fit;
+#[cfg(feature = "postgres")]
+mod role_privileges;
+#[cfg(feature = "postgres")]
 mod server;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;
-use crate::store::{Options, Reader, StoreError};
+use crate::store::{Options, Reader, SourceLocation, StoreError};
 
-/// How one check went; the worst decides about the source.
+/// The result of one check; the worst one decides about the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum CheckState {
     Ok,
     /// It works, but not as well as it should.
     Warning,
@@ -33,116 +35,121 @@ pub enum State {
     Failed,
 }
 
-impl State {
+impl CheckState {
     pub fn as_str(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warning => "warning",
-            State::Failed => "failed",
+            CheckState::Ok => "ok",
+            CheckState::Warning => "warning",
+            CheckState::Failed => "failed",
         }
     }
 }
 
 /// One line of the checklist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
+pub struct DoctorCheck {
     pub name: &'static str,
-    pub state: State,
-    pub said: String,
+    pub state: CheckState,
+    pub message: String,
     /// What to do about it.
     pub fix: Option<String>,
 }
 
-impl Check {
-    fn ok(name: &'static str, said: impl Into<String>) -> Check {
-        Check { name, state: State::Ok, said: said.into(), fix: None }
+impl DoctorCheck {
+    fn ok(name: &'static str, message: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, state: CheckState::Ok, message: message.into(), fix: None }
     }
 
-    fn warning(name: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Check {
-        Check { name, state: State::Warning, said: said.into(), fix: Some(fix.into()) }
+    fn warning(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, state: CheckState::Warning, message: message.into(), fix: Some(fix.into()) }
     }
 
-    fn failed(name: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Check {
-        Check { name, state: State::Failed, said: said.into(), fix: Some(fix.into()) }
+    fn failed(name: &'static str, message: impl Into<String>, fix: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, state: CheckState::Failed, message: message.into(), fix: Some(fix.into()) }
     }
 
     /// An error of the store.
-    fn error(name: &'static str, error: &StoreError) -> Check {
-        Check { name, state: State::Failed, said: error.problem_named(), fix: error.advice() }
+    fn error(name: &'static str, error: &StoreError) -> DoctorCheck {
+        DoctorCheck { name, state: CheckState::Failed, message: error.problem_named(), fix: error.advice() }
     }
 }
 
-/// A source, and what the operator says of it.
+/// A source, and the operator's settings for it.
 #[derive(Debug)]
 pub struct DoctorTarget {
     pub options: Options,
-    /// The profiles to lay onto it.
+    /// The profiles to check.
     pub profiles: Vec<Profile>,
-    /// Those that somebody named, and so vouches for.
+    /// The profiles that somebody named explicitly.
     pub vouched: Vec<String>,
-    pub session: Session,
+    pub session: SessionMode,
     pub holders_on: Option<HoldersOn>,
 }
 
-/// Whether acts are wanted.
+/// Whether acts are intended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Session {
+pub enum SessionMode {
     MayAct,
     ReadOnly,
 }
 
-/// What was found.
+/// All checks of a source.
 #[derive(Debug)]
 pub struct Diagnosis {
-    pub checks: Vec<Check>,
-    /// Why it could not even be looked at.
+    pub checks: Vec<DoctorCheck>,
+    /// Why the source could not be read at all.
     pub unreachable: Option<String>,
 }
 
 impl Diagnosis {
-    pub fn worst(&self) -> State {
-        self.checks.iter().map(|check| check.state).max().unwrap_or(State::Ok)
+    pub fn worst(&self) -> CheckState {
+        self.checks.iter().map(|check| check.state).max().unwrap_or(CheckState::Ok)
     }
 }
 
-/// Goes through the whole list.
-pub fn examine(patient: &DoctorTarget) -> Diagnosis {
+/// Runs all checks.
+pub fn examine(target: &DoctorTarget) -> Diagnosis {
     let mut checks = Vec::new();
-    let looked = match &patient.options {
-        Options::Sqlite(options) => file::look(options, &mut checks).map(|()| {
-            look_inside(patient, &mut checks);
-            checks.push(permits::act(&options.path, patient.session));
-            checks.push(permits::audit_table(options));
+    let options = &target.options;
+    let looked = match &options.at {
+        SourceLocation::File(path) => file::check(path, options, &mut checks).map(|()| {
+            check_contents(target, &mut checks);
+            checks.push(permissions::act(path, target.session));
+            checks.push(permissions::audit_table(path, options));
         }),
-        Options::Postgres(options) => server::look(options, &mut checks).map(|mut server| {
-            look_inside(patient, &mut checks);
-            checks.extend(server.tables(patient));
+        #[cfg(feature = "postgres")]
+        SourceLocation::Server(at) => server::check(at, options, &mut checks).map(|mut server| {
+            check_contents(target, &mut checks);
+            checks.extend(server.tables(target));
         }),
+        SourceLocation::Nowhere(why) => {
+            Err(StoreError::BadTarget { source_name: options.name(), why: why.clone() })
+        }
     };
     let unreachable = looked.err().map(|error| {
-        checks.push(Check::error("reachable", &error));
+        checks.push(DoctorCheck::error("reachable", &error));
         error.to_string()
     });
-    checks.extend(permits::trail());
+    checks.extend(permissions::trail());
     Diagnosis { checks, unreachable }
 }
 
-/// What only the tables can tell.
-fn look_inside(patient: &DoctorTarget, checks: &mut Vec<Check>) {
-    checks.extend(fitness::look(patient));
-    let reader = match Reader::open(patient.options.clone()) {
+/// The checks that need the contents of the tables.
+fn check_contents(target: &DoctorTarget, checks: &mut Vec<DoctorCheck>) {
+    checks.extend(profile_fit::check(target));
+    let reader = match Reader::open(target.options.clone()) {
         Ok(reader) => reader,
         Err(error @ (StoreError::NoProfile { .. } | StoreError::Misfit { .. })) => {
-            // The fit has said it already, if anybody was near.
-            if checks.iter().all(|check| check.name != "profile" || check.state != State::Failed) {
-                checks.push(Check::error("profile", &error));
+            // The check of the profiles has reported it already, if one nearly fits.
+            if checks.iter().all(|check| check.name != "profile" || check.state != CheckState::Failed) {
+                checks.push(DoctorCheck::error("profile", &error));
             }
             return;
         }
-        Err(error) => return checks.push(Check::error("queries", &error)),
+        Err(error) => return checks.push(DoctorCheck::error("queries", &error)),
     };
-    checks.extend(claims::look(reader, patient));
-    checks.extend(holders::look(patient));
+    checks.extend(claims::check(reader, target));
+    checks.extend(holders::check(target));
 }
 
 /// "1 claim", "3 claims".

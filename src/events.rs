@@ -1,31 +1,34 @@
-//! What happened: what two looks in a row reveal, what a sweep did, and how both are told.
+//! Events: the difference between two polls, and what a sweep did.
 //!
-//! The dashboard's Events pane, `sweep --events` and `check --watch --events` are fed from here and
-//! nowhere else. Nothing in it reads a database or asks a clock.
+//! The Events pane of the dashboard, `sweep --events` and `check --watch --events` all use this module. It reads no
+//! database and no clock.
 //!
 //! ```text
-//! look       what one poll showed of each board
-//! reveal     two looks in, events out; what left is to be read again
-//! sessions   what the claims reveal of those who hold them
-//! detector   the last look of a source, compared with the next
-//! event      an event, named and shaped as in document 000
-//! words      the same for people
-//! what       the kinds of events, in the order in which they are told
-//! batch      above a bound, one event stands for all of its kind
+//! observed_source   what one poll showed of each board
+//! diff              two polls in, events out; a claim that disappeared is read again
+//! session_activity  what the claims show about the sessions that hold them
+//! cause_log         which causes of a source began and which ended
+//! change_detector   the last poll of a source, compared with the next
+//! event             an event: its JSON follows coordination
+//! event_text        an event as people read it
+//! event_kind        the kinds of events, in the order in which they are reported
+//! batch             too many events of one kind become one
 //! ```
 
 mod batch;
+mod cause_log;
 mod change_detector;
+mod diff;
 mod event;
-mod look;
-mod reveal;
-mod sessions;
-mod what;
-mod words;
+mod event_kind;
+mod event_text;
+mod observed_source;
+mod session_activity;
 
 pub use batch::{BOUND, batched};
+pub use cause_log::CauseLog;
 pub use change_detector::ChangeDetector;
-pub use event::{About, By, Event, OfSource, millis};
-pub use look::{Extent, Look};
-pub use reveal::{Again, ObservedClaim};
-pub use what::What;
+pub use diff::{ObservedClaim, Reread};
+pub use event::{ClaimContext, Event, Origin, SourceContext, millis};
+pub use event_kind::EventKind;
+pub use observed_source::{Coverage, ObservedSource};

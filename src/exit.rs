@@ -10,13 +10,13 @@ pub enum Exit {
     Warning = 1,
     /// Stale or orphaned claims.
     Critical = 2,
-    /// Could not tell, bad usage, or an error.
+    /// Unknown, bad usage, or an error.
     Error = 3,
     /// It changed since it was seen; nothing was written.
     Moved = 4,
     /// Refused: read-only, no permission, or it needs `--force`.
     Refused = 5,
-    /// Whether it was done is not known.
+    /// It is unknown whether it was done.
     Unknown = 6,
 }
 

@@ -1,20 +1,21 @@
-//! What the kernel says of a PID that a row names: alive, dead on proof, or unknown.
+//! Whether the process that a row names is alive, dead (on proof) or unknown, as the kernel shows it.
 //!
-//! It knows processes, host names and namespaces; it knows nothing of databases, boards or
-//! verdicts. Everything that is no proof is [`Process::Unknown`], with the sentence that says why:
+//! This module knows processes, host names and namespaces; it knows nothing about databases, boards or verdicts.
+//! Anything that is not proof is [`Process::Unknown`], with a sentence that says why.
 //!
 //! ```text
-//! machine     the gates, and the finding          host        is this name ours?
-//! sighting    what the kernel shows of one pid    namespace   do our numbers mean the same?
-//! identity    is that process the holder?         proc_stat   the texts of /proc, parsed
+//! machine           the checks in their order, and the finding
+//! host              is this name ours?                      namespace   do our PIDs mean the same?
+//! pid_sighting      what the kernel shows about one PID     proc_stat   the files in /proc, parsed
+//! process_identity  is that process the holder?
 //! ```
 
 mod host;
-mod identity;
 mod machine;
 mod namespace;
+mod pid_sighting;
 pub mod proc_stat;
-mod sighting;
+mod process_identity;
 
 pub use crate::domain::claim::HoldersOn;
 use crate::domain::claim::Process;
@@ -22,34 +23,34 @@ use crate::domain::time::Moment;
 use crate::domain::value::Value;
 pub use machine::Machine;
 
-/// What is known of a holder's process from its rows.
+/// What the rows say about a holder's process.
 ///
-/// The times are compared with this machine's clock: leave out those that another clock wrote.
+/// The times are compared with this machine's clock: leave out times that another clock wrote.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct ProcessSubject<'a> {
     pub pid: &'a Value,
     pub host: Option<&'a str>,
     pub started_at: Option<Moment>,
     pub beat_at: Option<Moment>,
 }
 
-/// Alive, dead or unknown, and the sentence that says why.
+/// Alive, dead or unknown, with a sentence that says why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct ProcessFinding {
     pub process: Process,
     pub evidence: String,
 }
 
-impl Finding {
-    fn alive(evidence: String) -> Finding {
-        Finding { process: Process::Alive, evidence }
+impl ProcessFinding {
+    fn alive(evidence: String) -> ProcessFinding {
+        ProcessFinding { process: Process::Alive, evidence }
     }
 
-    fn dead(evidence: String) -> Finding {
-        Finding { process: Process::Dead, evidence }
+    fn dead(evidence: String) -> ProcessFinding {
+        ProcessFinding { process: Process::Dead, evidence }
     }
 
-    fn unknown(evidence: String) -> Finding {
-        Finding { process: Process::Unknown, evidence }
+    fn unknown(evidence: String) -> ProcessFinding {
+        ProcessFinding { process: Process::Unknown, evidence }
     }
 }

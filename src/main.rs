@@ -1,9 +1,9 @@
 //! The binary: arguments in, an exit code out.
 
-use claimtop::exit::Exit;
+use std::process::Termination;
 
-fn main() -> Exit {
+fn main() -> impl Termination {
     // Without the hook a panic still ends the program; it only says less.
     let _ = color_eyre::install();
-    claimtop::cli::run(std::env::args_os())
+    claimtop::run_program(std::env::args_os())
 }

@@ -1,80 +1,79 @@
-//! What is told to Prometheus: figures of every source, counted acts, and nothing that names a task, a
-//! holder or a person.
+//! Prometheus metrics: figures of every source and counted acts. No label names a task, a holder or a person.
 //!
-//! It is told what happened and keeps figures; it reads no database and no file. A scrape renders what
-//! is known by then and waits for nobody.
+//! Other modules report what happened; this one keeps the figures. It reads no database and no file, and a scrape
+//! renders the current figures without waiting.
 //!
 //! ```text
-//! catalog     every metric: name, labels, help
-//! samples       the samples of one scrape, and their text
-//! source     one source: its polls, its figures while they are fresh
-//! look        a poll, reduced to figures          kind_names  which kinds get a label
-//! acts        from the trail                      sweeps      of the own sweeper
-//! attempts    document 003's counters
+//! catalog         every metric: name, labels, help
+//! samples         the samples of one scrape, and their text
+//! source_metrics  one source: its polls, its figures while they are fresh
+//! poll_figures    a poll, reduced to numbers          kind_names     which kinds get a label
+//! act_counts      acts, counted from the trail        sweep_metrics  what this process's sweeper did
+//! attempt_counts  the counters of finalization
 //! ```
 
-mod acts;
-mod attempts;
+mod act_counts;
+mod attempt_counts;
 pub mod catalog;
 mod kind_names;
-mod look;
+mod poll_figures;
 mod samples;
 mod source_metrics;
-mod sweeps;
+mod sweep_metrics;
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::sweep::Summary;
-pub use acts::Acts;
+use crate::sweep::SweepSummary;
+pub use act_counts::ActCounts;
 use catalog::{BUILD, TRAIL};
-pub use samples::Format;
+pub use samples::ExpositionFormat;
 use samples::MetricSamples;
 use source_metrics::SourceMetrics;
-pub use source_metrics::{Found, Poll};
-pub use sweeps::Sweeps;
+pub use source_metrics::{PollRecord, PollResult};
+pub use sweep_metrics::SweepMetrics;
 
-/// Everything that is known, shared by those who find out and those who ask.
+/// All metrics, shared by the threads that report and the connections that scrape.
 #[derive(Debug)]
-pub struct Metrics {
+pub struct MetricsRegistry {
     sources: Vec<Mutex<SourceMetrics>>,
-    trail: Mutex<Ledger>,
+    trail: Mutex<TrailCounts>,
 }
 
-/// What the trail says.
+/// What the audit trail says.
 #[derive(Debug, Default)]
-struct Ledger {
-    /// Nothing before it was read to its end.
-    acts: Option<Acts>,
-    /// Whether it could be read the last time; nothing before the first.
+struct TrailCounts {
+    /// Empty until the trail was read to its end.
+    acts: Option<ActCounts>,
+    /// Whether the trail could be read the last time; empty before the first time.
     readable: Option<bool>,
 }
 
-impl Metrics {
-    /// For sources with these names, none of them twice.
-    pub fn new(labels: impl IntoIterator<Item = String>) -> Metrics {
+impl MetricsRegistry {
+    /// For sources with these names; all names differ.
+    pub fn new(labels: impl IntoIterator<Item = String>) -> MetricsRegistry {
         let now = Instant::now();
         let sources = labels.into_iter().map(|label| Mutex::new(SourceMetrics::new(label, now))).collect();
-        Metrics { sources, trail: Mutex::default() }
+        MetricsRegistry { sources, trail: Mutex::default() }
     }
 
-    /// One poll of the source with this number is over.
-    pub fn polled(&self, source: usize, poll: Poll) {
+    /// Records one poll of the source with this number.
+    pub fn polled(&self, source: usize, poll: PollRecord) {
         if let Some(source) = self.sources.get(source) {
             lock(source).polled(poll);
         }
     }
 
-    /// The source with this name will be swept by this process.
+    /// Announces that this process will sweep the source with this name.
     pub fn will_sweep(&self, source: &str) {
         self.at(source, |source| {
             source.sweeps.get_or_insert_default();
         });
     }
 
-    /// One pass of the own sweeper is over.
-    pub fn swept(&self, summary: &Summary) {
+    /// Records one pass of this process's sweeper.
+    pub fn swept(&self, summary: &SweepSummary) {
         self.at(&summary.source, |source| source.sweeps.get_or_insert_default().add(summary));
     }
 
@@ -84,21 +83,21 @@ impl Metrics {
         }
     }
 
-    /// All acts in the trail, or that it cannot be read.
-    pub fn count_acts(&self, acts: Option<Acts>) {
+    /// Records all acts of the trail, or that it cannot be read.
+    pub fn count_acts(&self, acts: Option<ActCounts>) {
         let mut trail = lock(&self.trail);
         trail.readable = Some(acts.is_some());
-        // Without acts the last ones stay: a counter that falls to zero and rises again is counted twice.
+        // Keep the last counts if the trail cannot be read: a counter that falls to zero and rises is counted twice.
         trail.acts = acts.or_else(|| trail.acts.take());
     }
 
-    /// Of every source whether it was read well lately, each with a sentence.
+    /// Whether each source was read recently, each with a sentence.
     pub fn readiness(&self, now: Instant) -> Vec<Result<String, String>> {
         self.sources.iter().map(|source| lock(source).readiness(now)).collect()
     }
 
-    /// As text for a scraper.
-    pub fn text(&self, now: Instant, format: Format) -> Result<String, fmt::Error> {
+    /// The text of a scrape.
+    pub fn text(&self, now: Instant, format: ExpositionFormat) -> Result<String, fmt::Error> {
         let mut samples = MetricSamples::default();
         samples.set(&BUILD, &[env!("CARGO_PKG_VERSION")], 1.0);
         let trail = lock(&self.trail);
@@ -120,7 +119,7 @@ impl Metrics {
     }
 }
 
-/// Figures are replaced whole, so that those of a thread that died are as good as any.
+/// Figures are replaced as a whole, so a thread that panicked leaves valid ones.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

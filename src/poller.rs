@@ -1,8 +1,9 @@
-//! The polling loop: one thread per source that looks when it is due and answers requests in between.
+//! The polling loop: one thread per source that polls when it is due and answers requests in between.
 //!
-//! A slow or dead source keeps its own thread waiting and no other. The dashboard, `check --watch`, `sweep` and
-//! `serve` all run this loop; they differ in what they do with a look.
+//! A slow or dead source delays only its own thread. The dashboard, `check --watch`, `sweep` and `serve` all run this
+//! loop; they differ in what they do with a poll.
 
+mod facts_watch;
 mod inbox;
 mod open_source;
 mod source_watch;
@@ -12,31 +13,32 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use inbox::{Inbox, Taken};
+pub use facts_watch::FactsWatch;
+use inbox::{Inbox, InboxItem};
 pub use open_source::{OpenSource, Opener};
 pub use source_watch::{SMALL, SourceWatch, read_again, unless_lost};
 
-/// What a thread does with its source.
+/// The work of a polling thread.
 pub trait Polled {
-    /// What it can be asked between two looks.
+    /// What can be requested between two polls.
     type Request;
 
-    /// Looks at the source.
-    fn poll(&mut self) -> Next;
+    /// Polls the source.
+    fn poll(&mut self) -> NextPoll;
 
-    fn answer(&mut self, request: Self::Request) -> Next;
+    fn answer(&mut self, request: Self::Request) -> NextPoll;
 
-    /// Whether the answer to `new` makes an answer to `old`, which still waits, superfluous.
+    /// Whether the answer to `new` makes an answer to `old`, which still waits, unnecessary.
     fn replaces(_new: &Self::Request, _old: &Self::Request) -> bool {
         true
     }
 }
 
-/// When to look again.
+/// When to poll again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextPoll {
     At(Instant),
-    /// Not before a request says so.
+    /// Only after a request.
     WhenAsked,
     /// Never: the loop ends.
     Never,
@@ -50,40 +52,40 @@ pub struct Poller<R> {
 }
 
 impl<R: Send + 'static> Poller<R> {
-    /// Starts the loop in a thread of its own, with a first look at once.
+    /// Starts the loop in its own thread; the first poll begins now.
     pub fn start(name: String, mut work: impl Polled<Request = R> + Send + 'static) -> io::Result<Poller<R>> {
         let (requests, inbox) = channel();
         let thread = thread::Builder::new().name(name).spawn(move || run(&mut work, inbox))?;
         Ok(Poller { requests, thread })
     }
 
-    /// Asks the thread something; one that has ended answers nothing.
+    /// Sends a request to the thread; a thread that has ended does not answer.
     pub fn ask(&self, request: R) {
         let _ = self.requests.send(request);
     }
 
-    /// Ends the loop after the look that is under way, and waits for that.
+    /// Ends the loop after the current poll, and waits for that.
     pub fn end(self) {
         drop(self.requests);
-        // A thread that panicked has said so.
+        // The panic of the thread was reported when it happened.
         let _ = self.thread.join();
     }
 }
 
-/// The loop itself, until the sender of the requests is dropped or the work says that it is over.
+/// The loop; it ends when the sender of requests is dropped or the work returns `Never`.
 pub fn run<W: Polled>(work: &mut W, requests: Receiver<W::Request>) {
     let mut inbox = Inbox::new(requests, W::replaces);
-    let mut next = Next::At(Instant::now());
+    let mut next = NextPoll::At(Instant::now());
     loop {
         let due = match next {
-            Next::At(due) => Some(due),
-            Next::WhenAsked => None,
-            Next::Never => return,
+            NextPoll::At(due) => Some(due),
+            NextPoll::WhenAsked => None,
+            NextPoll::Never => return,
         };
         next = match inbox.take(due) {
-            Taken::Request(request) => work.answer(request),
-            Taken::Nothing => work.poll(),
-            Taken::End => return,
+            InboxItem::Request(request) => work.answer(request),
+            InboxItem::PollIsDue => work.poll(),
+            InboxItem::End => return,
         };
     }
 }

@@ -11,10 +11,11 @@ pub mod keys;
 pub mod library;
 pub mod parse;
 mod problems;
+pub mod proof;
 pub mod rules;
-pub mod similar;
 mod sql;
 mod summary;
+mod template;
 
 pub use format::Profile;
 pub use library::Library;

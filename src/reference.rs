@@ -1,9 +1,10 @@
-//! The reference tables of the five systems: what their documents describe, made to work.
+//! The reference tables of the five systems, as their specifications describe them.
 //!
-//! Knows the schemas in `assets/schema/` and how to lay them into a database: all or nothing, and
-//! never over tables that are there already and differ.
+//! Knows the schemas in `assets/schema/` and how to create them in a database: all or nothing, and never over
+//! existing tables that differ.
 
 mod comparison;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -29,7 +30,7 @@ impl System {
         System::TaskQueue,
     ];
 
-    /// Its name, which is also that of its profile.
+    /// Its name, which is also the name of its profile.
     pub fn as_str(self) -> &'static str {
         match self {
             System::Coordination => "coordination",
@@ -51,7 +52,7 @@ impl System {
         }
     }
 
-    /// Its tables, indexes, functions and views on PostgreSQL, if it is there.
+    /// Its tables, indexes, functions and views on PostgreSQL, if it exists there.
     pub fn postgres(self) -> Option<&'static str> {
         match self {
             System::ExecutorJobs => Some(include_str!("../assets/schema/postgres/executor-jobs.sql")),
@@ -62,7 +63,7 @@ impl System {
     }
 }
 
-/// Why the tables were not made.
+/// Why the tables were not created.
 #[derive(Debug, Error)]
 pub enum InstallError {
     #[error(transparent)]
@@ -74,26 +75,28 @@ pub enum InstallError {
     Differs { system: &'static str, kind: String, name: String, how: String },
 }
 
-/// What became of one table, index, view or trigger.
+/// The result for one table, index, view or trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Laid {
+pub struct InstalledObject {
     pub system: System,
     pub kind: String,
     pub name: String,
-    pub how: How,
+    pub how: InstallOutcome,
 }
 
-/// How a table came to be there.
+/// Whether an object was created or existed before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum InstallOutcome {
     Made,
     Found,
 }
 
-/// Makes the tables of `systems` that are missing, in one transaction. Tables that are there must have
-/// every column of the reference, with its type; more columns are none of our business as long as
-/// a row can be written without them.
-pub fn install(connection: &mut Connection, systems: &[System]) -> Result<Vec<Laid>, InstallError> {
+/// Creates the missing tables of `systems`, in one transaction. Existing tables must have every column of the
+/// reference with its type; they may have more columns as long as a row can be written without them.
+pub fn install(
+    connection: &mut Connection,
+    systems: &[System],
+) -> Result<Vec<InstalledObject>, InstallError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut laid = Vec::new();
     for system in systems {
@@ -102,7 +105,7 @@ pub fn install(connection: &mut Connection, systems: &[System]) -> Result<Vec<La
         let there = objects(&transaction)?;
         for (key, object) in objects(&model)? {
             let how = match there.get(&key) {
-                None => How::Made,
+                None => InstallOutcome::Made,
                 Some(found) => {
                     let differences = comparison::differences(&transaction, found, &model, &object)?;
                     if !differences.is_empty() {
@@ -113,10 +116,10 @@ pub fn install(connection: &mut Connection, systems: &[System]) -> Result<Vec<La
                             how: differences.join(", "),
                         });
                     }
-                    How::Found
+                    InstallOutcome::Found
                 }
             };
-            laid.push(Laid { system: *system, kind: object.kind, name: object.name, how });
+            laid.push(InstalledObject { system: *system, kind: object.kind, name: object.name, how });
         }
         transaction.execute_batch(system.sqlite())?;
     }
@@ -126,23 +129,23 @@ pub fn install(connection: &mut Connection, systems: &[System]) -> Result<Vec<La
 
 /// A table, index, view or trigger.
 #[derive(Debug, Clone)]
-struct Object {
+struct SchemaObject {
     kind: String,
     name: String,
-    /// The table that it belongs to, in small letters.
+    /// The table that it belongs to, in lower case.
     table: String,
     sql: String,
 }
 
-/// Every object by its name in small letters: to SQLite `Sessions` and `sessions` are one.
-fn objects(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Object>> {
+/// Every object by its name in lower case: to SQLite `Sessions` and `sessions` are the same.
+fn objects(connection: &Connection) -> rusqlite::Result<BTreeMap<String, SchemaObject>> {
     let sql = "SELECT lower(name), type, name, lower(tbl_name), coalesce(sql, '') FROM sqlite_schema
                WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
     let mut statement = connection.prepare(sql)?;
     let objects = statement.query_map([], |row| {
         Ok((
             row.get(0)?,
-            Object { kind: row.get(1)?, name: row.get(2)?, table: row.get(3)?, sql: row.get(4)? },
+            SchemaObject { kind: row.get(1)?, name: row.get(2)?, table: row.get(3)?, sql: row.get(4)? },
         ))
     })?;
     objects.collect()

@@ -1,7 +1,7 @@
-//! What goes out: tables for people, JSON and CSV for programs.
+//! Output: tables for people, JSON and CSV for programs.
 //!
-//! Every string of a database passes through [`crate::domain::visible`] or, in JSON, through an
-//! escape, before it reaches a terminal.
+//! Every string of a database passes through [`crate::domain::visible`], or in JSON through an escape, before it
+//! reaches a terminal.
 
 pub mod act;
 pub mod audit;
@@ -10,7 +10,10 @@ pub mod changes;
 pub mod check;
 pub mod doctor;
 pub mod holders;
+pub mod incident;
 pub mod json;
 pub mod list;
+pub mod markdown;
 pub mod paint;
 pub mod table;
+pub mod terminate;

@@ -7,13 +7,14 @@
 //!   signals, ticks ───┘                 └──► Effect ──► reader thread, act thread, terminal
 //! ```
 //!
-//! Only this file awaits. Nothing here waits for a database: a source has a thread that reads, and one that acts
+//! Only this file awaits. Nothing here waits for a database: each source has a thread that reads, and one that acts
 //! if it may be written.
 
 mod act_thread;
-mod feed;
 mod input;
 mod reader_thread;
+mod source_access;
+mod state_file;
 mod suspension;
 mod trail_thread;
 
@@ -30,28 +31,39 @@ use tokio::sync::mpsc;
 use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, Pace};
 use crate::background;
+use crate::domain::saved_view::ScreenState;
 use crate::domain::time::Span;
-use crate::signals::{Request, Signals};
+use crate::job_control::StopRequests;
+use crate::signals::{SignalRequest, Signals};
 use crate::store::clock;
 use crate::store::suspend::Idle;
 use crate::terminal::{self, Mouse, Screen};
+use crate::ui::theme::Palette;
 use crate::ui::{self, Theme, View};
-use act_thread::{ActThread, Job};
-pub use feed::{Feed, ProberMaker, WriteOpener, WriteOpeners};
+use act_thread::{ActRequest, ActThread};
 use input::Input;
-use reader_thread::{Question, ReaderThread};
-use trail_thread::TrailThread;
+use reader_thread::{ReaderThread, SourceQuestion};
+pub use source_access::{ProberMaker, SourceAccess, WriteOpener, WriteOpeners};
+pub use state_file::StateFile;
+use trail_thread::{TrailQuestion, TrailThread};
 
-/// Answers that wait for the model; a poller with more to say waits itself.
+/// How many answers may wait for the model; then the senders wait.
 const WAITING: usize = 64;
 
-/// Runs the dashboard until somebody leaves it.
-pub fn run(model: Model, feeds: Vec<Feed>, theme: Theme, mouse: Mouse) -> io::Result<()> {
+/// Runs the dashboard until the user quits.
+pub fn run(
+    model: Model,
+    feeds: Vec<SourceAccess>,
+    theme: Theme,
+    mouse: Mouse,
+    state_file: Option<StateFile>,
+) -> io::Result<()> {
     let ended = background::runtime()?.block_on(async {
-        // Before the terminal is taken: no signal may end the program while the terminal is in raw mode.
+        // Before the terminal is taken over: no signal may end the program while the terminal is in raw mode.
         let signals = Signals::for_screen()?;
         let screen = terminal::take(mouse)?;
         let mut dashboard = Dashboard::start(model, feeds, theme, mouse, screen)?;
+        dashboard.state_file = state_file;
         dashboard.run(signals).await
     });
     terminal::restore();
@@ -65,6 +77,8 @@ struct Dashboard {
     theme: Theme,
     mouse: Mouse,
     screen: Screen,
+    /// Where choices are saved; none if no folder is known.
+    state_file: Option<StateFile>,
     readers: Vec<ReaderThread>,
     /// One for each source that may be written.
     act_threads: Vec<Option<ActThread>>,
@@ -72,9 +86,10 @@ struct Dashboard {
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
     ended: bool,
-    /// Somebody wants the process stopped, and it waits for its open transactions.
-    stopping: bool,
-    /// There are none any more.
+    stop_requests: StopRequests,
+    /// A thread waits until no transaction is open.
+    waits_for_idle: bool,
+    /// Reports that none is open any more.
     idles: mpsc::Receiver<Idle>,
     idle: mpsc::Sender<Idle>,
 }
@@ -82,7 +97,7 @@ struct Dashboard {
 impl Dashboard {
     fn start(
         model: Model,
-        feeds: Vec<Feed>,
+        feeds: Vec<SourceAccess>,
         theme: Theme,
         mouse: Mouse,
         screen: Screen,
@@ -107,13 +122,15 @@ impl Dashboard {
             theme,
             mouse,
             screen,
+            state_file: None,
             readers,
             act_threads,
             past,
             messages,
             inputs,
             ended: false,
-            stopping: false,
+            stop_requests: StopRequests::default(),
+            waits_for_idle: false,
             idles,
             idle,
         })
@@ -138,27 +155,25 @@ impl Dashboard {
         Ok(())
     }
 
-    fn take_request(&mut self, request: Request) -> io::Result<()> {
+    fn take_request(&mut self, request: SignalRequest) -> io::Result<()> {
+        self.stop_requests.hear(request);
         match request {
-            Request::Stop => self.ended = true,
-            Request::Suspend => self.suspend()?,
-            Request::Continue => {
-                // It was told to go on before it had stopped.
-                self.stopping = false;
-                self.come_back()?;
-            }
-            Request::Reload => {}
+            SignalRequest::Stop => self.ended = true,
+            SignalRequest::Suspend => self.suspend()?,
+            // After a SIGSTOP, which gave no time to restore the terminal.
+            SignalRequest::Continue => self.come_back()?,
+            SignalRequest::Reload => {}
         }
         Ok(())
     }
 
-    /// How long the screen may stand still: polls that come every second move it on as well.
+    /// How long the screen may go without a redraw: polls every second redraw it as well.
     fn tick(&self) -> Duration {
         let often = self.model.settings.interval <= Span::seconds(1) && self.model.pace == Pace::Live;
         Duration::from_millis(if often { 1_500 } else { 1_000 })
     }
 
-    /// What came in meanwhile is drawn in one frame.
+    /// Handles everything that came in meanwhile before the next frame.
     fn take_what_waits(&mut self) -> io::Result<()> {
         for _ in 0..WAITING {
             if self.ended {
@@ -177,12 +192,12 @@ impl Dashboard {
 
     fn take_input(&mut self, input: Option<Input>) -> io::Result<()> {
         match input {
-            // Nobody can see the screen any more.
+            // The screen is gone: quit.
             None | Some(Input::Gone) => {
                 self.ended = true;
                 Ok(())
             }
-            // A window that shrinks and grows again has lost what it showed, at the same size.
+            // A window that shrinks and grows again has lost its contents, at the same size.
             Some(Input::Event(Event::Resize(..))) => self.redraw_all(),
             Some(Input::Event(event)) => match input::message(event, &self.view) {
                 Some(msg) => self.take(msg),
@@ -192,14 +207,14 @@ impl Dashboard {
     }
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
-        // What was written is looked at at once.
+        // After a write, poll now.
         let written = match &msg {
             Msg::Acted(done) => Some(done.source),
             Msg::BulkDone(summary) => Some(summary.source),
             _ => None,
         };
         if let Some(source) = written {
-            self.ask(source, Question::Now);
+            self.ask(source, SourceQuestion::Now);
         }
         for effect in self.model.update(clock(), msg) {
             self.run_effect(effect)?;
@@ -214,60 +229,94 @@ impl Dashboard {
         let rows = std::mem::take(&mut view.rows);
         let lines = view.page_lines;
         model.drawn(rows, lines);
+        model.scroll_end = view.scroll_end;
         Ok(())
     }
 
     fn run_effect(&mut self, effect: Effect) -> io::Result<()> {
         match effect {
-            Effect::Act { target, action, word } => {
-                self.tell_act_thread(target.id.source, Job::Act { target: Box::new(target), action, word });
+            Effect::Act { target, action, authorization } => {
+                self.tell_act_thread(
+                    target.id.source,
+                    ActRequest::Act { target: Box::new(target), action, authorization },
+                );
             }
             Effect::PrepareBulk { question, source, action, what } => {
-                self.tell_act_thread(source, Job::Prepare { question, action, what });
+                self.tell_act_thread(source, ActRequest::Prepare { question, action, what });
             }
-            Effect::RunBulk { question, source, word } => {
-                self.tell_act_thread(source, Job::Run { question, word });
+            Effect::RunBulk { question, source, authorization } => {
+                self.tell_act_thread(source, ActRequest::Run { question, authorization });
             }
+            Effect::CancelBulk { source } => {
+                if let Some(Some(thread)) = self.act_threads.get(source) {
+                    thread.cancel();
+                }
+            }
+            Effect::GatherFacts { source } => self.ask(source, SourceQuestion::Facts),
             Effect::PrepareUndo { source, action_id } => {
-                self.tell_act_thread(source, Job::PrepareUndo { action_id });
+                self.tell_act_thread(source, ActRequest::PrepareUndo { action_id });
             }
-            Effect::Undo { source, action_id } => self.tell_act_thread(source, Job::Undo { action_id }),
-            Effect::LoadTrail => self.past.read(),
+            Effect::Undo { source, action_id } => {
+                self.tell_act_thread(source, ActRequest::Undo { action_id });
+            }
+            Effect::LoadTrail(filter) => self.past.ask(TrailQuestion::Acts(filter)),
+            Effect::LoadBulk { id, filter } => self.past.ask(TrailQuestion::Bulk { id, filter }),
+            Effect::LoadHistory(claim) => self.past.ask(TrailQuestion::Claim(claim)),
             Effect::Probe(rows) => {
                 for source in 0..self.readers.len() {
                     let here: Vec<_> = rows.iter().filter(|row| row.id.source == source).cloned().collect();
                     if !here.is_empty() {
-                        self.ask(source, Question::Probe(here));
+                        self.ask(source, SourceQuestion::Probe(here));
                     }
                 }
             }
-            Effect::LoadPage { source, request } => self.ask(source, Question::Page(request)),
-            Effect::LoadDead(grave) => self.ask(grave.source, Question::Dead(grave)),
-            Effect::LoadHolders { source } => self.ask(source, Question::Holders),
-            Effect::LoadKinds { source } => self.ask(source, Question::Kinds),
-            Effect::Examine { target } => self.ask(target.id.source, Question::Examine(Box::new(target))),
+            Effect::LoadList { source, request } => self.ask(source, SourceQuestion::List(request)),
+            Effect::LoadDead(query) => self.ask(query.source, SourceQuestion::Dead(query)),
+            Effect::LoadHolders { source } => self.ask(source, SourceQuestion::Holders),
+            Effect::LoadKinds { source } => self.ask(source, SourceQuestion::Kinds),
+            Effect::Examine { target } => {
+                self.ask(target.id.source, SourceQuestion::Examine(Box::new(target)));
+            }
             Effect::SetPace { interval, paused } => {
                 for source in 0..self.readers.len() {
-                    self.ask(source, Question::Pace { interval: interval.duration(), paused });
+                    self.ask(source, SourceQuestion::Pace { interval: interval.duration(), paused });
+                }
+            }
+            Effect::SetTheme(name) => {
+                if let Some(palette) = Palette::named(name) {
+                    self.theme = self.theme.in_palette(palette);
                 }
             }
             Effect::Copy(text) => execute!(stdout(), CopyToClipboard::to_clipboard_from(text))?,
             Effect::Save(format) => self.save(format)?,
+            Effect::Remember(state) => self.remember(&state)?,
             Effect::Bell => stdout().write_all(b"\x07").and_then(|()| stdout().flush())?,
-            Effect::Suspend => self.suspend()?,
+            Effect::Suspend => self.take_request(SignalRequest::Suspend)?,
             Effect::Quit => self.ended = true,
         }
         Ok(())
     }
 
-    fn ask(&self, source: usize, question: Question) {
-        // A thread that has ended shows by its silence: its source goes stale.
+    /// Saves choices for the next start.
+    fn remember(&mut self, state: &ScreenState) -> io::Result<()> {
+        let kept = match &self.state_file {
+            Some(file) => file.keep(state).map_err(|error| error.to_string()),
+            None => Err("no folder for it is known; set XDG_STATE_HOME".into()),
+        };
+        match kept {
+            Ok(()) => Ok(()),
+            Err(why) => self.take(Msg::Notice(format!("this is not kept for the next start: {why}"))),
+        }
+    }
+
+    fn ask(&self, source: usize, question: SourceQuestion) {
+        // The silence of a thread that has ended shows: its source becomes stale.
         if let Some(reader) = self.readers.get(source) {
             reader.questions.ask(question);
         }
     }
 
-    fn tell_act_thread(&mut self, source: usize, job: Job) {
+    fn tell_act_thread(&mut self, source: usize, job: ActRequest) {
         let said = match self.act_threads.get(source) {
             Some(Some(act_thread)) if act_thread.give(job) => return,
             Some(Some(_)) => {
@@ -275,10 +324,10 @@ impl Dashboard {
             }
             Some(None) | None => "nothing was done: this source is open read-only",
         };
-        self.model.update(clock(), Msg::Said(said.into()));
+        self.model.update(clock(), Msg::Notice(said.into()));
     }
 
-    /// Keeps the screen as a file in the folder the program was started in.
+    /// Saves the screen as a file in the working directory.
     fn save(&mut self, format: Format) -> io::Result<()> {
         let size = self.screen.size()?;
         let mut buffer = Buffer::empty(Rect::new(0, 0, size.width, size.height));
@@ -291,10 +340,12 @@ impl Dashboard {
         };
         let at: String = clock().rfc3339().chars().filter(char::is_ascii_digit).take(17).collect();
         let name = format!("claimtop-{at}.{ending}");
+        let folder =
+            std::env::current_dir().map_or_else(|_| ".".into(), |folder| folder.display().to_string());
         let said = match std::fs::write(&name, text) {
-            Ok(()) => format!("saved as {name}"),
-            Err(error) => format!("{name} could not be written: {error}"),
+            Ok(()) => format!("saved as {name} in {folder}"),
+            Err(error) => format!("{name} could not be written in {folder}: {error}"),
         };
-        self.take(Msg::Said(said))
+        self.take(Msg::Notice(said))
     }
 }

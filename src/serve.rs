@@ -1,22 +1,21 @@
-//! `claimtop serve` without its command line: HTTP for Prometheus, and the threads that find out what
-//! it is told.
+//! `claimtop serve` without its command line: HTTP for Prometheus and for people, and the threads that poll.
 //!
-//! A scrape reads figures and nothing else. A database that does not answer keeps its own thread
-//! waiting; a client that says or reads nothing keeps its own connection waiting, and not for long.
+//! A scrape only reads figures. A database that does not answer delays only its own thread; a client that sends or
+//! reads nothing delays only its own connection, and only for a few seconds.
 //!
 //! ```text
-//! http      connections: how many, how long, how large
-//! reply     a request in, an answer out: pure
-//! watcher   polls a source and puts the figures into the metrics
-//! trail_follower  one thread that follows the trail
+//! router          paths and their replies
+//! watcher         polls a source and reports the figures to the metrics
+//! page            the live page for people
+//! trail_follower  a thread that follows the audit trail
 //! ```
 
-mod http;
-mod reply;
+mod page;
+mod router;
 mod trail_follower;
 mod watcher;
 
-pub use http::start;
-pub use reply::{Asked, Reply, reply};
+pub use page::LivePage;
+pub use router::{ServedContent, start};
 pub use trail_follower::follow;
 pub use watcher::{Reopen, watch};

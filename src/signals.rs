@@ -1,4 +1,4 @@
-//! Signals: what the system asks of the program, heard in one place.
+//! Signals, received in one place.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,20 +11,20 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::background;
 
-/// What a signal asks for.
+/// What a signal requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
-    /// End, after what is under way.
+pub enum SignalRequest {
+    /// End after the current work.
     Stop,
     /// Read the config again.
     Reload,
-    /// Give the terminal back and stop until told to go on (Ctrl-Z).
+    /// Give the terminal back and stop until continued (Ctrl-Z).
     Suspend,
-    /// Go on.
+    /// Continue.
     Continue,
 }
 
-/// Says that somebody has asked for the end. All clones are one flag.
+/// Tells that the end was requested. All clones share one flag.
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
 
@@ -38,28 +38,28 @@ impl StopFlag {
     }
 }
 
-/// The requests that have come and nobody has taken yet.
+/// The requests that were received and not taken yet.
 #[derive(Debug)]
 pub struct Signals {
-    requests: UnboundedReceiver<Request>,
+    requests: UnboundedReceiver<SignalRequest>,
 }
 
-const TERMINATE: (SignalKind, Request) = (SignalKind::terminate(), Request::Stop);
-const INTERRUPT: (SignalKind, Request) = (SignalKind::interrupt(), Request::Stop);
-const HANGUP: (SignalKind, Request) = (SignalKind::hangup(), Request::Stop);
-const RELOAD: (SignalKind, Request) = (SignalKind::hangup(), Request::Reload);
-const SUSPEND: (SignalKind, Request) =
-    (SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()), Request::Suspend);
-const CONTINUE: (SignalKind, Request) =
-    (SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()), Request::Continue);
+const TERMINATE: (SignalKind, SignalRequest) = (SignalKind::terminate(), SignalRequest::Stop);
+const INTERRUPT: (SignalKind, SignalRequest) = (SignalKind::interrupt(), SignalRequest::Stop);
+const HANGUP: (SignalKind, SignalRequest) = (SignalKind::hangup(), SignalRequest::Stop);
+const RELOAD: (SignalKind, SignalRequest) = (SignalKind::hangup(), SignalRequest::Reload);
+const SUSPEND: (SignalKind, SignalRequest) =
+    (SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()), SignalRequest::Suspend);
+const CONTINUE: (SignalKind, SignalRequest) =
+    (SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()), SignalRequest::Continue);
 
 impl Signals {
-    /// SIGTERM, SIGINT and SIGHUP ask for the end.
+    /// SIGTERM, SIGINT and SIGHUP request the end.
     pub fn that_stop() -> io::Result<Signals> {
         Signals::listen(&[TERMINATE, INTERRUPT, HANGUP])
     }
 
-    /// SIGTERM and SIGINT ask for the end, SIGHUP for a look at the config.
+    /// SIGTERM and SIGINT request the end, SIGHUP a reload of the config.
     pub fn that_stop_or_reload() -> io::Result<Signals> {
         Signals::listen(&[TERMINATE, INTERRUPT, RELOAD])
     }
@@ -69,15 +69,15 @@ impl Signals {
         Signals::listen(&[SUSPEND, CONTINUE])
     }
 
-    /// Everything that concerns a program with a screen.
+    /// All signals that concern a program with a screen.
     pub fn for_screen() -> io::Result<Signals> {
         Signals::listen(&[TERMINATE, INTERRUPT, HANGUP, SUSPEND, CONTINUE])
     }
 
     /// From here on none of these signals ends or stops the process by its default action.
-    fn listen(wanted: &[(SignalKind, Request)]) -> io::Result<Signals> {
+    fn listen(wanted: &[(SignalKind, SignalRequest)]) -> io::Result<Signals> {
         let runtime = background::runtime()?;
-        let mut streams: Vec<(Signal, Request)> = Vec::new();
+        let mut streams: Vec<(Signal, SignalRequest)> = Vec::new();
         {
             let _inside = runtime.enter();
             for &(kind, request) in wanted {
@@ -86,41 +86,41 @@ impl Signals {
         }
         let (sender, requests) = unbounded_channel();
         runtime.spawn(async move {
-            // It ends when nobody takes requests any more.
+            // It ends when the receiver is dropped.
             while sender.send(next_of(&mut streams).await).is_ok() {}
         });
         Ok(Signals { requests })
     }
 
     /// The next request.
-    pub async fn next(&mut self) -> Request {
-        // The listener ends after this, never before.
-        self.requests.recv().await.unwrap_or(Request::Stop)
+    pub async fn next(&mut self) -> SignalRequest {
+        // The listener outlives this receiver.
+        self.requests.recv().await.unwrap_or(SignalRequest::Stop)
     }
 
-    /// The next request, for a thread that has nothing else to do.
-    pub fn wait(&mut self) -> Request {
-        self.requests.blocking_recv().unwrap_or(Request::Stop)
+    /// The next request, for a blocking thread.
+    pub fn wait(&mut self) -> SignalRequest {
+        self.requests.blocking_recv().unwrap_or(SignalRequest::Stop)
     }
 
-    /// A request that has come already.
-    pub fn take(&mut self) -> Option<Request> {
+    /// A request that was received already.
+    pub fn take(&mut self) -> Option<SignalRequest> {
         self.requests.try_recv().ok()
     }
 
-    /// Calls `act` when somebody asks for the end; other requests are dropped.
+    /// Calls `act` when the end is requested; other requests are dropped.
     pub fn at_stop(mut self, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
         background::runtime()?.spawn(async move {
-            while self.next().await != Request::Stop {}
+            while self.next().await != SignalRequest::Stop {}
             act();
         });
         Ok(())
     }
 }
 
-async fn next_of(streams: &mut [(Signal, Request)]) -> Request {
+async fn next_of(streams: &mut [(Signal, SignalRequest)]) -> SignalRequest {
     poll_fn(|context| {
-        let mut ready = |(stream, request): &mut (Signal, Request)| {
+        let mut ready = |(stream, request): &mut (Signal, SignalRequest)| {
             stream.poll_recv(context).is_ready().then_some(*request)
         };
         streams.iter_mut().find_map(&mut ready).map_or(Poll::Pending, Poll::Ready)

@@ -5,17 +5,21 @@
 
 pub mod act;
 mod actor;
-mod address;
 pub mod attempts;
 mod audit_table;
+pub mod backend;
 mod backoff;
 mod batch;
 mod bind;
 mod bound;
+mod claim_list;
+mod conditions;
+mod connection;
 mod detail;
+mod dialect;
 mod driver;
 pub mod error;
-pub mod filter;
+mod facts;
 mod fit;
 pub mod found;
 mod history;
@@ -28,8 +32,10 @@ pub mod listed;
 mod listing;
 mod look;
 mod named_params;
+mod opening;
 pub mod options;
 mod pace;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod prober;
 mod protocol;
@@ -42,15 +48,18 @@ mod sampling;
 mod schema;
 pub mod scope;
 pub mod seen;
+mod seen_reader;
 mod selection;
 pub mod session;
 pub mod side_effects;
 pub mod source;
 mod source_location;
+mod sql_text;
 pub mod sqlite;
 mod statements;
 pub mod suspend;
 mod undo;
+mod variants;
 pub mod warn;
 mod watched;
 pub mod write_access;
@@ -58,23 +67,24 @@ pub mod write_access;
 pub use act::{Acted, Batch, Intents, Order, Pending, Undo, numbered};
 pub use actor::Actor;
 pub use attempts::{Attempt, Attempts};
+pub use backend::{Backend, TerminateOrder, Terminated};
 pub use backoff::Backoff;
 pub use bind::LeftOut;
 pub use error::StoreError;
-pub use filter::Filter;
 pub use fit::{Fit, FitBoard};
 pub use found::{Found, OfBoard, Overdue};
 pub use image::{Change, Differences, Image, Images, RowAt, Side};
 pub use listed::{Listed, Tally, Trace};
+pub use opening::fits;
 pub use options::{Effort, Options, Profiles};
 pub use pace::Pace;
 pub use prober::Prober;
-pub use reader::{Reader, fits};
+pub use reader::Reader;
 pub use registrations::Registrations;
 pub use released::Released;
 pub use resolution::{Basis, Resolution, TransactionMark};
 pub use sampling::Sampling;
-pub use scope::Scope;
+pub use scope::{OutOfScope, Scope};
 pub use seen::{Place, Seen, prefix};
 pub use selection::{Noted, Part, Selection};
 pub use session::{Ends, Holding, Registered};
@@ -82,13 +92,7 @@ pub use side_effects::{OtherRow, SideEffects};
 pub use source::Source;
 pub use source_location::SourceLocation;
 pub use warn::Warn;
-pub use watched::Watched;
 pub use write_access::{NoWriteAccess, Protected, SessionMode, Standing, WriteAccess, WriteRules};
 
-use crate::domain::time::Moment;
-
-/// This host's clock.
-pub fn clock() -> Moment {
-    let now = chrono::Utc::now().timestamp_micros();
-    Moment::from_micros(now).unwrap_or(Moment::EARLIEST)
-}
+pub use crate::clock::clock;
+pub use crate::domain::filter::Filter;

@@ -1,38 +1,38 @@
 //! Automatic cleanup and its brakes.
 //!
-//! It decides which claims may be taken without anyone watching, and when it is wiser to hold. The
-//! acts themselves are those of [`crate::recovery`]; there is no second way to change a row. It knows
-//! nothing of the command line or of how events are printed.
+//! This module decides which claims may be taken automatically, and when a sweep must stop. The acts themselves are
+//! those of [`crate::recovery`]; there is no other way to change a row. It knows nothing about the command line or
+//! about how events are printed.
 //!
 //! ```text
-//! reason            may this claim be taken, and for what        pure
-//! brakes            the cap and the share                        pure
-//! boards            how many claims of each board are in trouble: what the share and the cap are decided by
-//! sightings         has its row stood still while we watched     pure
-//! clock_continuity  did our clocks run evenly between two looks  pure
-//! database_clock    and the database's                           pure
-//! poison            what was taken too often, by the trail and by claimtop_audit
+//! reason            may this claim be taken, and why               pure
+//! brakes            the limits of a run                            pure
+//! board_counts      how many claims of each board could be taken: the input of the brakes
+//! sightings         did a row stay unchanged while we watched      pure
+//! clock_continuity  did our clocks run evenly between two runs     pure
+//! database_clock    did the database's clock run evenly            pure
+//! recent_sweeps     poison tasks: swept too often, by the trail and by claimtop_audit
 //! sightings_file    sightings kept for the next run
-//! orders            what a sweep is told
+//! options           what a sweep may do
 //! candidates        the claims that may be taken, part by part
 //! watching          how often each must have been seen
-//! pass              one look at one source, and its acts
-//! event             what is said of a claim that was taken
-//! source_plan       what a sweep asks about a source, and whom it tells
+//! pass              one run on one source
+//! event             the event of a claim that was taken
+//! source_plan       what a sweep needs to know about a source, and to whom it reports
 //! swept_source      one source from run to run
 //! sweeper           the polling loop on every source
 //! ```
 
-mod boards;
+mod board_counts;
 mod brakes;
 mod candidates;
 mod clock_continuity;
 mod database_clock;
 mod event;
-mod orders;
+mod options;
 mod pass;
-mod poison;
 mod reason;
+mod recent_sweeps;
 mod sightings;
 mod sightings_file;
 mod source_plan;
@@ -41,16 +41,16 @@ mod sweeper;
 mod swept_source;
 mod watching;
 
-pub use brakes::{Brake, Brakes, Held};
+pub use brakes::{Brake, BrakeHold, Brakes};
 pub use clock_continuity::{ClockContinuity, Clocks};
 pub use database_clock::DatabaseClock;
-pub use orders::{Manner, Orders, SweepError};
+pub use options::{RequiredEvidence, SweepError, SweepMode, SweepOptions};
 pub use pass::Pass;
-pub use reason::{SkipReason, SweepReason, Wanted, ground, patience};
-pub use sightings::{Look, Needs, Shown, Sightings};
+pub use reason::{SkipReason, SweepReason, SweepSets, ground, unchanged_for};
+pub use sightings::{ObservedCandidate, RequiredSightings, SightingPass, Sightings};
 pub use sightings_file::{SavedSightings, SightingsFile};
 pub use source_plan::{SourcePlan, SweepFailure, SweepReporter};
-pub use summary::Summary;
+pub use summary::SweepSummary;
 pub use sweeper::Sweeper;
 pub use swept_source::{SightingsFrom, SweptSource};
-pub use watching::Memory;
+pub use watching::SweepMemory;

@@ -14,17 +14,17 @@ use std::thread;
 
 use crate::domain::visible::safe;
 
-/// Who gets the mouse: this program, or the terminal with its own selection.
+/// Who receives the mouse: this program, or the terminal with its own selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mouse {
     Program,
     Terminal,
 }
 
-/// Never dropped: when it is dropped ratatui prints, which panics if the terminal is gone.
+/// Never dropped: ratatui prints when it is dropped, which panics if the terminal is gone.
 pub type Screen = ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>;
 
-/// Panics of other threads, kept back while the screen is taken.
+/// Panics of other threads, kept until the screen is restored.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Takes the terminal over. From here on a panic restores it before its message is printed.
@@ -36,8 +36,7 @@ pub fn take(mouse: Mouse) -> io::Result<Screen> {
             restore();
             before(panic);
         } else if let Ok(mut panics) = PANICS.lock() {
-            // The screen outlives a thread that reads or acts: it goes on drawing, and the message is printed at
-            // the end.
+            // If a reading or acting thread panics, the screen stays, and the message is printed at the end.
             panics.push(panic.to_string());
         }
     }));
@@ -48,16 +47,16 @@ pub fn take(mouse: Mouse) -> io::Result<Screen> {
     taken.map(ManuallyDrop::new)
 }
 
-/// Prints the panics that were kept back.
+/// Prints the panics that were kept.
 pub fn print_panics() {
     let Ok(panics) = PANICS.lock() else { return };
     for line in panics.iter().flat_map(|panic| panic.lines()) {
-        // If standard error is closed there is nobody left to tell.
+        // If standard error is closed, nobody can read them.
         let _ = writeln!(stderr(), "claimtop: {}", safe(line));
     }
 }
 
-/// Raw mode and the other screen: at the start, and after a stop.
+/// Enters raw mode and the alternate screen: at the start, and after a stop.
 pub fn enter(mouse: Mouse) -> io::Result<()> {
     enable_raw_mode()?;
     execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
@@ -67,7 +66,7 @@ pub fn enter(mouse: Mouse) -> io::Result<()> {
     }
 }
 
-/// Puts everything back as it was. Errors do not matter: a terminal that is gone needs nothing.
+/// Restores the terminal. Errors do not matter: a terminal that is gone needs nothing.
 pub fn restore() {
     let _ =
         execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);

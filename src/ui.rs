@@ -3,17 +3,18 @@
 //!
 //! ```text
 //! ┌───────────────────────────────────────────────┐
-//! │ header    source, mode, clock, cost of a poll │
+//! │ header    sources with their state, the clock │
+//! │           causes, or what is lost             │
 //! │           the sets, counted, with their past  │
-//! │           one sentence for each reason        │
 //! │ tabs      1 Overview  2 Claims  3 Sessions .. │
 //! ├───────────────┬───────────────┬───────────────┤
-//! │ overview      │               │               │   claims, locks: lists of claims
-//! │   stale       │   expiring    │   orphaned    │   sessions, jobs, events, audit
-//! │               │               │               │
+//! │ overview      │   stale       │   detail of   │   claims, locks: lists of claims
+//! │   orphaned    ├───────────────┤   the         │   sessions, jobs, events, audit
+//! │               │   expiring    │   selected    │
 //! ├───────────────┴───────────────┴───────────────┤   over it: detail, dialog, palette, help
-//! │ horizon   how many expire in the next minutes │
+//! │ timeline  last signs of life, now, deadlines  │
 //! ├───────────────────────────────────────────────┤
+//! │ sentence  why the selected row is where it is │
 //! │ notice    what came of the last key           │
 //! │ footer    the keys that matter here           │
 //! └───────────────────────────────────────────────┘
@@ -23,6 +24,7 @@
 //! one.
 
 mod audit;
+mod bulk;
 mod claim_list;
 mod dead;
 mod detail;
@@ -30,18 +32,22 @@ mod dialog;
 mod events;
 mod footer;
 mod fuse;
+mod groups;
 mod header;
 mod help;
-mod horizon;
 mod jobs;
 mod overview;
+mod overview_row;
 mod palette;
 pub mod picture;
 mod popup;
 mod sessions;
+mod source_list;
+mod source_strip;
 mod table;
 mod text;
 pub mod theme;
+mod timeline;
 mod view;
 mod welcome;
 
@@ -70,20 +76,23 @@ pub fn render(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer:
     if area.width < 2 || area.height < 1 {
         return;
     }
-    let header = header::height(area);
+    let header = header::height(model, area);
     let tabs = u16::from(area.height >= 8);
+    let sentence = u16::from(area.height >= 20);
     let notice = u16::from(area.height >= 7);
     let footer = u16::from(area.height >= 5);
-    let parts = [header, tabs, 0, notice, footer].map(Constraint::Length);
-    let [top, tab_line, body, notice_line, footer_line] =
-        Layout::vertical([parts[0], parts[1], Constraint::Min(1), parts[3], parts[4]]).areas(area);
-    header::draw(model, theme, top, buffer);
-    if tabs == 1 {
+    let [header, tabs, sentence, notice, footer] =
+        [header, tabs, sentence, notice, footer].map(Constraint::Length);
+    let [top, tab_line, body, sentence_line, notice_line, footer_line] =
+        Layout::vertical([header, tabs, Constraint::Min(1), sentence, notice, footer]).areas(area);
+    header::draw(model, view, theme, (top, area), buffer);
+    if tab_line.height == 1 {
         header::draw_tabs(model, view, theme, tab_line, buffer);
     }
     draw_pane(model, view, theme, body, buffer);
-    footer::draw_notice(model, theme, notice_line, buffer);
-    footer::draw_keys(model, theme, footer_line, buffer);
+    footer::draw_sentence(model, theme, sentence_line, buffer);
+    footer::draw_notice(model, theme, (notice_line, sentence_line), buffer);
+    footer::draw_keys(model, view, theme, footer_line, buffer);
     for overlay in &model.overlay {
         draw_overlay(model, view, theme, overlay, (area, body, notice_line), buffer);
     }
@@ -98,6 +107,7 @@ fn draw_pane(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: 
         Pane::Overview => overview::draw(model, view, theme, area, buffer),
         Pane::Claims => claim_list::draw_claims(model, view, theme, area, buffer),
         Pane::Locks => claim_list::draw_locks(model, view, theme, area, buffer),
+        Pane::Groups => groups::draw(model, view, theme, area, buffer),
         Pane::Sessions => sessions::draw(model, view, theme, area, buffer),
         Pane::Jobs => jobs::draw(model, view, theme, area, buffer),
         Pane::Events => events::draw(model, view, theme, area, buffer),
@@ -113,17 +123,23 @@ fn draw_overlay(
     (area, body, notice_line): (Rect, Rect, Rect),
     buffer: &mut Buffer,
 ) {
-    // What lies on top hides the rows: keys no longer mean them.
+    // A dialog hides the rows, so keys do not act on them.
     match overlay {
         Overlay::Filter(input) => footer::draw_filter(model, view, theme, input, notice_line, buffer),
-        Overlay::Help { scroll } => help::draw(model, view, theme, *scroll, area, buffer),
+        Overlay::Help { scroll } => {
+            // The first line shows whether the data is outdated.
+            let first = u16::from(area.height > 10);
+            let below = Rect { y: area.y + first, height: area.height - first, ..area };
+            help::draw(model, view, theme, *scroll, below, buffer);
+        }
+        Overlay::Sources { scroll } => source_list::draw(model, view, theme, *scroll, area, buffer),
         Overlay::Palette(palette) => palette::draw(model, view, theme, palette, area, buffer),
         Overlay::Detail(detail) => detail::draw(model, view, theme, detail, body, buffer),
         Overlay::Confirm(confirm) => dialog::draw_confirm(model, view, theme, confirm, area, buffer),
-        Overlay::Undo(undo) => dialog::draw_undo(view, theme, undo, area, buffer),
-        Overlay::InBulk(bulk) => dialog::draw_bulk(model, view, theme, bulk, area, buffer),
+        Overlay::Undo(undo) => dialog::draw_undo(model, view, theme, undo, area, buffer),
+        Overlay::InBulk(bulk) => bulk::draw(model, view, theme, bulk, area, buffer),
         Overlay::Dead(dead) => dead::draw(model, view, theme, dead, body, buffer),
-        Overlay::Save => dialog::draw_save(theme, area, buffer),
+        Overlay::Save => dialog::draw_save(view, theme, area, buffer),
         Overlay::Entry { line, scroll } => audit::draw_entry(view, theme, line, *scroll, body, buffer),
     }
 }

@@ -1,12 +1,12 @@
-//! The worker's side of the five systems: who may take a task, how it is kept, finished, given up.
+//! The worker's side of the five systems: claim tasks, keep them, finish them and release them.
 //!
-//! One module per system, all on SQLite; three of them on PostgreSQL too, in [`postgres`], with the same
-//! answers: their `Operations` are what both engines can do. On SQLite every operation is one `BEGIN
-//! IMMEDIATE` transaction that reads its clock once it has the write lock; what it did is told to an
-//! [`EventSink`] after the commit, never before. The tables are those of [`crate::reference`].
+//! One module per system, all on SQLite; three of them also on PostgreSQL, in [`postgres`], with the same results:
+//! each `Operations` trait lists what both engines can do. On SQLite every operation is one `BEGIN IMMEDIATE`
+//! transaction that reads its clock once it has the write lock; an [`EventSink`] receives its events after the
+//! commit, never before. [`Database::create_tables`] creates the tables.
 //!
-//! Knows the domain's time, its own tables, and a store's way to a server. Knows nothing of profiles, verdicts or screens: a
-//! worker must not depend on who watches it.
+//! This module knows the domain's time, its own tables, and how to connect to a server. It knows nothing about
+//! profiles, verdicts or screens: a worker must not depend on who watches it.
 
 mod clock;
 pub mod coordination;
@@ -14,13 +14,20 @@ mod database;
 mod error;
 mod events;
 pub mod executor_jobs;
+mod fair_queue;
 pub mod finalization;
 pub mod merge_queue;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod task_queue;
-mod turn;
 
 pub use clock::Clock;
 pub use database::{Database, Durability};
 pub use error::WorkerError;
-pub use events::{Event, EventSink, Silence};
+pub use events::{Event, EventSink, NoEvents};
+
+pub use crate::domain::time::{Moment, Span};
+pub use crate::liveness::HoldersOn;
+pub use crate::reference::{InstallError, System};
+/// The SQLite library whose errors are in [`WorkerError`] and [`InstallError`].
+pub use rusqlite;

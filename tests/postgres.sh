@@ -57,6 +57,7 @@ apt_install() {
 
 # Each on its own: that one cannot be had must not cost the others.
 install_missing() {
+  command -v chromium >/dev/null || install chromium || true
   find_server || install postgresql || true
   command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || install pgbouncer || true
   ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || install libfaketime || true

@@ -1,9 +1,8 @@
-//! A database of document 001 on a server that is there.
+//! A database of executor-jobs on a server that is there.
 
 use claimtop::config::Config;
 use claimtop::profile::Library;
-use claimtop::store::postgres::{Options, Target};
-use claimtop::store::{Effort, Profiles, Standing, WriteAccess, WriteRules};
+use claimtop::store::{Effort, Options, Profiles, SourceLocation, Standing, WriteAccess, WriteRules};
 use postgres::{Client, NoTls, config::Host};
 use std::process::Command;
 use std::time::Duration;
@@ -51,7 +50,7 @@ impl Database {
 
     pub fn options(&self, effort: Effort) -> Options {
         Options {
-            target: Target::parse(&self.url(), None).expect("a target"),
+            at: SourceLocation::of(&self.url(), None),
             profiles: Profiles::Detect(Library::built_in()),
             operator: Config::default().operator(None),
             effort,
@@ -69,7 +68,7 @@ impl Database {
     /// Permission to write to it: nothing is protected here.
     #[allow(dead_code, reason = "not every bench acts")]
     pub fn writable(&self, effort: Effort) -> WriteAccess {
-        let options = || Ok(self.options(effort).into());
+        let options = || Ok(self.options(effort));
         WriteRules::default().grant("", Standing::Unconfigured, options).expect("permission to write")
     }
 }

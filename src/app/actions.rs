@@ -1,7 +1,7 @@
 //! Everything that can be done, in one table: it drives the keys, the help, the footer, the palette
 //! and the config.
 
-/// What a key, or a word in the palette, asks for.
+/// A command of a key or of the palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Command {
     Reclaim,
@@ -16,8 +16,14 @@ pub enum Command {
     Detail,
     Snooze,
     Filter,
+    NextMatch,
+    PreviousMatch,
     Sort,
+    Reverse,
+    Columns,
+    View,
     Source,
+    Sources,
     Up,
     Down,
     Left,
@@ -30,11 +36,15 @@ pub enum Command {
     PreviousPane,
     Overview,
     Claims,
+    Groups,
+    GroupBy,
     Sessions,
     Jobs,
     Locks,
     Events,
     Audit,
+    Zoom,
+    Header,
     Pause,
     Faster,
     Slower,
@@ -47,7 +57,7 @@ pub enum Command {
     Quit,
 }
 
-/// Where in the help it stands.
+/// Its section in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Act,
@@ -116,21 +126,27 @@ pub const ACTIONS: &[ActionSpec] = &[
         "hand the claim back; on a session: all it holds",
         Some("release"),
     ),
-    act(Command::Extend, "extend", &["e"], "give a slow holder more time", Some("extend")),
-    act(Command::Undo, "undo", &["u"], "take the last act back (in Audit: the selected one)", Some("undo")),
+    act(Command::Extend, "extend", &["e"], "give a slow holder more time; asks how much", Some("extend")),
+    act(
+        Command::Undo,
+        "undo",
+        &["u"],
+        "undo the last act (in Audit: the selected act or bulk)",
+        Some("undo"),
+    ),
     act(
         Command::ReclaimAll,
         "reclaim-all",
         &["shift-r"],
-        "reclaim all marked, or the whole set; asks first",
-        None,
+        "reclaim all marked, the group, or the whole set; asks first",
+        Some("reclaim group"),
     ),
     act(
         Command::ReleaseAll,
         "release-all",
         &["shift-x"],
-        "release all marked, or the whole set; asks first",
-        None,
+        "release all marked, the group, or the whole set; asks first",
+        Some("release group"),
     ),
     look(Command::Mark, "mark", &["space"], Group::Act, "mark the claim, and go to the next", Some("mark")),
     look(
@@ -138,7 +154,7 @@ pub const ACTIONS: &[ActionSpec] = &[
         "pid",
         &["p"],
         Group::Look,
-        "ask the kernel whether the holder's process lives",
+        "check whether the holder's process runs",
         Some("pid"),
     ),
     look(
@@ -162,10 +178,29 @@ pub const ACTIONS: &[ActionSpec] = &[
         "filter",
         &["/"],
         Group::Look,
-        "text  holder:x  kind=x  board:x  age>10m  !not",
+        "text  id:x  holder:x*  kind=x  set:x  age>10m  !not",
         Some("filter"),
     ),
-    look(Command::Sort, "sort", &["s"], Group::Look, "by worst, age, time left, holder, kind, id", None),
+    look(
+        Command::NextMatch,
+        "next-match",
+        &["n"],
+        Group::Look,
+        "the next claim that passes the filter",
+        None,
+    ),
+    look(Command::PreviousMatch, "previous-match", &["shift-n"], Group::Look, "the one before", None),
+    look(Command::Sort, "sort", &["s"], Group::Look, "by worst, age, left, holder, kind, board, id", None),
+    look(Command::Reverse, "reverse", &["shift-s"], Group::Look, "reverse the order", None),
+    look(Command::View, "view", &[], Group::Look, ":view NAME opens what :save view NAME saved", None),
+    look(
+        Command::Columns,
+        "columns",
+        &[],
+        Group::Look,
+        "the columns of Claims: :columns id,holder,age",
+        None,
+    ),
     look(
         Command::Snooze,
         "snooze",
@@ -175,6 +210,14 @@ pub const ACTIONS: &[ActionSpec] = &[
         None,
     ),
     look(Command::Source, "source", &["o"], Group::Look, "all sources, or one at a time", None),
+    look(
+        Command::Sources,
+        "sources",
+        &["shift-o"],
+        Group::Look,
+        "every source: its state, its access, its notes",
+        None,
+    ),
     look(Command::Up, "up", &["up", "k"], Group::Move, "one line up", None),
     look(Command::Down, "down", &["down", "j"], Group::Move, "one line down", None),
     look(
@@ -182,7 +225,7 @@ pub const ACTIONS: &[ActionSpec] = &[
         "left",
         &["left", "h"],
         Group::Move,
-        "the set to the left; in Claims the board before",
+        "the pane to the left; in Claims: the previous board",
         None,
     ),
     look(
@@ -190,7 +233,7 @@ pub const ACTIONS: &[ActionSpec] = &[
         "right",
         &["right", "l"],
         Group::Move,
-        "the set to the right; in Claims the next board",
+        "the pane to the right; in Claims: the next board",
         None,
     ),
     look(Command::PageUp, "page-up", &["pageup", "ctrl-b"], Group::Move, "one page up", None),
@@ -199,13 +242,38 @@ pub const ACTIONS: &[ActionSpec] = &[
     look(Command::Bottom, "bottom", &["shift-g", "end"], Group::Move, "to the last", None),
     look(Command::NextPane, "next-pane", &["tab"], Group::Move, "the next pane", None),
     look(Command::PreviousPane, "previous-pane", &["backtab"], Group::Move, "the pane before", None),
-    look(Command::Overview, "overview", &["1"], Group::Move, "the three sets and the horizon", None),
-    look(Command::Claims, "claims", &["2"], Group::Move, "every claim, page by page", None),
-    look(Command::Sessions, "sessions", &["3"], Group::Move, "who holds claims, and whether they live", None),
-    look(Command::Jobs, "jobs", &["4"], Group::Move, "by kind: running, queued, dead", None),
-    look(Command::Locks, "locks", &["5"], Group::Move, "the locks that need a look", None),
-    look(Command::Events, "events", &["6"], Group::Move, "what entered and left the sets", None),
-    look(Command::Audit, "audit", &["7"], Group::Move, "the trail of all acts", None),
+    look(Command::Overview, "overview", &["1"], Group::Move, "the sets by severity and the timeline", None),
+    look(Command::Claims, "claims", &["2"], Group::Move, "every claim of all boards, worst first", None),
+    look(
+        Command::Groups,
+        "groups",
+        &["3"],
+        Group::Move,
+        "trouble by host, holder, kind, board, reason",
+        None,
+    ),
+    look(
+        Command::GroupBy,
+        "group-by",
+        &["shift-b"],
+        Group::Look,
+        "in Groups: by the next of host, holder, kind, ... (also g)",
+        None,
+    ),
+    look(Command::Sessions, "sessions", &["4"], Group::Move, "who holds claims, and who is alive", None),
+    look(Command::Jobs, "jobs", &["5"], Group::Move, "by kind: running, queued, dead", None),
+    look(Command::Locks, "locks", &["6"], Group::Move, "the locks in trouble", None),
+    look(Command::Events, "events", &["7"], Group::Move, "what entered and left the sets", None),
+    look(Command::Audit, "audit", &["8"], Group::Move, "the trail of all acts", None),
+    look(
+        Command::Zoom,
+        "zoom",
+        &["shift-z"],
+        Group::Screen,
+        "one pane of the overview alone; again: all",
+        None,
+    ),
+    look(Command::Header, "header", &["ctrl-e"], Group::Screen, "the header in one line, or in full", None),
     look(Command::Pause, "pause", &["f"], Group::Screen, "freeze the screen, and go on", None),
     look(Command::Faster, "faster", &["+", "="], Group::Screen, "poll more often", None),
     look(Command::Slower, "slower", &["-"], Group::Screen, "poll less often", None),
@@ -214,20 +282,34 @@ pub const ACTIONS: &[ActionSpec] = &[
         "palette",
         &[":"],
         Group::Screen,
-        "every command by name; what follows is the reason",
+        "every command by name, then its reason",
         Some("commands"),
     ),
     look(Command::Copy, "copy", &["y"], Group::Screen, "copy the id to the clipboard", None),
-    look(Command::Save, "save", &["w"], Group::Screen, "save the screen as text, ANSI or SVG", None),
+    look(
+        Command::Save,
+        "save",
+        &["w"],
+        Group::Screen,
+        "save the screen as text, ANSI or SVG; :save view NAME",
+        None,
+    ),
     look(Command::Help, "help", &["?", "f1"], Group::Screen, "this help", Some("help")),
-    look(Command::Back, "back", &["esc"], Group::Screen, "close, or clear the filter and the marks", None),
+    look(Command::Back, "back", &["esc"], Group::Screen, "close; clear filter and marks; go back", None),
     look(Command::Suspend, "suspend", &["ctrl-z"], Group::Screen, "back to the shell; fg returns", None),
-    look(Command::Quit, "quit", &["q", "ctrl-c"], Group::Screen, "leave", Some("quit")),
+    look(
+        Command::Quit,
+        "quit",
+        &["q", "ctrl-c"],
+        Group::Screen,
+        "leave; ctrl-c clears a text field first",
+        Some("quit"),
+    ),
 ];
 
 impl Command {
     pub fn spec(self) -> &'static ActionSpec {
-        // The table has a line for every command; a test says so.
+        // The table has a line for every command; a test checks it.
         ACTIONS.iter().find(|spec| spec.command == self).unwrap_or(&ACTIONS[0])
     }
 }

@@ -1,6 +1,7 @@
-//! What can be selected: by what it is, never by where it stands.
+//! Selectable items, by identity and never by position.
 
-use super::row::RowId;
+use super::row::{Row, RowId};
+use crate::domain::cause::GroupBy;
 
 /// One line of one list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,9 +20,23 @@ pub enum Item {
         board: String,
         kind: Option<String>,
     },
+    Group {
+        source: usize,
+        by: GroupBy,
+        name: Option<String>,
+    },
     LoggedEvent(u64),
-    Entry {
-        seq: u64,
+    /// An act on record.
+    Act {
+        id: String,
+    },
+    /// A bulk on record.
+    Bulk {
+        id: String,
+    },
+    /// The line below the acts of a bulk.
+    BulkNote {
+        id: String,
     },
 }
 
@@ -29,8 +44,10 @@ pub enum Item {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     item: Option<Item>,
-    /// Where it was: who takes its place is selected when it goes.
+    /// Its position: when it disappears, the item that takes its place is selected.
     at: usize,
+    /// The item whose place the selected one took, until the selection is moved.
+    replaced: Option<Item>,
 }
 
 impl Selection {
@@ -41,6 +58,20 @@ impl Selection {
         there.or_else(|| items.len().checked_sub(1).map(|last| self.at.min(last)))
     }
 
+    /// The same among the rows of a list of claims.
+    pub fn place_of_claim(&self, rows: &[&Row]) -> Option<usize> {
+        let there = match &self.item {
+            Some(Item::Claim(id)) => rows.iter().position(|row| row.id == *id),
+            _ => None,
+        };
+        there.or_else(|| rows.len().checked_sub(1).map(|last| self.at.min(last)))
+    }
+
+    /// The item that was selected last, whether or not it is still there.
+    pub fn held(&self) -> Option<&Item> {
+        self.item.as_ref()
+    }
+
     pub fn item<'a>(&self, items: &'a [Item]) -> Option<&'a Item> {
         self.place(items).and_then(|at| items.get(at))
     }
@@ -48,7 +79,7 @@ impl Selection {
     /// Selects the item at `at`, or the last.
     pub fn select(&mut self, items: &[Item], at: usize) {
         let at = at.min(items.len().saturating_sub(1));
-        *self = Selection { item: items.get(at).cloned(), at };
+        *self = Selection { item: items.get(at).cloned(), at, replaced: None };
     }
 
     /// Moves by `steps` lines, no further than the ends.
@@ -57,10 +88,19 @@ impl Selection {
         self.select(items, from.saturating_add_signed(steps));
     }
 
-    /// Keeps hold of the item that is selected now, before the list changes.
+    /// Remembers the selected item before the list changes.
     pub fn hold(&mut self, items: &[Item]) {
-        if let Some(at) = self.place(items) {
-            self.select(items, at);
+        let Some(at) = self.place(items) else { return };
+        let replaced = self.replaced(items).cloned();
+        self.select(items, at);
+        self.replaced = replaced;
+    }
+
+    /// The item that was selected before the one that is there now took its place.
+    pub fn replaced(&self, items: &[Item]) -> Option<&Item> {
+        match &self.item {
+            Some(item) if !items.contains(item) => Some(item),
+            _ => self.replaced.as_ref(),
         }
     }
 }

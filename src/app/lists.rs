@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use super::audit::AuditRow;
+use super::groups::GroupLine;
 use super::item::Item;
-use super::message::TrailLine;
-use super::model::{ListId, Model, Pane, Sort};
+use super::model::{Direction, ListId, Model, Pane, Sort};
 use super::row::{Row, RowId, worst_first};
 use crate::domain::claim::Role;
 use crate::domain::detail::{Holder, KindTally};
@@ -36,78 +37,97 @@ impl Model {
         match list {
             ListId::Overview(set) => claims(self.set_rows(set)),
             ListId::Pane(Pane::Overview) => claims(self.set_rows(self.column)),
-            ListId::Pane(Pane::Claims) => claims(self.browsed_rows()),
+            ListId::Pane(Pane::Claims) => claims(self.claim_rows()),
             ListId::Pane(Pane::Locks) => claims(self.lock_rows()),
             ListId::Pane(Pane::Sessions) => {
                 self.holder_lines().into_iter().map(|(source, holder)| holder_item(source, holder)).collect()
             }
+            ListId::Pane(Pane::Groups) => self.group_lines().iter().map(GroupLine::item).collect(),
             ListId::Pane(Pane::Jobs) => self.kind_lines().iter().map(kind_item).collect(),
             ListId::Pane(Pane::Events) => {
-                self.happening_lines().map(|happening| Item::LoggedEvent(happening.number)).collect()
+                self.event_lines().map(|logged| Item::LoggedEvent(logged.number)).collect()
             }
-            ListId::Pane(Pane::Audit) => {
-                self.trail_lines().iter().map(|line| Item::Entry { seq: line.seq }).collect()
-            }
+            ListId::Pane(Pane::Audit) => self.audit.rows().iter().map(AuditRow::item).collect(),
         }
     }
 
-    /// The loaded rows of a set, filtered and sorted; what is snoozed is left out.
+    /// How many rows [`Model::set_rows`] has, without sorting them.
+    pub fn set_len(&self, set: Set) -> usize {
+        self.loaded().filter(|row| row.headline() == set).count()
+    }
+
+    /// The loaded rows whose worst set this is, filtered and sorted; what is snoozed is left out.
     pub fn set_rows(&self, set: Set) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.loaded().filter(|row| row.judged.verdict.is_in(set)).collect();
+        let mut rows: Vec<&Row> = self.loaded().filter(|row| row.headline() == set).collect();
         match self.sort {
-            // Within a set whose time ran out longest ago is the worst.
+            // Within a set, the claim whose time ran out longest ago comes first.
             Sort::Worst => {
-                rows.sort_by(|one, other| by(Sort::Left, one, other, self.now).then(one.id.cmp(&other.id)));
+                rows.sort_by(|one, other| {
+                    by(Sort::Left, one, other, self.now).then_with(|| one.id.cmp(&other.id))
+                });
             }
             _ => self.sort(&mut rows),
         }
         rows
     }
 
-    /// The locks: all of them where their board was read whole, else those that need a look.
+    /// The locks: all of them if their board was read whole, else only those in a set.
     pub fn lock_rows(&self) -> Vec<&Row> {
         let is_lock = |row: &&Row| row.nature.role == Role::Lock;
         let mut rows: Vec<&Row> = self.loaded().filter(is_lock).collect();
-        let healthy = self
-            .shown_sources()
-            .flat_map(|(_, source)| &source.whole)
-            .filter(is_lock)
-            .filter(|row| !rows.iter().any(|known| known.id == row.id) && self.is_wanted(row));
-        let healthy: Vec<&Row> = healthy.collect();
+        let is_new = |row: &&Row| !rows.iter().any(|known| known.id == row.id);
+        let healthy: Vec<&Row> = self.whole_rows().filter(is_lock).filter(is_new).collect();
         rows.extend(healthy);
         self.sort(&mut rows);
         rows
     }
 
-    fn loaded(&self) -> impl Iterator<Item = &Row> {
+    /// Every loaded row that is in a set, filtered.
+    pub(super) fn loaded(&self) -> impl Iterator<Item = &Row> {
         self.shown_sources().flat_map(|(_, source)| &source.rows).filter(|row| self.is_wanted(row))
     }
 
-    fn is_wanted(&self, row: &Row) -> bool {
-        !self.snoozed.contains_key(&row.id) && self.query.takes(row, self.now_of(row.id.source))
+    /// Every claim of the boards that were read whole, filtered.
+    pub(super) fn whole_rows(&self) -> impl Iterator<Item = &Row> {
+        self.shown_sources().flat_map(|(_, source)| &source.whole).filter(|row| self.is_wanted(row))
     }
 
-    /// The page of the Claims pane, filtered; in the order of the table unless sorted.
-    pub fn browsed_rows(&self) -> Vec<&Row> {
-        let takes = |row: &&Row| self.query.takes(row, self.now_of(row.id.source));
-        let mut rows: Vec<&Row> = self.browsed.rows.iter().filter(takes).collect();
-        if self.sort != Sort::Worst {
-            self.sort(&mut rows);
+    fn is_wanted(&self, row: &Row) -> bool {
+        !self.snoozed.contains_key(&row.id) && self.passes(row)
+    }
+
+    /// Whether a claim passes the filter.
+    pub(super) fn passes(&self, row: &Row) -> bool {
+        let label = self.sources.get(row.id.source).map_or("", |source| &source.label);
+        self.query.takes(row, label, self.now_of(row.id.source))
+    }
+
+    /// The loaded rows of the Claims pane that pass the filter, worst first unless sorted.
+    pub fn claim_rows(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.claims.rows().filter(|row| self.passes(row)).collect();
+        match (self.sort, self.direction) {
+            (Sort::Worst, Direction::Usual) => {}
+            (Sort::Worst, Direction::Reversed) => rows.reverse(),
+            _ => self.sort(&mut rows),
         }
         rows
     }
 
     fn sort(&self, rows: &mut [&Row]) {
         let sort = self.sort;
-        // The rows of a source come sorted this way.
-        if sort == Sort::Worst && self.shown_sources().count() < 2 && rows.is_sorted_by(in_order) {
+        // The store returns the rows of a source in this order.
+        let is_usual = sort == Sort::Worst && self.direction == Direction::Usual;
+        if is_usual && self.shown_sources().count() < 2 && rows.is_sorted_by(in_order) {
             return;
         }
         let now = |row: &Row| self.now_of(row.id.source);
         rows.sort_by(|one, other| by(sort, one, other, now(one)).then_with(|| worst_first(one, other)));
+        if self.direction == Direction::Reversed {
+            rows.reverse();
+        }
     }
 
-    /// Every board that can be browsed.
+    /// Every board.
     pub fn boards(&self) -> Vec<BoardRef> {
         let mut boards = Vec::new();
         for (number, source) in self.shown_sources() {
@@ -123,7 +143,7 @@ impl Model {
         boards
     }
 
-    /// The holders, those that need a look first.
+    /// The holders; stale ones with claims come first.
     pub fn holder_lines(&self) -> Vec<(usize, &Holder)> {
         let wanted = self.query.text.to_lowercase();
         let mut lines: Vec<(usize, &Holder)> = self
@@ -161,48 +181,35 @@ impl Model {
         lines
     }
 
-    pub fn happening_lines(&self) -> impl Iterator<Item = &super::logged_event::LoggedEvent> {
+    pub fn event_lines(&self) -> impl Iterator<Item = &super::logged_event::LoggedEvent> {
         let wanted = self.query.text.to_lowercase();
-        self.happenings.iter().filter(move |happening| {
-            let shown = self.only.is_none_or(|only| only == happening.source);
+        self.event_log.iter().filter(move |logged| {
+            let shown = self.only.is_none_or(|only| only == logged.source);
             let text = {
-                let event = &happening.event;
-                format!("{} {} {}", event.what().word(), event.shown(), event.said())
+                let event = &logged.event;
+                format!("{} {} {}", event.kind().word(), event.shown(), event.message())
             };
             shown && (wanted.is_empty() || text.to_lowercase().contains(&wanted))
         })
-    }
-
-    pub fn trail_lines(&self) -> Vec<&TrailLine> {
-        let wanted = self.query.text.to_lowercase();
-        let Some(Ok(lines)) = &self.trail else { return Vec::new() };
-        lines.iter().filter(|line| wanted.is_empty() || trail_text(line).contains(&wanted)).collect()
     }
 
     /// A claim that is loaded somewhere.
     pub fn row(&self, id: &RowId) -> Option<&Row> {
         let source = self.sources.get(id.source);
         let polled = source.into_iter().flat_map(|source| source.rows.iter().chain(&source.whole));
-        polled.chain(&self.browsed.rows).find(|row| row.id == *id)
+        polled.chain(self.claims.rows()).find(|row| row.id == *id)
     }
 
     /// The claim that an act would be done to.
     pub fn selected_row(&self) -> Option<&Row> {
-        match self.selected()? {
-            Item::Claim(id) => match self.pane {
-                // What is browsed was read on its own, and may be newer than the poll.
-                Pane::Claims => self.browsed.rows.iter().find(|row| row.id == id),
-                _ => self.row(&id),
-            },
-            Item::Holder { .. } | Item::Kind { .. } | Item::LoggedEvent(_) | Item::Entry { .. } => None,
-        }
-    }
-
-    pub fn selected_entry(&self) -> Option<&TrailLine> {
-        match self.selected()? {
-            Item::Entry { seq } => self.trail_lines().into_iter().find(|line| line.seq == seq),
-            _ => None,
-        }
+        let list = self.list();
+        let rows = match list {
+            ListId::Overview(set) => self.set_rows(set),
+            ListId::Pane(Pane::Claims) => self.claim_rows(),
+            ListId::Pane(Pane::Locks) => self.lock_rows(),
+            ListId::Pane(_) => return None,
+        };
+        self.selections.get(&list).cloned().unwrap_or_default().place_of_claim(&rows).map(|at| rows[at])
     }
 
     pub fn selected_holder(&self) -> Option<(usize, &Holder)> {
@@ -246,20 +253,6 @@ fn holder_text(holder: &Holder) -> String {
     format!("{} {host} {}", holder_name(holder), holder.profile).to_lowercase()
 }
 
-fn trail_text(line: &TrailLine) -> String {
-    let outcome = line.outcome.as_deref().unwrap_or("open");
-    let (holder, reason) = (line.holder.as_deref().unwrap_or_default(), line.reason.as_deref());
-    format!(
-        "{} {} {outcome} {} {holder} {} {}",
-        line.action_id,
-        line.action,
-        line.address,
-        line.who,
-        reason.unwrap_or_default()
-    )
-    .to_lowercase()
-}
-
 fn by(sort: Sort, one: &Row, other: &Row, now: Moment) -> Ordering {
     match sort {
         Sort::Worst => worst_first(one, other),
@@ -270,6 +263,7 @@ fn by(sort: Sort, one: &Row, other: &Row, now: Moment) -> Ordering {
         }
         Sort::Holder => one.claim().holder.cmp(&other.claim().holder),
         Sort::Kind => one.claim().kind.cmp(&other.claim().kind),
+        Sort::Board => one.board.cmp(&other.board),
         Sort::Id => one.claim().key.text().cmp(&other.claim().key.text()),
     }
 }

@@ -1,16 +1,21 @@
-//! What reaches the model, and what it asks for.
+//! Messages to the model, and the effects that it returns.
 
 use crossterm::event::KeyEvent;
 
+use super::actions::Command;
+use super::audit::{TrailPage, Unfolded};
+use super::bulk::{Many, Ready, Summary};
 use super::item::Item;
 use super::model::Pane;
 use super::row::{Row, RowId};
 use super::source::{Poll, Trouble};
+use crate::domain::audit::ActFilter;
 use crate::domain::claim::{Claim, Process};
-use crate::domain::detail::{Examined, Holder, Kinds, Page, PageRequest};
+use crate::domain::claim_list::{ListPart, ListRequest};
+use crate::domain::detail::{Examined, Holder, Kinds};
 use crate::domain::recovery::{Action, Authorization, Outcome};
+use crate::domain::saved_view::ScreenState;
 use crate::domain::snapshot::Mark;
-use crate::domain::tally::BulkTally;
 use crate::domain::time::{Moment, Span};
 use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
@@ -22,10 +27,10 @@ pub enum Msg {
     Polled {
         source: usize,
         poll: Result<Poll, Trouble>,
-        /// What this poll, and those that nobody took in, revealed.
+        /// The events of this poll and of earlier polls that were not taken in.
         events: Vec<Event>,
     },
-    /// A source has been asked, and its answer is overdue.
+    /// The answer of a source is overdue.
     Silent {
         source: usize,
         since: Moment,
@@ -42,7 +47,7 @@ pub enum Msg {
         action_id: String,
         ready: Result<Vec<String>, String>,
     },
-    /// The answer to a question by its number: whoever asked may have asked another since.
+    /// The answer to the question with this number; another question may have been asked since.
     BulkReady {
         question: u64,
         ready: Result<Ready, String>,
@@ -52,14 +57,15 @@ pub enum Msg {
     },
     BulkDone(Summary),
     Probed(Vec<Probed>),
-    Paged {
+    /// A part of the list of claims.
+    Listed {
         source: usize,
-        request: PageRequest,
-        page: Result<Page, Trouble>,
+        request: ListRequest,
+        part: Result<ListPart, Trouble>,
     },
     /// The dead jobs that an open list asked for.
     Dead {
-        grave: DeadJobsQuery,
+        query: DeadJobsQuery,
         found: Result<Vec<Row>, Trouble>,
     },
     Holders {
@@ -70,21 +76,32 @@ pub enum Msg {
         source: usize,
         kinds: Result<Vec<Kinds>, Trouble>,
     },
-    Trail(Result<Vec<TrailLine>, String>),
+    Trail(Result<TrailPage, String>),
+    /// The acts of a bulk.
+    Unfolded {
+        id: String,
+        acts: Unfolded,
+    },
+    /// What was done to a claim before, the newest first.
+    History {
+        claim: RowId,
+        lines: Vec<TrailLine>,
+    },
     Examined {
         id: RowId,
         found: Result<Option<Box<Examined>>, Trouble>,
     },
-    Said(String),
+    /// Something to tell the operator.
+    Notice(String),
 }
 
-/// Something to be done about it.
+/// What the runtime has to do.
 #[derive(Debug, Clone)]
 pub enum Effect {
     Act {
         target: Target,
         action: Action,
-        word: Authorization,
+        authorization: Authorization,
     },
     PrepareBulk {
         question: u64,
@@ -92,11 +109,19 @@ pub enum Effect {
         action: Action,
         what: Many,
     },
-    /// Does what the answer to that question showed.
+    /// Runs the bulk act that the preview of this question showed.
     RunBulk {
         question: u64,
         source: usize,
-        word: Authorization,
+        authorization: Authorization,
+    },
+    /// Ends a running act in bulk after its current transaction.
+    CancelBulk {
+        source: usize,
+    },
+    /// From now on, gathers facts as soon as anything is in trouble: the Groups pane is open.
+    GatherFacts {
+        source: usize,
     },
     /// Finds out what an undo would write.
     PrepareUndo {
@@ -108,9 +133,9 @@ pub enum Effect {
         action_id: String,
     },
     Probe(Vec<Row>),
-    LoadPage {
+    LoadList {
         source: usize,
-        request: PageRequest,
+        request: ListRequest,
     },
     LoadDead(DeadJobsQuery),
     LoadHolders {
@@ -119,7 +144,13 @@ pub enum Effect {
     LoadKinds {
         source: usize,
     },
-    LoadTrail,
+    LoadTrail(ActFilter),
+    /// Reads the acts of a bulk that pass a filter.
+    LoadBulk {
+        id: String,
+        filter: ActFilter,
+    },
+    LoadHistory(RowId),
     Examine {
         target: Target,
     },
@@ -127,14 +158,17 @@ pub enum Effect {
         interval: Span,
         paused: bool,
     },
+    SetTheme(&'static str),
     Copy(String),
     Save(Format),
+    /// Keeps for the next start what was chosen on the screen.
+    Remember(ScreenState),
     Bell,
     Suspend,
     Quit,
 }
 
-/// Where dead jobs lie: those of one kind on one board.
+/// Selects the dead jobs of one kind on one board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadJobsQuery {
     pub source: usize,
@@ -143,63 +177,19 @@ pub struct DeadJobsQuery {
     pub kind: Option<String>,
 }
 
-/// A claim as it was on the screen when something was asked for.
+/// A claim as the screen showed it when the key was pressed.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub id: RowId,
     pub profile: String,
     pub board: String,
     pub mark: Option<Mark>,
-    /// Stands for its state as it was drawn.
+    /// The state that was drawn.
     pub seen: Option<SeenToken>,
     pub claim: Claim,
 }
 
-/// The claims of an act in bulk.
-#[derive(Debug, Clone)]
-pub enum Many {
-    Marked(Vec<Target>),
-    Set(Set),
-    /// Everything a session holds, and its own end.
-    Session(String),
-}
-
-/// What an act in bulk would do, before anybody has said yes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ready {
-    /// What will come of it if nothing moves: `applied` will be done, the rest is skipped.
-    pub tally: BulkTally,
-    /// The first of those that will be done, one line each.
-    pub lines: Vec<String>,
-    /// What else there is to know before.
-    pub notes: Vec<String>,
-    /// The holder must be named: it may be alive.
-    pub holder: Option<String>,
-    /// Whose claims they are.
-    pub profiles: Vec<String>,
-}
-
-/// What came of an act in bulk, or of its undo.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
-    pub source: usize,
-    pub of: BulkOf,
-    pub tally: BulkTally,
-    /// Undoes all of it.
-    pub batch: Option<String>,
-    /// The claims that it was done to, as far as they are kept.
-    pub addresses: Vec<String>,
-}
-
-/// What was done in bulk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BulkOf {
-    Act(Action),
-    /// The undo of the acts with this id.
-    Undo(String),
-}
-
-/// What came of an act.
+/// The result of an act.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Done {
     pub source: usize,
@@ -213,7 +203,7 @@ pub struct Done {
     pub holder: Option<String>,
 }
 
-/// What the kernel said of a holder's process.
+/// What the kernel reports about a holder's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probed {
     pub source: usize,
@@ -234,17 +224,21 @@ pub struct TrailLine {
     pub outcome: Option<String>,
     pub why: Option<String>,
     pub source: String,
-    /// Which of the watched sources it was done to, if one of them.
+    /// The number of the watched source it was done to, if it is watched.
     pub on: Option<usize>,
     pub address: String,
     pub holder: Option<String>,
     pub who: String,
     pub reason: Option<String>,
+    /// The act that this one undoes.
+    pub undoes: Option<String>,
+    /// The evidence for the verdict: names and values.
+    pub evidence: Vec<(String, String)>,
     /// Before and after, column by column, as lines.
     pub images: Vec<String>,
 }
 
-/// A form in which the screen can be kept.
+/// A file format for a saved screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Text,
@@ -252,10 +246,18 @@ pub enum Format {
     Svg,
 }
 
-/// What a mouse can hit.
+/// A place that answers to a click.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spot {
     Pane(Pane),
     Column(Set),
     Item(Item),
+    /// A source in the strip.
+    Source(usize),
+    /// A key in the footer.
+    Command(Command),
+    /// A line of the palette.
+    Choice(usize),
+    /// A button of a dialog: a click is the same as its key.
+    Key(KeyEvent),
 }

@@ -2,19 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::audit::AuditPane;
+use super::claim_column::ClaimColumn;
+use super::claim_list::ClaimList;
 use super::item::{Item, Selection};
 use super::keymap::Keymap;
 use super::logged_event::LoggedEvent;
-use super::message::{Probed, TrailLine};
+use super::message::Probed;
 use super::overlay::Overlay;
 use super::query::Query;
-use super::row::{Row, RowId};
+use super::row::RowId;
 use super::source::SourceView;
-use crate::domain::detail::{Holder, Kinds, PageRequest};
+use crate::domain::cause::{Cause, Facts, GroupBy, find_in_all};
+use crate::domain::detail::{Holder, Kinds};
+use crate::domain::saved_view::{SavedView, ScreenState};
+use crate::domain::similar::did_you_mean;
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
+use crate::domain::visible::safe;
 use crate::events::Event;
 
 /// The panes, in the order of their tabs.
@@ -22,6 +29,7 @@ use crate::events::Event;
 pub enum Pane {
     Overview,
     Claims,
+    Groups,
     Sessions,
     Jobs,
     Locks,
@@ -30,13 +38,22 @@ pub enum Pane {
 }
 
 impl Pane {
-    pub const ALL: [Pane; 7] =
-        [Pane::Overview, Pane::Claims, Pane::Sessions, Pane::Jobs, Pane::Locks, Pane::Events, Pane::Audit];
+    pub const ALL: [Pane; 8] = [
+        Pane::Overview,
+        Pane::Claims,
+        Pane::Groups,
+        Pane::Sessions,
+        Pane::Jobs,
+        Pane::Locks,
+        Pane::Events,
+        Pane::Audit,
+    ];
 
     pub fn title(self) -> &'static str {
         match self {
             Pane::Overview => "Overview",
             Pane::Claims => "Claims",
+            Pane::Groups => "Groups",
             Pane::Sessions => "Sessions",
             Pane::Jobs => "Jobs",
             Pane::Locks => "Locks",
@@ -53,20 +70,43 @@ pub enum ListId {
     Pane(Pane),
 }
 
-/// The columns of the overview, from left to right; the last only if anything is in it.
-const COLUMNS: [Set; 4] = [Set::Stale, Set::Expiring, Set::Orphaned, Set::Unknown];
-
-/// By what a list of claims is ordered.
+/// The order of a list of claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// The worst first; in Claims the order of the table.
+    /// The worst first.
     #[default]
     Worst,
     Age,
     Left,
     Holder,
     Kind,
+    Board,
     Id,
+}
+
+/// Whether a list is in its usual order or reversed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    #[default]
+    Usual,
+    Reversed,
+}
+
+impl Direction {
+    pub fn other(self) -> Direction {
+        match self {
+            Direction::Usual => Direction::Reversed,
+            Direction::Reversed => Direction::Usual,
+        }
+    }
+
+    /// As the heading of a column shows it.
+    pub fn arrow(self) -> &'static str {
+        match self {
+            Direction::Usual => "▼",
+            Direction::Reversed => "▲",
+        }
+    }
 }
 
 impl Sort {
@@ -76,9 +116,40 @@ impl Sort {
             Sort::Age => Sort::Left,
             Sort::Left => Sort::Holder,
             Sort::Holder => Sort::Kind,
-            Sort::Kind => Sort::Id,
+            Sort::Kind => Sort::Board,
+            Sort::Board => Sort::Id,
             Sort::Id => Sort::Worst,
         }
+    }
+
+    const ALL: [Sort; 7] =
+        [Sort::Worst, Sort::Age, Sort::Left, Sort::Holder, Sort::Kind, Sort::Board, Sort::Id];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Worst => "worst",
+            Sort::Age => "age",
+            Sort::Left => "left",
+            Sort::Holder => "holder",
+            Sort::Kind => "kind",
+            Sort::Board => "board",
+            Sort::Id => "id",
+        }
+    }
+
+    /// Parses a sort: `age`, or `-age` for the reversed order.
+    pub fn parse(text: &str) -> Result<(Sort, Direction), String> {
+        let text = text.trim().to_lowercase();
+        let (name, direction) = match text.strip_prefix('-') {
+            Some(name) => (name, Direction::Reversed),
+            None => (text.as_str(), Direction::Usual),
+        };
+        let found = Sort::ALL.into_iter().find(|sort| sort.name() == name);
+        found.map(|sort| (sort, direction)).ok_or_else(|| {
+            let all = Sort::ALL.map(Sort::name);
+            let near = did_you_mean(name, all);
+            format!("cannot sort by {name:?}{near} (sorts: {}; -age reverses it)", all.join(", "))
+        })
     }
 
     pub fn word(self) -> &'static str {
@@ -88,9 +159,25 @@ impl Sort {
             Sort::Left => "least time left first",
             Sort::Holder => "by holder",
             Sort::Kind => "by kind",
+            Sort::Board => "by board",
             Sort::Id => "by id",
         }
     }
+}
+
+/// Whether one pane of the overview fills the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zoom {
+    Off,
+    On,
+}
+
+/// How much of the header is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderUse {
+    Full,
+    /// The sources alone.
+    OneLine,
 }
 
 /// Whether polls are taken in.
@@ -100,7 +187,7 @@ pub enum Pace {
     Paused,
 }
 
-/// The last thing that was said to the operator.
+/// The last message to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub tone: Tone,
@@ -111,33 +198,10 @@ pub struct Notice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Done,
-    Told,
+    Info,
     Moved,
     Refused,
     Unknown,
-}
-
-/// A page of the Claims pane.
-#[derive(Debug, Clone, Default)]
-pub struct Browsed {
-    /// Which of the boards of all sources.
-    pub board: usize,
-    pub rows: Vec<Row>,
-    pub is_first: bool,
-    pub is_last: bool,
-    pub problem: Option<String>,
-    /// The request that is under way; what answers another is not wanted any more.
-    pub pending: Option<PageRequest>,
-    /// Where the selection goes when the page that was asked for is there.
-    pub land: Landing,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Landing {
-    #[default]
-    Stay,
-    Top,
-    Bottom,
 }
 
 /// What the user set, apart from keys.
@@ -154,38 +218,63 @@ pub struct Model {
     /// Only this source, where there are several.
     pub only: Option<usize>,
     pub pane: Pane,
+    /// The selected pane of the overview.
     pub column: Set,
+    /// Set once a key was pressed: from then on only the operator changes the selected pane.
+    pub(super) is_settled: bool,
+    pub zoom: Zoom,
+    pub header: HeaderUse,
     pub overlay: Vec<Overlay>,
     pub query: Query,
     pub query_problem: Option<String>,
     pub sort: Sort,
+    pub direction: Direction,
     pub pace: Pace,
     pub settings: Settings,
     pub keymap: Keymap,
     pub marked: BTreeSet<RowId>,
     pub snoozed: BTreeMap<RowId, Moment>,
-    /// Profiles whose tables could be anybody's, and that the operator has vouched for.
-    pub vouched: BTreeSet<(usize, String)>,
+    /// Generic profiles that the operator has confirmed, by source.
+    pub confirmed_profiles: BTreeSet<(usize, String)>,
     pub probes: BTreeMap<(usize, String), Probed>,
     pub notice: Option<Notice>,
-    /// Acts that can be taken back, the last one last.
+    /// Acts that can be undone, the newest last.
     pub undoable: Vec<(usize, String, String)>,
-    pub browsed: Browsed,
+    /// The rows of the Claims pane, and the columns that it shows if somebody chose them.
+    pub claims: ClaimList,
+    pub claim_columns: Vec<ClaimColumn>,
+    /// Views of the config, and what was kept of earlier sessions.
+    pub(super) offered_views: BTreeMap<String, SavedView>,
+    pub(super) kept: ScreenState,
+    /// The last filter that was not empty: `n` looks for it.
+    pub searched: Query,
     pub holders: BTreeMap<usize, Result<Vec<Holder>, String>>,
     pub kinds: BTreeMap<usize, Result<Vec<Kinds>, String>>,
-    pub trail: Option<Result<Vec<TrailLine>, String>>,
-    pub happenings: VecDeque<LoggedEvent>,
+    pub audit: AuditPane,
+    pub event_log: VecDeque<LoggedEvent>,
+    /// The causes in all shown sources, worst first.
+    pub causes: Vec<Cause>,
+    /// The facts in which these causes were found.
+    pub facts: Facts,
+    /// What the Groups pane groups by.
+    pub group_by: GroupBy,
     /// The rows of the last frame, and the state in which each was drawn.
     pub on_screen: BTreeMap<RowId, Option<SeenToken>>,
     /// How many lines of the selected list fit on the screen.
     pub page_lines: usize,
-    /// Claims that an act of ours took, so that the log can say so.
+    /// How far the text on top can be scrolled.
+    pub scroll_end: u16,
+    /// The pane that a list of claims was opened from: the way back.
+    pub(super) came_from: Option<Pane>,
+    /// When the last act on one claim was asked for.
+    pub(super) acted_at: Option<Moment>,
+    /// Claims that our acts took, for the event log.
     pub(super) recovered: BTreeMap<RowId, String>,
-    /// Events of polls that came back while the screen stood still, by source.
-    pub(super) unheard: BTreeMap<usize, Vec<Event>>,
+    /// Events that arrived while the screen was paused, by source.
+    pub(super) events_while_paused: BTreeMap<usize, Vec<Event>>,
     pub(super) selections: BTreeMap<ListId, Selection>,
-    pub(super) happened: u64,
-    /// How many acts in bulk were asked about.
+    pub(super) events_logged: u64,
+    /// The number of the last bulk question.
     pub(super) questions: u64,
     /// Something was stale or orphaned at the last poll.
     pub(super) alarmed: bool,
@@ -198,31 +287,45 @@ impl Model {
             sources,
             only: None,
             pane: Pane::Overview,
-            column: Set::Stale,
+            column: Set::Orphaned,
+            is_settled: false,
+            zoom: Zoom::Off,
+            header: HeaderUse::Full,
             overlay: Vec::new(),
             query: Query::default(),
             query_problem: None,
             sort: Sort::default(),
+            direction: Direction::default(),
             pace: Pace::Live,
             settings,
             keymap,
             marked: BTreeSet::new(),
             snoozed: BTreeMap::new(),
-            vouched: BTreeSet::new(),
+            confirmed_profiles: BTreeSet::new(),
             probes: BTreeMap::new(),
             notice: None,
             undoable: Vec::new(),
-            browsed: Browsed::default(),
+            claims: ClaimList::default(),
+            claim_columns: Vec::new(),
+            offered_views: BTreeMap::new(),
+            kept: ScreenState::default(),
+            searched: Query::default(),
             holders: BTreeMap::new(),
             kinds: BTreeMap::new(),
-            trail: None,
-            happenings: VecDeque::new(),
+            audit: AuditPane::default(),
+            event_log: VecDeque::new(),
+            causes: Vec::new(),
+            facts: Facts::default(),
+            group_by: GroupBy::default(),
             on_screen: BTreeMap::new(),
             page_lines: 10,
+            scroll_end: 0,
+            came_from: None,
+            acted_at: None,
             recovered: BTreeMap::new(),
-            unheard: BTreeMap::new(),
+            events_while_paused: BTreeMap::new(),
             selections: BTreeMap::new(),
-            happened: 0,
+            events_logged: 0,
             questions: 0,
             alarmed: false,
         }
@@ -233,6 +336,24 @@ impl Model {
         self.sources.iter().enumerate().filter(|(at, _)| self.only.is_none_or(|only| only == *at))
     }
 
+    /// The name of a source, where there are several to tell apart.
+    pub fn source_name(&self, source: usize) -> Option<String> {
+        if self.sources.len() < 2 { None } else { Some(self.name_of(source)) }
+    }
+
+    /// The short name of a source, with its number if another one has the same.
+    pub fn name_of(&self, source: usize) -> String {
+        let Some(view) = self.sources.get(source) else { return String::new() };
+        let is_same = |other: &&SourceView| other.name() == view.name();
+        let is_unique = self.sources.iter().filter(is_same).count() == 1;
+        if is_unique { safe(view.name()) } else { format!("{}·{}", source + 1, safe(view.name())) }
+    }
+
+    /// A sentence about a source, with its name if there are several.
+    pub fn about(&self, source: usize, said: &str) -> String {
+        self.source_name(source).map_or_else(|| said.to_owned(), |name| format!("{name}: {said}"))
+    }
+
     pub fn counts(&self) -> Counts {
         let mut all = Counts::default();
         for (_, source) in self.shown_sources() {
@@ -241,32 +362,35 @@ impl Model {
         all
     }
 
-    /// The columns of the overview, from left to right.
-    pub fn columns(&self) -> &'static [Set] {
-        let unclear = self.counts().unknown > 0 || self.column == Set::Unknown;
-        if unclear { &COLUMNS } else { &COLUMNS[..3] }
+    /// Looks for causes in the facts of the sources that are shown.
+    pub(super) fn find_causes(&mut self) {
+        let facts: Vec<&Facts> =
+            self.shown_sources().filter_map(|(_, source)| source.facts.as_deref()).collect();
+        let merged = Facts::merged(facts.iter().copied());
+        let causes = find_in_all(&merged, &facts);
+        (self.facts, self.causes) = (merged, causes);
     }
 
     /// Now, by the clock of a source.
     pub fn now_of(&self, source: usize) -> Moment {
         let Some(view) = self.sources.get(source) else { return self.now };
-        // What a replica has not heard of yet cannot be held against anybody.
+        // A replica lags behind: what it has not received yet must not count as silence.
         self.now.plus(view.clock_offset()).minus(view.replica().unwrap_or(Span::ZERO))
     }
 
-    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+    pub fn notify(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice { tone, text: text.into(), at: self.now });
     }
 
-    /// The screen as it is at an instant: what changes with time alone is drawn anew.
+    /// Whether something on the screen changes with time alone, so that it must be redrawn.
     pub fn has_countdown(&self) -> bool {
         let runs = |source: &SourceView| source.polled_at.is_some() || source.link.lost_since().is_some();
         self.shown_sources().any(|(_, source)| runs(source))
     }
 
-    /// Takes note of what a frame showed.
+    /// Records what a frame showed.
     pub fn drawn(&mut self, rows: BTreeMap<RowId, Option<SeenToken>>, page_lines: usize) {
-        // The palette hides the rows: its commands mean what was seen before it opened.
+        // The palette hides the rows, so its commands act on what was visible before it opened.
         if !matches!(self.overlay.last(), Some(Overlay::Palette(_))) {
             self.on_screen = rows;
         }

@@ -1,8 +1,9 @@
-//! What lies over the panes: one thing at a time on top.
+//! Dialogs and texts over the panes; the last one is on top.
 
 use tui_input::Input;
 
-use super::dialog::{Confirm, InBulk, UndoPreview};
+use super::bulk::InBulk;
+use super::dialog::{Confirm, UndoPreview};
 use super::item::{Item, Selection};
 use super::message::{DeadJobsQuery, TrailLine};
 use super::row::Row;
@@ -14,6 +15,10 @@ pub enum Overlay {
         scroll: u16,
     },
     Palette(Palette),
+    /// Every source with its state, access and notes.
+    Sources {
+        scroll: u16,
+    },
     /// The filter as it is being written.
     Filter(Input),
     Detail(Box<Detail>),
@@ -39,8 +44,8 @@ pub struct Palette {
 /// The dead jobs of one kind.
 #[derive(Debug, Clone)]
 pub struct Dead {
-    pub grave: DeadJobsQuery,
-    /// Nothing, while they are being looked for.
+    pub query: DeadJobsQuery,
+    /// None while the list is loading.
     pub rows: Option<Result<Vec<Row>, String>>,
     pub selection: Selection,
 }
@@ -71,7 +76,7 @@ pub struct Detail {
     pub scroll: u16,
 }
 
-/// How far a closer look has come.
+/// The state of a closer look.
 #[derive(Debug, Clone)]
 pub enum Examination {
     Pending,

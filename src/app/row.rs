@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Claim, Lease, Process};
 use crate::domain::evidence::{Conclusion, conclude, why};
+use crate::domain::recovery::Action;
 use crate::domain::rules::DeadlineRule;
 use crate::domain::snapshot::{Judged, Nature};
 use crate::domain::time::{Moment, Span};
@@ -11,7 +13,7 @@ use crate::domain::value::percent;
 use crate::domain::verdict::{Set, judge};
 use crate::domain::visible::visible;
 
-/// Which claim, in whichever order the rows come.
+/// The identity of a claim, independent of the order of rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId {
     pub source: usize,
@@ -24,7 +26,8 @@ pub struct Row {
     pub id: RowId,
     pub profile: String,
     pub board: String,
-    /// The profile's tables could be anybody's.
+    pub board_id: BoardId,
+    /// The profile is generic: other systems may have tables of these names.
     pub generic: bool,
     pub nature: Arc<Nature>,
     pub judged: Judged,
@@ -35,9 +38,9 @@ pub struct Row {
 pub enum Fuse {
     /// The share of its time that is left, and how long that is.
     Burning { share: f64, left: Span },
-    /// It burnt down this long ago; the share says how much of its time it has taken on top.
+    /// The deadline passed this long ago; the share is the overrun relative to its allowance.
     Over { share: f64, by: Span },
-    /// Nothing says how long it may take.
+    /// No limit is known.
     Unknown,
 }
 
@@ -55,6 +58,7 @@ impl Row {
             id: RowId { source, address },
             profile: profile.into(),
             board: board.into(),
+            board_id: BoardId::new(profile, board),
             generic,
             nature: Arc::clone(nature),
             judged,
@@ -63,6 +67,11 @@ impl Row {
 
     pub fn claim(&self) -> &Claim {
         &self.judged.claim
+    }
+
+    /// What an action on it risks where late workers are not fenced.
+    pub fn risk(&self, action: Action) -> Option<&'static str> {
+        self.nature.fencing.risk(self.claim().worker.process).filter(|_| action.frees())
     }
 
     /// Its id as it may be shown.
@@ -80,14 +89,14 @@ impl Row {
 
     /// Since when it is held.
     pub fn age(&self, now: Moment) -> Option<Span> {
-        self.claim().claimed_at.at().or_else(|| self.claim().sign_of_life()).map(|at| now.since(at))
+        self.claim().held_since().map(|since| now.since(since))
     }
 
     pub fn headline(&self) -> Set {
         self.judged.verdict.headline()
     }
 
-    /// Judged again: the clock goes on between polls, and a process may have been checked.
+    /// Judges it again: time passes between polls, and a process may have been checked.
     pub fn judge(&mut self, now: Moment) {
         self.judged.verdict = judge(&self.judged.claim, &self.nature.rules, now);
     }
@@ -115,6 +124,12 @@ impl Row {
         }
     }
 
+    /// How much time an extension gives unless another length is asked for.
+    pub fn usual_extension(&self) -> Span {
+        let limits = self.nature.rules.for_kind(self.claim().kind.as_deref());
+        limits.ttl.unwrap_or(limits.lease)
+    }
+
     /// How long it may take from its last sign of life to its deadline.
     fn allowance(&self, deadline: Moment) -> Span {
         let rules = &self.nature.rules;
@@ -123,7 +138,7 @@ impl Row {
             (Lease::Timeout(timeout), _) => timeout.span().unwrap_or(limits.lease),
             (_, DeadlineRule::Ttl) => limits.ttl.unwrap_or(limits.lease),
             (_, DeadlineRule::Holder) => limits.orphan_after,
-            // A lease that is renewed again and again began long ago: the usual length says more.
+            // A renewed lease began long ago, so use the usual length.
             _ => match self.claim().claimed_at.at().map(|at| deadline.since(at)) {
                 Some(span) if span.is_positive() => span.min(limits.lease),
                 _ => limits.lease,

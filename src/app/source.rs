@@ -1,20 +1,24 @@
-//! One source as the screen knows it: its last good poll, its link, its recent past.
+//! One source: its last good poll, its connection, its recent counts.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::row::{Row, worst_first};
+use crate::domain::cause::Facts;
 use crate::domain::detail::{Horizon, Whole};
+use crate::domain::recovery::Confirmation;
 use crate::domain::snapshot::{Counts, Snapshot};
+use crate::domain::source_label::SourceLabel;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 
-/// Whether polls come back.
+/// The state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
     /// The first answer is still to come.
     Connecting,
     Live,
-    /// A question is out since then, and nobody knows yet what will come of it.
+    /// No answer since then; the poll has not failed yet.
     Silent {
         since: Moment,
     },
@@ -25,12 +29,12 @@ pub enum Link {
     },
 }
 
-/// Why a poll brought nothing.
+/// Why a poll failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// The server cannot be reached, or does not let us in.
+    /// The server cannot be reached or refuses the login.
     NoLink(String),
-    /// It is there, and cannot be read.
+    /// The database is there but cannot be read.
     Unreadable(String),
 }
 
@@ -49,7 +53,7 @@ impl From<&str> for Trouble {
 }
 
 impl Link {
-    /// Since when what is shown is old, if it is.
+    /// Since when the shown data is outdated, if it is.
     pub fn lost_since(&self) -> Option<Moment> {
         match self {
             Link::Connecting | Link::Live => None,
@@ -73,8 +77,10 @@ pub struct Poll {
     pub horizon: Option<Horizon>,
     /// The boards that are small enough, if anything was written.
     pub whole: Option<Vec<Whole>>,
-    /// How the source is no longer what it was.
+    /// Changes of the source that the operator should know.
     pub warnings: Vec<String>,
+    /// The facts for causes and groups, if enough claims are in trouble.
+    pub facts: Option<Arc<Facts>>,
 }
 
 #[derive(Debug, Clone)]
@@ -83,6 +89,9 @@ pub struct SourceView {
     pub engine: &'static str,
     /// Server, database and user, where the label names none of them.
     pub place: Option<String>,
+    pub badge: Option<SourceLabel>,
+    /// What every act on it needs besides its key.
+    pub confirmation: Confirmation,
     granted: Access,
     pub link: Link,
     pub snapshots: Vec<Snapshot>,
@@ -96,6 +105,10 @@ pub struct SourceView {
     pub warnings: Vec<String>,
     /// When the last good poll was, by the database's clock.
     pub polled_at: Option<Moment>,
+    /// When its notices first appeared, by our clock.
+    noticed_at: Option<Moment>,
+    /// The facts for causes and groups, if enough claims are in trouble.
+    pub facts: Option<Arc<Facts>>,
 }
 
 /// How many polls a sparkline can look back on.
@@ -107,6 +120,8 @@ impl SourceView {
             label,
             engine,
             place: None,
+            badge: None,
+            confirmation: Confirmation::ByRisk,
             granted,
             link: Link::Connecting,
             snapshots: Vec::new(),
@@ -116,17 +131,32 @@ impl SourceView {
             past: VecDeque::new(),
             warnings: Vec::new(),
             polled_at: None,
+            noticed_at: None,
+            facts: None,
         }
     }
 
+    /// A short name: the file name of a path, or the whole address.
+    pub fn name(&self) -> &str {
+        if self.label.contains("://") {
+            return &self.label;
+        }
+        self.label.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&self.label)
+    }
+
     /// Takes in a poll that came back.
-    pub fn receive(&mut self, number: usize, poll: Poll) {
+    pub fn receive(&mut self, number: usize, poll: Poll, now: Moment) {
         self.link = Link::Live;
         self.rows = poll.snapshots.iter().flat_map(|snapshot| rows(number, snapshot)).collect();
         self.rows.sort_by(worst_first);
         self.polled_at = poll.snapshots.iter().map(|snapshot| snapshot.now).max();
+        let had: Vec<String> = self.notices().map(str::to_owned).collect();
         self.snapshots = poll.snapshots;
+        if !self.notices().eq(had.iter().map(String::as_str)) {
+            self.noticed_at = Some(now);
+        }
         self.warnings = poll.warnings;
+        self.facts = poll.facts;
         if let Some(whole) = poll.whole {
             self.whole = whole.into_iter().flat_map(|board| self.whole_rows(number, board)).collect();
         }
@@ -139,6 +169,17 @@ impl SourceView {
         }
     }
 
+    /// Lasting notices: a missing index, a login with too many rights.
+    pub fn notices(&self) -> impl Iterator<Item = &str> {
+        self.snapshots.iter().flat_map(|snapshot| &snapshot.notices).map(String::as_str)
+    }
+
+    /// Whether its notices are new. Later they appear only in the list of sources.
+    pub fn has_new_notices(&self, now: Moment) -> bool {
+        const NEW: Span = Span::seconds(30);
+        self.noticed_at.is_some_and(|at| now.since(at) < NEW)
+    }
+
     fn whole_rows(&self, number: usize, whole: Whole) -> Vec<Row> {
         let snapshot = self.snapshots.iter().find(|snapshot| snapshot.profile == whole.profile);
         let board = snapshot.and_then(|one| one.boards.iter().find(|board| board.board == whole.board));
@@ -146,11 +187,6 @@ impl SourceView {
         let row =
             |judged| Row::new(number, &whole.profile, &whole.board, snapshot.generic, &board.nature, judged);
         whole.claims.into_iter().map(row).collect()
-    }
-
-    /// Whether a board was read whole.
-    pub fn is_whole(&self, profile: &str, board: &str) -> bool {
-        self.whole.iter().any(|row| row.profile == profile && row.board == board)
     }
 
     pub fn fail(&mut self, now: Moment, trouble: Trouble) {

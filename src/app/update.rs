@@ -2,12 +2,16 @@
 
 mod acts;
 mod arrivals;
+mod audit;
 mod bulk;
+mod claim_list;
 mod commands;
 mod dead;
-pub mod keys;
+mod keys;
 mod undo;
+mod views;
 
+use super::actions::Command;
 use super::item::{Item, Selection};
 use super::message::{Effect, Msg, Spot};
 use super::model::{ListId, Model, Pane};
@@ -16,12 +20,20 @@ use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 
 /// What is said where something was asked of a source that has been lost since.
-const LOST: &str = "no answer: the link is lost; it is asked again when that is back";
+const LOST: &str = "no answer: the connection is lost; trying again when it is back";
 
 impl Model {
     /// Takes in what happened at `now`, and says what is to be done about it.
     pub fn update(&mut self, now: Moment, msg: Msg) -> Vec<Effect> {
         self.now = now;
+        let effects = self.take(msg);
+        if self.pane == Pane::Overview {
+            self.follow_claim();
+        }
+        effects
+    }
+
+    fn take(&mut self, msg: Msg) -> Vec<Effect> {
         match msg {
             Msg::Key(key) => self.key(key),
             Msg::Paste(text) => self.paste(&text),
@@ -38,8 +50,8 @@ impl Model {
             Msg::BulkProgress { done } => self.bulk_progress(done),
             Msg::BulkDone(summary) => self.bulk_done(summary),
             Msg::Probed(probes) => self.probed(probes),
-            Msg::Paged { source, request, page } => self.paged(source, &request, page),
-            Msg::Dead { grave, found } => self.found_dead(&grave, found),
+            Msg::Listed { source, request, part } => self.listed(source, &request, part),
+            Msg::Dead { query, found } => self.found_dead(&query, found),
             Msg::Holders { source, holders } => {
                 self.hold_selection();
                 let known = self.holders.remove(&source);
@@ -52,14 +64,12 @@ impl Model {
                 self.kinds.insert(source, self.newer(source, known, kinds));
                 Vec::new()
             }
-            Msg::Trail(lines) => {
-                self.hold_selection();
-                self.trail = Some(lines);
-                Vec::new()
-            }
+            Msg::Trail(page) => self.read_trail(page),
+            Msg::Unfolded { id, acts } => self.read_bulk(&id, acts),
+            Msg::History { claim, lines } => self.read_history(claim, lines),
             Msg::Examined { id, found } => self.examined(&id, found),
-            Msg::Said(text) => {
-                self.say(super::model::Tone::Told, text);
+            Msg::Notice(text) => {
+                self.notify(super::model::Tone::Info, text);
                 Vec::new()
             }
         }
@@ -87,20 +97,26 @@ impl Model {
     }
 
     fn click(&mut self, spot: Spot) -> Vec<Effect> {
-        // A click beside what lies on top reaches nothing below it.
-        if !self.overlay.is_empty() {
-            return Vec::new();
-        }
+        // A dialog forgets the spots below it when it is drawn; one that opened since hides them.
         match spot {
+            Spot::Key(key) => self.key(key),
+            Spot::Choice(at) => self.choose(at),
+            _ if !self.overlay.is_empty() => Vec::new(),
             Spot::Pane(pane) => self.go_to(pane),
             Spot::Column(set) => {
+                self.is_settled = true;
                 self.column = set;
                 Vec::new()
             }
+            // What is selected already is opened.
+            Spot::Item(item) if self.selected().as_ref() == Some(&item) => self.command(Command::Detail, ""),
             Spot::Item(item) => {
+                self.is_settled = true;
                 self.select(&item);
                 Vec::new()
             }
+            Spot::Source(source) => self.show_source(source),
+            Spot::Command(command) => self.command(command, ""),
         }
     }
 
@@ -127,9 +143,12 @@ impl Model {
     fn hold_selection(&mut self) {
         let list = self.list();
         let items = self.items(list);
+        let settled = self.is_settled;
         let selection = self.selections.entry(list).or_default();
         // Whoever stands at the newest line of the log wants to stay there.
-        if list == ListId::Pane(Pane::Events) && selection.place(&items) == Some(0) {
+        let newest = list == ListId::Pane(Pane::Events) && selection.place(&items) == Some(0);
+        // Before the first key the worst is selected.
+        if newest || !settled {
             *selection = Selection::default();
         } else {
             selection.hold(&items);
@@ -137,6 +156,7 @@ impl Model {
     }
 
     fn go_to(&mut self, pane: Pane) -> Vec<Effect> {
+        self.came_from = None;
         self.pane = pane;
         self.load_pane()
     }
@@ -146,10 +166,11 @@ impl Model {
         let sources: Vec<usize> = self.shown_sources().map(|(number, _)| number).collect();
         match self.pane {
             Pane::Overview | Pane::Locks | Pane::Events => Vec::new(),
-            Pane::Claims => self.load_page_again(),
+            Pane::Claims => self.load_claims(),
+            Pane::Groups => sources.into_iter().map(|source| Effect::GatherFacts { source }).collect(),
             Pane::Sessions => sources.into_iter().map(|source| Effect::LoadHolders { source }).collect(),
             Pane::Jobs => sources.into_iter().map(|source| Effect::LoadKinds { source }).collect(),
-            Pane::Audit => vec![Effect::LoadTrail],
+            Pane::Audit => vec![self.load_trail()],
         }
     }
 }

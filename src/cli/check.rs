@@ -1,4 +1,4 @@
-//! `claimtop check`: one look at each source, all at once; with `--watch` again and again.
+//! `claimtop check`: polls all sources at once; with `--watch` repeatedly.
 
 mod checked_source;
 
@@ -16,8 +16,8 @@ use super::setup::Setup;
 use crate::domain::time::{Moment, Span};
 use crate::events::{Event, batched};
 use crate::exit::Exit;
-use crate::poller::{self, Next, Polled};
-use crate::report::check::{Limit, Looked, Thresholds, json, plugin, text};
+use crate::poller::{self, NextPoll, Polled};
+use crate::report::check::{CheckResult, CheckThresholds, GaugeLimit, json, plugin, text};
 use crate::report::json::line;
 use crate::report::paint::Paint;
 use crate::signals::Signals;
@@ -25,20 +25,20 @@ use crate::store::clock;
 use checked_source::CheckedSource;
 
 #[derive(Debug, Args)]
-pub struct CheckArgs {
-    /// SQLite files, postgres:// addresses, or names from the config
-    #[arg(value_name = "SOURCE", required = true)]
+pub(super) struct CheckArgs {
+    /// SQLite files, postgres:// addresses, or names from the config [default: all sources in the config]
+    #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
     /// Count everything; read whole tables where no index helps
     #[arg(long)]
     exact: bool,
     /// Warn (exit 1) from this many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway). A set
     /// that neither --warn nor --crit names keeps its usual meaning
-    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
-    warn: Vec<Limit>,
+    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = GaugeLimit::parse)]
+    warn: Vec<GaugeLimit>,
     /// Critical (exit 2) from this many claims on: stale=10,orphaned=1
-    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = Limit::parse)]
-    crit: Vec<Limit>,
+    #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = GaugeLimit::parse)]
+    crit: Vec<GaugeLimit>,
     /// Print as monitoring plugins do, with performance data on the first line
     #[arg(long, help_heading = "Monitoring", conflicts_with = "json")]
     plugin: bool,
@@ -57,12 +57,12 @@ fn interval(text: &str) -> Result<Duration, String> {
     Span::parse_interval(text).map(Span::duration)
 }
 
-pub fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
-    let thresholds = match Thresholds::new(&arguments.warn, &arguments.crit) {
+pub(super) fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
+    let thresholds = match CheckThresholds::new(&arguments.warn, &arguments.crit) {
         Ok(thresholds) => thresholds,
         Err(sentence) => return complain(&sentence),
     };
-    let mut rounds = match Rounds::new(setup, arguments, thresholds) {
+    let mut rounds = match CheckRounds::new(setup, arguments, thresholds) {
         Ok(rounds) => rounds,
         Err(sentence) => return complain(&sentence),
     };
@@ -79,22 +79,22 @@ pub fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
     rounds.exit
 }
 
-/// Looks at all sources at once, round after round; the last round decides the exit code.
-struct Rounds<'a> {
+/// Polls all sources at once, round after round; the last round decides the exit code.
+struct CheckRounds<'a> {
     setup: &'a Setup,
     arguments: &'a CheckArgs,
-    thresholds: Thresholds,
+    thresholds: CheckThresholds,
     sources: Vec<CheckedSource>,
     stream: EventStream,
     rounds: u64,
     exit: Exit,
 }
 
-impl Polled for Rounds<'_> {
+impl Polled for CheckRounds<'_> {
     type Request = Infallible;
 
-    fn poll(&mut self) -> Next {
-        // Pages need to be told apart; JSON lines carry their instant.
+    fn poll(&mut self) -> NextPoll {
+        // Separate pages from each other; JSON lines contain their time.
         let plain = !self.setup.json && !self.arguments.plugin && self.has_stdout();
         let gap = if self.rounds == 0 { "" } else { "\n" };
         let at = self.setup.now.unwrap_or_else(clock).rfc3339();
@@ -102,29 +102,29 @@ impl Polled for Rounds<'_> {
         self.rounds += 1;
         let done = !is_read || self.arguments.count.is_some_and(|count| self.rounds >= count);
         match self.arguments.watch {
-            Some(interval) if !done => Next::At(Instant::now() + interval),
-            _ => Next::Never,
+            Some(interval) if !done => NextPoll::At(Instant::now() + interval),
+            _ => NextPoll::Never,
         }
     }
 
-    fn answer(&mut self, request: Infallible) -> Next {
+    fn answer(&mut self, request: Infallible) -> NextPoll {
         match request {}
     }
 }
 
-impl Rounds<'_> {
+impl CheckRounds<'_> {
     fn new<'a>(
         setup: &'a Setup,
         arguments: &'a CheckArgs,
-        thresholds: Thresholds,
-    ) -> Result<Rounds<'a>, String> {
+        thresholds: CheckThresholds,
+    ) -> Result<CheckRounds<'a>, String> {
         let stream = EventStream::open(arguments.events.as_deref())?;
         let source = |word: &String| CheckedSource::new(setup, word, arguments.exact, stream.is_open());
-        let sources = arguments.sources.iter().map(source).collect();
-        Ok(Rounds { setup, arguments, thresholds, sources, stream, rounds: 0, exit: Exit::Fine })
+        let sources = setup.sources_or_all(&arguments.sources)?.iter().map(source).collect();
+        Ok(CheckRounds { setup, arguments, thresholds, sources, stream, rounds: 0, exit: Exit::Fine })
     }
 
-    /// One round. Whether anybody still reads what is printed.
+    /// One round. Returns whether standard output is still open.
     fn round(&mut self) -> bool {
         let at = self.setup.now.unwrap_or_else(clock);
         let (looked, events) = look_at_all(&mut self.sources, at);
@@ -135,7 +135,7 @@ impl Rounds<'_> {
         } else {
             text(&looked, &self.thresholds, Paint::for_stdout())
         };
-        // Whoever asked for events on standard output gets the rest on standard error.
+        // With events on standard output, everything else goes to standard error.
         let mut is_read = if self.has_stdout() { print(&shown) } else { remark(&shown) };
         for source in &looked {
             for sentence in source.failures() {
@@ -149,7 +149,7 @@ impl Rounds<'_> {
         is_read
     }
 
-    /// Whether standard output is for the rounds, not for events alone.
+    /// Whether the rounds are printed to standard output.
     fn has_stdout(&self) -> bool {
         self.setup.json || self.arguments.events.as_ref().is_none_or(|path| path.as_os_str() != "-")
     }
@@ -159,8 +159,8 @@ fn remark(text: &str) -> bool {
     std::io::stderr().write_all(text.as_bytes()).is_ok()
 }
 
-/// Every source in a thread of its own but the last, which this one takes.
-fn look_at_all(sources: &mut [CheckedSource], at: Moment) -> (Vec<Looked>, Vec<Vec<Event>>) {
+/// One thread for every source except the last, which this thread handles.
+fn look_at_all(sources: &mut [CheckedSource], at: Moment) -> (Vec<CheckResult>, Vec<Vec<Event>>) {
     let Some((last, others)) = sources.split_last_mut() else { return (Vec::new(), Vec::new()) };
     thread::scope(|scope| {
         let threads: Vec<_> = others

@@ -1,4 +1,4 @@
-//! `claimtop completions`: what a shell needs to complete our words.
+//! `claimtop completions`: completion scripts for shells.
 
 use clap::{Command, CommandFactory, ValueEnum};
 use clap_complete::aot;
@@ -7,15 +7,15 @@ use super::Cli;
 use super::output::print;
 use crate::exit::Exit;
 
-/// The shells that are known.
+/// The supported shells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
+pub(super) enum Shell {
     Bash,
     Zsh,
     Fish,
 }
 
-pub fn run(shell: Shell) -> Exit {
+pub(super) fn run(shell: Shell) -> Exit {
     let shell = match shell {
         Shell::Bash => aot::Shell::Bash,
         Shell::Zsh => aot::Shell::Zsh,
@@ -27,10 +27,10 @@ pub fn run(shell: Shell) -> Exit {
     Exit::Fine
 }
 
-/// The command without what is hidden: the generators would offer that as well, and nothing can be
-/// taken out of a command once it is in.
-pub fn visible(command: &Command) -> Command {
-    // Names in clap live as long as the program, which ends with this answer.
+/// The command without hidden verbs: the generators would offer those as well, and clap cannot remove a verb from a
+/// command.
+pub(super) fn visible(command: &Command) -> Command {
+    // Names in clap live as long as the program, which ends after this.
     let name: &'static str = String::leak(command.get_name().to_owned());
     let mut copy = Command::new(name)
         .args(command.get_arguments().filter(|argument| !argument.is_hide_set()).cloned())

@@ -7,34 +7,42 @@ use std::sync::Arc;
 use super::output::complain;
 use super::setup::Setup;
 use crate::app::keymap::Keymap;
-use crate::app::model::{Model, Settings};
+use crate::app::model::{Model, Settings, Tone};
 use crate::app::source::{Access, SourceView};
-use crate::config::MouseUse;
+use crate::config::{MouseUse, SourceConfig};
+use crate::domain::saved_view::ScreenState;
 use crate::exit::Exit;
 use crate::poller::Opener;
-use crate::runtime::{self, Feed, ProberMaker, WriteOpener, WriteOpeners};
+use crate::recovery::trail::Trail;
+use crate::runtime::{self, ProberMaker, SourceAccess, StateFile, WriteOpener, WriteOpeners};
 use crate::store::{Effort, NoWriteAccess, clock};
 use crate::terminal::Mouse;
 use crate::ui::Theme;
-use crate::ui::theme::Depth;
+use crate::ui::theme::{Depth, Palette};
 
-pub fn run(setup: &Setup, words: &[String]) -> Exit {
+pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
     let setup = &setup.silent();
     let words: Vec<String> =
         if words.is_empty() { setup.config.source.keys().cloned().collect() } else { words.to_vec() };
+    // A source that cannot be opened shows its error beside the others. If none can be opened, the dashboard does not
+    // start.
+    let problems: Vec<Option<String>> = words.iter().map(|word| problem(setup, word)).collect();
+    if !words.is_empty() && problems.iter().all(Option::is_some) {
+        return problems
+            .into_iter()
+            .flatten()
+            .map(|sentence| complain(&sentence))
+            .fold(Exit::Fine, Exit::and);
+    }
     let (mut views, mut feeds) = (Vec::new(), Vec::new());
     for word in &words {
-        match feed(setup, word) {
-            Ok((view, feed)) => {
-                views.push(view);
-                feeds.push(feed);
-            }
-            Err(sentence) => return complain(&sentence),
-        }
+        let (view, feed) = feed(setup, word);
+        views.push(view);
+        feeds.push(feed);
     }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return complain(
-            "the dashboard needs a terminal, and this is none; `claimtop list SOURCE` prints the claims, \
+            "the dashboard needs a terminal, and standard input or output is none; `claimtop list SOURCE` prints the claims, \
              `claimtop check SOURCE` counts them; --help lists all",
         );
     }
@@ -46,7 +54,23 @@ pub fn run(setup: &Setup, words: &[String]) -> Exit {
     let settings = Settings { interval: config.interval, bell: config.bell };
     let mut model = Model::new(views, settings, keymap, clock());
     for (source, word) in words.iter().enumerate() {
-        model.vouched.extend(setup.named_profiles(word).into_iter().map(|profile| (source, profile)));
+        model
+            .confirmed_profiles
+            .extend(setup.named_profiles(word).into_iter().map(|profile| (source, profile)));
+    }
+    if let Err(sentence) = model.offer_views(&config.view) {
+        return complain(&sentence);
+    }
+    let state_file = Trail::default_folder().map(|trail| StateFile::beside(&trail));
+    let mut theme = config.theme;
+    match state_file.as_ref().map_or_else(|| Ok(ScreenState::default()), StateFile::load) {
+        Ok(state) => {
+            theme = state.theme.as_deref().and_then(Palette::named).unwrap_or(theme);
+            if let Err(why) = model.restore(state) {
+                model.notify(Tone::Refused, format!("what was saved is not all understood: {why}"));
+            }
+        }
+        Err(why) => model.notify(Tone::Refused, why),
     }
     let variable = |name: &str| std::env::var(name).ok();
     let depth = Depth::of(variable("NO_COLOR").as_deref(), variable("COLORTERM").as_deref());
@@ -54,33 +78,44 @@ pub fn run(setup: &Setup, words: &[String]) -> Exit {
         MouseUse::On => Mouse::Program,
         MouseUse::Off => Mouse::Terminal,
     };
-    match runtime::run(model, feeds, Theme::new(config.theme, depth), mouse) {
+    match runtime::run(model, feeds, Theme::new(theme, depth), mouse, state_file) {
         Ok(()) => Exit::Fine,
         Err(error) => complain(&format!("the terminal failed: {error}")),
     }
 }
 
-/// A source ready to be watched; a file that was never there is an error at once.
-fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
-    let effort = Effort {
+fn effort(setup: &Setup) -> Effort {
+    Effort {
         rows: setup.config.row_limit,
         slice: setup.config.census_slice,
         whole: setup.config.census_slice,
-    };
-    let options = setup.options(word, effort).map_err(|error| error.to_string())?;
-    let file = options.file();
-    if let Some(path) = file.filter(|path| !path.exists()) {
-        return Err(format!(
-            "{}: there is no such file, and no such verb; check the path, or start the application that creates it \
-             (--help lists the verbs)",
-            path.display()
-        ));
     }
+}
+
+/// Why a source cannot be watched, if that is known without waiting: a file that does not exist, for example.
+fn problem(setup: &Setup, word: &str) -> Option<String> {
+    match setup.options(word, effort(setup)) {
+        Err(error) => Some(error.to_string()),
+        Ok(options) => options.file().filter(|path| !path.exists()).map(|path| {
+            format!(
+                "{}: there is no such file, and no such verb; check the path, or start the application that creates it \
+                 (--help lists the verbs)",
+                path.display()
+            )
+        }),
+    }
+}
+
+/// A source to watch. Its own thread finds out whether it can be opened.
+fn feed(setup: &Setup, word: &str) -> (SourceView, SourceAccess) {
+    let effort = effort(setup);
+    let options = setup.options(word, effort).ok();
+    let file = options.as_ref().and_then(|options| options.file());
     let label = setup.label(word);
-    let server = file.is_none().then(|| options.name());
+    let server = options.as_ref().filter(|_| file.is_none()).map(|options| options.name());
     let (reach, writing) = if matches!(setup.write_access(word, effort), Err(NoWriteAccess::ReadOnly)) {
         (Access::ReadOnly("asked for with --read-only or in the config".into()), None)
-    } else if file.is_some_and(|path| access(path, Mode::WRITE_OK).is_err()) {
+    } else if file.is_some_and(|path| path.exists() && access(path, Mode::WRITE_OK).is_err()) {
         (Access::ReadOnly("you may not write this file".into()), None)
     } else {
         (
@@ -102,10 +137,13 @@ fn feed(setup: &Setup, word: &str) -> Result<(SourceView, Feed), String> {
     let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
     let mut view = SourceView::new(shown, engine, reach);
     view.place = server.filter(|_| is_named);
-    Ok((view, Feed { label, open, dead, probers, writing }))
+    let configured = setup.config.settings_for(word).and_then(|name| setup.config.source.get(name));
+    view.badge = configured.and_then(SourceConfig::source_label);
+    view.confirmation = setup.config.confirmation(word);
+    (view, SourceAccess { label, open, dead, probers, writing })
 }
 
-/// Asks for permission whenever a connection is opened to act.
+/// Checks permission whenever a connection is opened to act.
 fn writer(setup: &Setup, word: &str, effort: Effort) -> WriteOpener {
     let (setup, word) = (setup.clone(), word.to_owned());
     Arc::new(move || {

@@ -1,4 +1,4 @@
-//! `claimtop demo`: a live fleet, with the dashboard on it or without.
+//! `claimtop demo`: a live fleet, with or without the dashboard.
 
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
@@ -10,7 +10,10 @@ use super::output::{complain, print};
 use super::setup::Setup;
 use crate::background;
 use crate::config::Config;
-use crate::demo::{self, Character, DemoError, Fleet, Folder, Place, Server, Tally, Temperament, WorkerSlot};
+use crate::demo::{
+    self, Behaviour, DemoError, DemoFolder, DemoServer, Fleet, FolderLifetime, WorkTally, WorkerSlot,
+    WorkerSpec,
+};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::reference::System;
@@ -18,7 +21,7 @@ use crate::signals::Signals;
 use crate::store::NoWriteAccess;
 
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(super) struct DemoArgs {
     /// How many workers
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(5..=200))]
     workers: u16,
@@ -34,14 +37,14 @@ pub struct DemoArgs {
     /// Work on this PostgreSQL server, in a schema of its own that is removed at the end
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
-    /// The same number, the same characters
+    /// The seed of all random choices
     #[arg(long, value_name = "N", hide = true)]
     seed: Option<u64>,
 }
 
 /// The processes that a demo starts.
 #[derive(Debug, Subcommand)]
-pub enum Child {
+pub(super) enum Child {
     Worker {
         #[arg(long)]
         folder: PathBuf,
@@ -49,8 +52,8 @@ pub enum Child {
         parent: u32,
         #[arg(long, value_parser = system)]
         system: System,
-        #[arg(long, value_parser = temperament)]
-        temperament: Temperament,
+        #[arg(long, value_parser = behaviour)]
+        behaviour: Behaviour,
         #[arg(long)]
         number: u32,
         #[arg(long)]
@@ -72,7 +75,7 @@ pub enum Child {
         #[arg(long)]
         folder: PathBuf,
         #[arg(long, value_parser = place)]
-        place: Place,
+        place: FolderLifetime,
     },
 }
 
@@ -80,28 +83,28 @@ fn system(text: &str) -> Result<System, String> {
     System::ALL.into_iter().find(|system| system.as_str() == text).ok_or_else(|| "no such system".into())
 }
 
-fn temperament(text: &str) -> Result<Temperament, String> {
-    let known = Temperament::ALL.into_iter().find(|temperament| temperament.as_str() == text);
-    known.ok_or_else(|| "no such temperament".into())
+fn behaviour(text: &str) -> Result<Behaviour, String> {
+    let known = Behaviour::ALL.into_iter().find(|behaviour| behaviour.as_str() == text);
+    known.ok_or_else(|| "no such behaviour".into())
 }
 
-fn place(text: &str) -> Result<Place, String> {
+fn place(text: &str) -> Result<FolderLifetime, String> {
     match text {
-        "temporary" => Ok(Place::Temporary),
-        "kept" => Ok(Place::Kept),
+        "temporary" => Ok(FolderLifetime::Temporary),
+        "kept" => Ok(FolderLifetime::Kept),
         _ => Err("temporary or kept".into()),
     }
 }
 
-/// A process of somebody else's demo; what it has to say goes to that demo's log.
-pub fn child(child: Child) -> Exit {
+/// Runs a process of a demo; its errors go to the log of that demo.
+pub(super) fn child(child: Child) -> Exit {
     let ended = match child {
-        Child::Worker { folder, parent, system, temperament, number, fleet, seed, lifetime } => {
-            let post = WorkerSlot { system, temperament };
+        Child::Worker { folder, parent, system, behaviour, number, fleet, seed, lifetime } => {
+            let slot = WorkerSlot { system, behaviour };
             demo::work(
                 &folder,
                 parent,
-                Character { post, number, fleet, seed, lifetime: lifetime.duration() },
+                WorkerSpec { slot, number, fleet, seed, lifetime: lifetime.duration() },
             )
         }
         Child::Feeder { folder, parent, seed } => demo::feed(&folder, parent, seed),
@@ -113,14 +116,14 @@ pub fn child(child: Child) -> Exit {
     }
 }
 
-pub fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
+pub(super) fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
     if setup.now.is_some() {
-        return complain("--now is for looking at what stands still; the demo lives");
+        return complain("--now cannot be used with demo: its claims live in real time");
     }
     let seen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if !arguments.headless && !seen {
         return complain(
-            "the dashboard needs a terminal, and this is none; `claimtop demo --headless` runs without one",
+            "the dashboard needs a terminal, and standard input or output is none; `claimtop demo --headless` runs without one",
         );
     }
     let server = match arguments.postgres.as_deref().map(|word| server(setup, word)).transpose() {
@@ -134,57 +137,60 @@ pub fn run(setup: &Setup, arguments: &DemoArgs) -> Exit {
     done.unwrap_or_else(|error| complain(&error.to_string()))
 }
 
-/// The server that a word means: a URL, or the name of a source in the config.
-fn server(setup: &Setup, word: &str) -> Result<Server, String> {
+/// The server for a URL, or for the name of a source in the config.
+fn server(setup: &Setup, word: &str) -> Result<DemoServer, String> {
     let access = match setup.write_access_to_empty(word) {
         Ok(access) => access,
         Err(NoWriteAccess::ReadOnly) => {
-            return Err(format!("{} is open read-only in this session", setup.label(word)));
+            return Err(format!("{} is read-only in this session", setup.label(word)));
         }
         Err(NoWriteAccess::Store(error)) => return Err(error.to_string()),
     };
     if setup.source(word).engine() != "postgres" {
-        return Err(format!("--postgres takes the URL of a server, and {} is none", setup.label(word)));
+        return Err(format!(
+            "--postgres needs the URL of a PostgreSQL server; {} is not one",
+            setup.label(word)
+        ));
     }
     let configured = setup.config.named(word).and_then(|name| setup.config.source.get(name));
     let at = configured.map_or(word, |source| &source.at.0);
     let command = configured.and_then(|source| source.password_command.as_ref());
-    Ok(Server::new(&access, at, command.map(|command| command.0.as_str())))
+    Ok(DemoServer::new(&access, at, command.map(|command| command.0.as_str())))
 }
 
-fn start(arguments: &DemoArgs, server: Option<Server>) -> Result<Fleet, DemoError> {
+fn start(arguments: &DemoArgs, server: Option<DemoServer>) -> Result<Fleet, DemoError> {
     let folder = match &arguments.keep {
-        Some(path) => Folder::kept(path)?,
-        None => Folder::temporary()?,
+        Some(path) => DemoFolder::kept(path)?,
+        None => DemoFolder::temporary()?,
     };
     let folder = folder.on(server);
     let seed = arguments.seed.unwrap_or_else(|| uuid::Uuid::now_v7().as_u64_pair().1);
     Fleet::start(folder, usize::from(arguments.workers), seed)
 }
 
-fn on_screen(setup: &Setup, arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoError> {
+fn on_screen(setup: &Setup, arguments: &DemoArgs, server: Option<DemoServer>) -> Result<Exit, DemoError> {
     let mut fleet = start(arguments, server)?;
     let mut setup = setup.clone();
-    // The user's keys and colours, the demo's source.
+    // Keys and colours come from the user's config, the source from the demo's.
     match Config::load(Some(&fleet.folder().config())) {
         Ok(config) => setup.config.source = config.source,
         Err(error) => return Ok(complain(&error.to_string())),
     }
     let exit = dashboard::run(&setup, &[demo::SOURCE.into()]);
-    say_what_is_kept(&fleet);
-    fleet.leave()?;
+    print_kept_folder(&fleet);
+    fleet.clean_up()?;
     Ok(exit)
 }
 
-fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoError> {
+fn headless(arguments: &DemoArgs, server: Option<DemoServer>) -> Result<Exit, DemoError> {
     let runtime = background::runtime().map_err(DemoError::Process)?;
-    // Listened to before anything is there to be cleaned up.
+    // Listen for signals before there is anything to clean up.
     let mut signals = Signals::that_stop().map_err(DemoError::Process)?;
     let started = Instant::now();
     let mut fleet = start(arguments, server)?;
-    let (ground, config) = (fleet.folder().ground()?, fleet.folder().config());
+    let (database, config) = (fleet.folder().database()?, fleet.folder().config());
     print(&format!(
-        "{} workers on {ground}; look with `claimtop list fleet --config {}`\n",
+        "{} workers on {database}; look with `claimtop list fleet --config {}`\n",
         arguments.workers,
         config.display()
     ));
@@ -194,11 +200,11 @@ fn headless(arguments: &DemoArgs, server: Option<Server>) -> Result<Exit, DemoEr
             () = time_up(arguments.time) => {}
         }
     });
-    let toll = fleet.halt();
-    let tally = Tally::of(&fleet.folder().ground()?)?;
-    print(&format!("{:.0} s: {tally}; {toll}\n", started.elapsed().as_secs_f64()));
-    say_what_is_kept(&fleet);
-    fleet.leave()?;
+    let stats = fleet.halt();
+    let tally = WorkTally::of(&fleet.folder().database()?)?;
+    print(&format!("{:.0} s: {tally}; {stats}\n", started.elapsed().as_secs_f64()));
+    print_kept_folder(&fleet);
+    fleet.clean_up()?;
     Ok(Exit::Fine)
 }
 
@@ -209,12 +215,12 @@ async fn time_up(time: Option<Span>) {
     }
 }
 
-fn say_what_is_kept(fleet: &Fleet) {
+fn print_kept_folder(fleet: &Fleet) {
     match fleet.folder().place {
-        Place::Kept => {
+        FolderLifetime::Kept => {
             let config = fleet.folder().config();
             print(&format!("kept: `claimtop --config {}` opens it again\n", config.display()));
         }
-        Place::Temporary => {}
+        FolderLifetime::Temporary => {}
     }
 }

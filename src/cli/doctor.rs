@@ -2,7 +2,7 @@
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::doctor::{Diagnosis, DoctorTarget, Session, State, examine};
+use crate::doctor::{CheckState, Diagnosis, DoctorTarget, SessionMode, examine};
 use crate::exit::Exit;
 use crate::profile::format::Profile;
 use crate::profile::library::Entry;
@@ -10,9 +10,9 @@ use crate::report::doctor::{line, page};
 use crate::report::paint::Paint;
 use crate::store::{NoWriteAccess, Profiles, StoreError};
 
-pub fn run(setup: &Setup, sources: &[String]) -> Exit {
+pub(super) fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut setup = setup.silent();
-    // Where the holders' processes run is one of the questions.
+    // One of the checks is where the holders' processes run.
     setup.check_pid = true;
     let mut exit = Exit::Fine;
     for (at, word) in sources.iter().enumerate() {
@@ -41,21 +41,21 @@ pub fn run(setup: &Setup, sources: &[String]) -> Exit {
 fn exit_of(diagnosis: &Diagnosis) -> Exit {
     match (&diagnosis.unreachable, diagnosis.worst()) {
         (Some(_), _) => Exit::Error,
-        (None, State::Ok) => Exit::Fine,
-        (None, State::Warning) => Exit::Warning,
-        (None, State::Failed) => Exit::Critical,
+        (None, CheckState::Ok) => Exit::Fine,
+        (None, CheckState::Warning) => Exit::Warning,
+        (None, CheckState::Failed) => Exit::Critical,
     }
 }
 
 fn target(setup: &Setup, word: &str) -> Result<DoctorTarget, StoreError> {
     let (options, session) = match setup.write_access(word, setup.effort()) {
-        Ok(access) => (access.options().clone(), Session::MayAct),
-        Err(NoWriteAccess::ReadOnly) => (setup.options(word, setup.effort())?, Session::ReadOnly),
+        Ok(access) => (access.options().clone(), SessionMode::MayAct),
+        Err(NoWriteAccess::ReadOnly) => (setup.options(word, setup.effort())?, SessionMode::ReadOnly),
         Err(NoWriteAccess::Store(error)) => return Err(error),
     };
     let name = setup.settings_for(word);
     Ok(DoctorTarget {
-        profiles: profiles(setup, options.profiles())?,
+        profiles: profiles(setup, &options.profiles)?,
         vouched: setup.named_profiles(word),
         session,
         holders_on: name.and_then(|name| setup.config.source.get(&name)?.holders_on),
@@ -63,7 +63,7 @@ fn target(setup: &Setup, word: &str) -> Result<DoctorTarget, StoreError> {
     })
 }
 
-/// Those that are named, or else all there are.
+/// The named profiles, or all of them.
 fn profiles(setup: &Setup, which: &Profiles) -> Result<Vec<Profile>, StoreError> {
     match which {
         Profiles::Named(profiles) => Ok(profiles.clone()),

@@ -15,17 +15,17 @@ use crate::profile::draft::{self, DatabaseSample, LIKELY, Watch};
 use crate::store::{Sampling, StoreError};
 
 #[derive(Debug, Args)]
-pub struct DraftArgs {
+pub(super) struct DraftArgs {
     /// A SQLite file, a postgres:// address, or a name from the config
     source: String,
     /// The table of the claims [default: the one that looks most like claims]
     table: Option<String>,
-    /// Watch the table this long while the workers run: what changes tells more than names
+    /// Watch the table this long while the workers run: changes tell more than names
     #[arg(long, value_name = "TIME", value_parser = Span::parse_interval)]
     watch: Option<Span>,
 }
 
-pub fn run(setup: &Setup, arguments: &DraftArgs) -> Exit {
+pub(super) fn run(setup: &Setup, arguments: &DraftArgs) -> Exit {
     match sample(setup, arguments) {
         Ok((database, table)) => answer(setup, arguments, &database, table.as_deref()),
         Err(error) => complain(&error.to_string()),
@@ -63,14 +63,14 @@ fn sample(setup: &Setup, arguments: &DraftArgs) -> Result<(DatabaseSample, Optio
         Some(table) => vec![table.clone()],
         None => likely.map(|one| one.table.name.clone()).collect(),
     };
-    // If no table looks like claims yet, what changes may tell.
+    // If no table looks like claims yet, changes may show it.
     if !watched.is_empty() {
         sampling.narrow_to(&watched);
     }
     Ok((look_for(&mut sampling, first, watch.duration())?, table))
 }
 
-/// Looks about once a second, and rests nine times as long as a look takes. Ctrl-C ends it early.
+/// Reads about once a second, and pauses nine times as long as a read takes. Ctrl-C ends it early.
 fn look_for(
     sampling: &mut Sampling,
     first: DatabaseSample,
@@ -104,12 +104,12 @@ fn look_for(
     Ok(watch.finish())
 }
 
-/// One line that is written again and again, on a terminal only.
+/// A progress line that is overwritten, on a terminal only.
 fn progress(elapsed: Duration, length: Duration, changes: usize) {
     let mut stderr = std::io::stderr();
     if stderr.is_terminal() {
         let left = length.saturating_sub(elapsed).as_secs();
-        // Nobody is left to tell if this fails.
+        // If this fails, there is nobody to tell.
         let _ = write!(stderr, "\rwatching: {left:>4} s left, {changes} changed rows seen ");
         let _ = stderr.flush();
     }

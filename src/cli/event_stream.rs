@@ -1,4 +1,4 @@
-//! Where events go as JSON lines: a file, standard output, or nowhere.
+//! The output of events as JSON lines: a file, standard output, or none.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -34,7 +34,7 @@ impl EventStream {
         !matches!(self, EventStream::Nowhere)
     }
 
-    /// Writes them; whether somebody still reads them.
+    /// Writes events; returns whether the stream is still open.
     pub(super) fn write(&mut self, events: &[Event]) -> bool {
         let text: String = events.iter().map(|event| line(event) + "\n").collect();
         match self {

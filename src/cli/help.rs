@@ -1,13 +1,13 @@
-//! What the help says beyond the options themselves: examples of every verb, and exit codes.
+//! Additions to the help: examples of every verb, and exit codes.
 //!
-//! An option that means nothing to a verb is accepted there and not shown.
+//! An option without a meaning for a verb is accepted there and not shown.
 
 use clap::{Command, CommandFactory};
 
 use super::Cli;
 
 /// The exit codes and what they mean.
-pub const EXIT_CODES: [(u8, &str); 7] = [
+pub(super) const EXIT_CODES: [(u8, &str); 7] = [
     (0, "fine, or done"),
     (1, "warning: expiring or unknown claims"),
     (2, "critical: stale or orphaned claims"),
@@ -17,10 +17,10 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     (6, "the outcome of an act is unknown"),
 ];
 
-/// The command line as people see it.
-pub fn command() -> Command {
+/// The command line with its help.
+pub(super) fn command() -> Command {
     let mut command = Cli::command();
-    // Verbs have the common options only then.
+    // Verbs have the common options only after this.
     command.build();
     let command = VERBS.iter().fold(command, |command, verb| verb.explain(command));
     command.after_help(format!("{}\n\nExit codes:\n{}", examples(EXAMPLES), exit_codes()))
@@ -37,16 +37,16 @@ fn examples(lines: &[&str]) -> String {
     format!("Examples:\n{}", lines.join("\n"))
 }
 
-/// What is added to one verb, or to a verb below a verb.
-pub struct VerbHelp {
+/// The additions to one verb or nested verb.
+pub(super) struct VerbHelp {
     path: &'static [&'static str],
-    /// Options that mean nothing here.
+    /// Options without a meaning here.
     pub hides: &'static [&'static str],
     pub examples: &'static [&'static str],
 }
 
-/// What is added to the verb with this path.
-pub fn of(path: &[&str]) -> Option<&'static VerbHelp> {
+/// The additions to the verb with this path.
+pub(super) fn of(path: &[&str]) -> Option<&'static VerbHelp> {
     VERBS.iter().find(|verb| verb.path == path)
 }
 
@@ -81,8 +81,8 @@ const NOTHING_COMMON: &[&str] = &["config", "profile", "read_only", "json", "che
 const NO_SOURCE: &[&str] = &["profile", "read_only", "check_pid"];
 const NO_SOURCE_NO_JSON: &[&str] = &["profile", "read_only", "json", "check_pid"];
 
-/// Of the command without a verb.
-pub const EXAMPLES: &[&str] = &[
+/// Examples of the command without a verb.
+pub(super) const EXAMPLES: &[&str] = &[
     "claimtop demo                            # try it: real workers, some of which crash",
     "claimtop tasks.db                        # the dashboard on a SQLite file",
     "claimtop postgres://ann@db.example/app   # the dashboard on a PostgreSQL database",
@@ -106,6 +106,7 @@ const VERBS: &[VerbHelp] = &[
         &[
             "claimtop list tasks.db",
             "claimtop list --set stale,orphaned --json tasks.db",
+            "claimtop list --filter 'age>10m !holder:cli' tasks.db",
             "claimtop list --dead tasks.db",
         ],
     ),
@@ -144,6 +145,11 @@ const VERBS: &[VerbHelp] = &[
         &["claimtop requeue tasks.db job-77 --reason \"the API is back\""],
     ),
     verb(
+        &["terminate"],
+        &["check_pid"],
+        &["claimtop terminate postgres://ann@db.example/app 4711 --holder 29312 --force --reason INC-204"],
+    ),
+    verb(
         &["undo"],
         &["check_pid"],
         &[
@@ -165,8 +171,23 @@ const VERBS: &[VerbHelp] = &[
     verb(
         &["serve"],
         &["json", "read_only"],
-        &["claimtop serve tasks.db other.db", "claimtop serve tasks.db --sweep --sweep-every 5m"],
+        &[
+            "claimtop serve tasks.db other.db",
+            "claimtop serve tasks.db --page",
+            "claimtop serve tasks.db --sweep --sweep-every 5m",
+        ],
     ),
+    verb(
+        &["api"],
+        &["check_pid"],
+        &[
+            "claimtop init tasks.db --system task-queue",
+            "claimtop api key new --keys api-keys",
+            "claimtop api tasks.db --keys api-keys",
+        ],
+    ),
+    verb(&["api", "key"], NO_SOURCE, &["claimtop api key new --keys api-keys"]),
+    verb(&["api", "key", "new"], NO_SOURCE, &["claimtop api key new --keys api-keys --name php-workers"]),
     verb(&["audit"], NO_SOURCE, &["claimtop audit list --limit 50", "claimtop audit verify"]),
     verb(&["audit", "init"], &["check_pid"], &["claimtop audit init tasks.db"]),
     verb(
@@ -175,6 +196,8 @@ const VERBS: &[VerbHelp] = &[
         &[
             "claimtop audit list --limit 50",
             "claimtop audit list --open",
+            "claimtop audit list --by ann --since 2h --outcome moved",
+            "claimtop audit list --source tasks.db --since 2026-11-18T03:00:00Z --md",
             "claimtop audit list --action undo --json",
         ],
     ),
@@ -185,6 +208,14 @@ const VERBS: &[VerbHelp] = &[
     ),
     verb(&["audit", "verify"], NO_SOURCE, &["claimtop audit verify"]),
     verb(&["audit", "export"], NO_SOURCE_NO_JSON, &["claimtop audit export > trail.jsonl"]),
+    verb(
+        &["audit", "report"],
+        NO_SOURCE_NO_JSON,
+        &[
+            "claimtop audit report --since 2h --out incident.md",
+            "claimtop audit report --since 03:00 --until 04:30",
+        ],
+    ),
     verb(
         &["init"],
         &["profile", "check_pid"],

@@ -1,103 +1,170 @@
-//! `claimtop init`: the reference tables of a system, laid into a database.
+//! `claimtop init`: creates the reference tables of a system.
 
+#[cfg(feature = "postgres")]
 mod postgres;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::output::{complain, print};
-use super::recovery::{Refusal, no_access};
+use super::recovery::{ActFailure, no_access};
 use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
-use crate::reference::{How, InstallError, Laid, System, install};
+#[cfg(feature = "postgres")]
+use crate::reference::postgres::PostgresError;
+use crate::reference::{InstallError, InstallOutcome, InstalledObject, System, install};
 use crate::report::json::line;
-use crate::report::table::{Cell, render};
-use crate::store::{Options, Source, StoreError};
+use crate::report::table::{TableCell, render};
+use crate::store::{Source, SourceLocation, StoreError};
 
-/// A word after `--system`.
+/// An argument of `--system`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub(super) enum SystemArg {
     All,
     One(System),
 }
 
-pub fn wanted(text: &str) -> Result<Wanted, String> {
+pub(super) fn wanted(text: &str) -> Result<SystemArg, String> {
     if text == "all" {
-        return Ok(Wanted::All);
+        return Ok(SystemArg::All);
     }
     let known = System::ALL.into_iter().find(|system| system.as_str() == text);
-    known.map(Wanted::One).ok_or_else(|| {
+    known.map(SystemArg::One).ok_or_else(|| {
         let names = System::ALL.map(System::as_str).join(", ");
         format!("the systems are {names}; `all` means every one of them")
     })
 }
 
-pub fn run(setup: &Setup, word: &str, wanted: &[Wanted]) -> Exit {
+pub(super) fn run(setup: &Setup, word: &str, wanted: &[SystemArg]) -> Exit {
     let source = setup.source(word);
     match lay(setup, word, &source, wanted) {
-        Ok(Done { laid, what_else }) => {
+        Ok(InitResult { laid, what_else }) => {
             let label = setup.label(word);
             print(&if setup.json { object(&label, &laid) } else { sentences(&label, &laid) + &what_else });
             Exit::Fine
         }
-        Err(Refusal::Refused(why) | Refusal::Moved(why)) => {
-            complain(&format!("refused: {why}"));
-            Exit::Refused
+        Err(InitError::ActFailure(why)) => why.complain(),
+        Err(error) => {
+            let refused = if error.exit() == Exit::Refused { "refused: " } else { "" };
+            complain(&format!("{refused}{error}"));
+            error.exit()
         }
-        Err(Refusal::Error(why)) => complain(&why),
     }
 }
 
-/// What was done, and what is left to do by hand.
-struct Done {
-    laid: Vec<Laid>,
+/// Why the tables were not made.
+#[derive(Debug)]
+enum InitError {
+    ActFailure(ActFailure),
+    /// The source is empty.
+    NoName,
+    NoFolder {
+        path: PathBuf,
+        folder: PathBuf,
+    },
+    File {
+        path: PathBuf,
+        error: InstallError,
+    },
+    #[cfg(feature = "postgres")]
+    Server {
+        source_name: String,
+        error: Box<PostgresError>,
+    },
+}
+
+impl InitError {
+    fn exit(&self) -> Exit {
+        match self {
+            InitError::ActFailure(why) => why.exit(),
+            #[cfg(feature = "postgres")]
+            InitError::Server { error, .. } if postgres::is_refusal(error) => Exit::Refused,
+            _ => Exit::Error,
+        }
+    }
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InitError::ActFailure(why) => write!(f, "{why}"),
+            InitError::NoName => f.write_str("the source has no name; name the file to make"),
+            InitError::NoFolder { path, folder } => {
+                write!(f, "{}: there is no folder {}; make it first", path.display(), folder.display())
+            }
+            InitError::File { path, error } => write!(f, "{}: {error}", path.display()),
+            #[cfg(feature = "postgres")]
+            InitError::Server { source_name, error } if matches!(**error, PostgresError::Server(_)) => {
+                write!(f, "{source_name}: {error}; nothing was changed")
+            }
+            #[cfg(feature = "postgres")]
+            InitError::Server { source_name, error } => write!(f, "{source_name}: {error}"),
+        }
+    }
+}
+
+impl<T: Into<ActFailure>> From<T> for InitError {
+    fn from(why: T) -> InitError {
+        InitError::ActFailure(why.into())
+    }
+}
+
+/// What was created, and what is left to do by hand.
+struct InitResult {
+    laid: Vec<InstalledObject>,
     what_else: String,
 }
 
-/// In the order of the documents, each once, however they were named; `all` are those of the engine.
-fn systems(wanted: &[Wanted], source: &Source) -> Vec<System> {
+/// In a fixed order, each once, however they were named; `all` are those of the engine.
+fn systems(wanted: &[SystemArg], source: &Source) -> Vec<System> {
     let is_there = |system: &System| match source {
         Source::Sqlite(_) => true,
         Source::Postgres(_) => system.postgres().is_some(),
         Source::Unsupported(_) => false,
     };
     let named = |system: &System| {
-        wanted.contains(&Wanted::One(*system)) || wanted.contains(&Wanted::All) && is_there(system)
+        wanted.contains(&SystemArg::One(*system)) || wanted.contains(&SystemArg::All) && is_there(system)
     };
     System::ALL.into_iter().filter(named).collect()
 }
 
-fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[Wanted]) -> Result<Done, Refusal> {
+fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[SystemArg]) -> Result<InitResult, InitError> {
     let systems = systems(wanted, source);
     if setup.now.is_some() {
-        return Err(Refusal::Error("--now is for looking; it cannot go with a write".into()));
+        return Err(ActFailure::ClockStands.into());
     }
     let access = setup.write_access_to_empty(word).map_err(|why| no_access(&setup.label(word), why))?;
     let patience = Duration::from_micros(setup.config.busy_timeout.as_micros().unsigned_abs());
-    let path = match access.options() {
-        Options::Sqlite(options) => options.path.clone(),
-        Options::Postgres(options) => return postgres::lay(&access, &options.target, &systems, patience),
+    let path = match &access.options().at {
+        SourceLocation::File(path) => path.clone(),
+        #[cfg(feature = "postgres")]
+        SourceLocation::Server(target) => return postgres::lay(&access, target, &systems, patience),
+        SourceLocation::Nowhere(why) => {
+            let (source_name, why) = (setup.label(word), why.clone());
+            return Err(StoreError::BadTarget { source_name, why }.into());
+        }
     };
     admit(&path)?;
-    let told = |error: rusqlite::Error| Refusal::from(explain(&path, &error, patience));
+    let told = |error: rusqlite::Error| InitError::from(explain(&path, &error, patience));
     let mut connection = open(&path, patience).map_err(told)?;
     let laid = install(&mut connection, &systems).map_err(|error| match error {
         InstallError::Sql(error) => told(error),
-        InstallError::Differs { .. } => Refusal::Error(format!("{}: {error}", path.display())),
+        InstallError::Differs { .. } => InitError::File { path: path.clone(), error },
     })?;
-    Ok(Done { laid, what_else: String::new() })
+    Ok(InitResult { laid, what_else: String::new() })
 }
 
-/// Refuses what cannot become a database, before SQLite says "unable to open".
-fn admit(path: &Path) -> Result<(), Refusal> {
+/// Refuses paths that cannot become a database, before SQLite reports "unable to open".
+fn admit(path: &Path) -> Result<(), InitError> {
     use rustix::fs::{Access, access};
     let path_buf = || PathBuf::from(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.as_os_str().is_empty() {
-        return Err(Refusal::Error("the source has no name; name the file to make".into()));
+        return Err(InitError::NoName);
     }
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => return Err(StoreError::Directory { path: path_buf() }.into()),
@@ -109,8 +176,7 @@ fn admit(path: &Path) -> Result<(), Refusal> {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if !folder.is_dir() {
-                let (path, folder) = (path.display(), folder.display());
-                return Err(Refusal::Error(format!("{path}: there is no folder {folder}; make it first")));
+                return Err(InitError::NoFolder { path: path_buf(), folder: folder.to_owned() });
             }
         }
         Err(error) => {
@@ -124,10 +190,10 @@ fn admit(path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Opens the file or makes it. Only a database without any table is put into WAL mode: whoever made
-/// another one chose its mode.
+/// Opens or creates the file. Only a database without tables is put into WAL mode: the mode of another one was chosen
+/// by its creator.
 fn open(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
-    // An absolute path is always a file; ":memory:" alone would be none.
+    // An absolute path is always a file; ":memory:" would not be one.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -140,7 +206,7 @@ fn open(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
             if !is_busy(&error) || Instant::now() > deadline {
                 return Err(error);
             }
-            // Changing the mode never waits for others, a transaction does.
+            // Changing the mode does not wait for locks, but a transaction does.
             connection.transaction_with_behavior(TransactionBehavior::Immediate)?.rollback()?;
         }
     }
@@ -168,27 +234,27 @@ fn explain(path: &Path, error: &rusqlite::Error, waited: Duration) -> StoreError
     }
 }
 
-fn object(source: &str, laid: &[Laid]) -> String {
-    let list = |how: How| -> Vec<serde_json::Value> {
+fn object(source: &str, laid: &[InstalledObject]) -> String {
+    let list = |how: InstallOutcome| -> Vec<serde_json::Value> {
         let some = laid.iter().filter(|it| it.how == how);
         some.map(|it| serde_json::json!({"system": it.system.as_str(), "kind": it.kind, "name": it.name}))
             .collect()
     };
-    let object = serde_json::json!({"source": source, "made": list(How::Made), "found": list(How::Found)});
+    let object = serde_json::json!({"source": source, "made": list(InstallOutcome::Made), "found": list(InstallOutcome::Found)});
     line(&object) + "\n"
 }
 
-fn sentences(source: &str, laid: &[Laid]) -> String {
-    let made = laid.iter().filter(|it| it.how == How::Made).count();
+fn sentences(source: &str, laid: &[InstalledObject]) -> String {
+    let made = laid.iter().filter(|it| it.how == InstallOutcome::Made).count();
     let found = laid.len() - made;
     let mut text = format!("{}: {made} made, {found} there already\n", safe(source));
-    let mut rows = vec![["", "KIND", "NAME", "SYSTEM"].map(Cell::text).to_vec()];
+    let mut rows = vec![["", "KIND", "NAME", "SYSTEM"].map(TableCell::text).to_vec()];
     for it in laid {
         let how = match it.how {
-            How::Made => "made",
-            How::Found => "there",
+            InstallOutcome::Made => "made",
+            InstallOutcome::Found => "there",
         };
-        rows.push([how, &it.kind, &it.name, it.system.as_str()].map(Cell::text).to_vec());
+        rows.push([how, &it.kind, &it.name, it.system.as_str()].map(TableCell::text).to_vec());
     }
     if !laid.is_empty() {
         text += &render(&rows);

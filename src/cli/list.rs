@@ -5,49 +5,44 @@ use std::thread;
 
 use super::Only;
 use super::output::{complain, print};
-use super::setup::{Rows, Setup};
+use super::setup::{RowSelection, Setup};
 use crate::domain::time::Moment;
 use crate::exit::Exit;
-use crate::report::list::{Layout, Line, TRACE_HEADINGS, Table, trace_csv, trace_json, trace_table};
+use crate::report::list::{
+    ClaimLine, ClaimTable, Layout, TRACE_HEADINGS, trace_csv, trace_json, trace_table,
+};
 use crate::report::paint::{Paint, terminal_width};
 use crate::store::{Filter, Listed, Options, Reader, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum ListFormat {
     Table,
     Json,
     Csv,
 }
 
-/// What a table shows unless told otherwise.
+/// The default limit of a table.
 const TABLE_ROWS: usize = 1_000;
-/// How many claims go from the reader to the printer at once, and how often before it waits.
+/// The size of a batch from the reader to the printer, and how many batches may wait.
 const BATCH: usize = 256;
 const UNDER_WAY: usize = 4;
 
-pub fn run(setup: &Setup, sources: &[String], only: Only, format: Format) -> Exit {
+pub(super) fn run(setup: &Setup, sources: &[String], only: &Only, format: ListFormat) -> Exit {
     let limit = match (only.limit, format) {
-        (Some(0), _) | (None, Format::Json | Format::Csv) => None,
+        (Some(0), _) | (None, ListFormat::Json | ListFormat::Csv) => None,
         (Some(limit), _) => Some(limit),
-        (None, Format::Table) => Some(TABLE_ROWS),
+        (None, ListFormat::Table) => Some(TABLE_ROWS),
     };
-    let filter = Filter {
-        sets: only.set,
-        board: only.board,
-        holder: only.holder,
-        kind: only.kind,
-        limit,
-        ..Filter::default()
-    };
-    let mut printer = Printer::new(format, sources.len() > 1, setup.rows());
+    let filter = only.filter(limit);
+    let mut printer = ClaimPrinter::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
-    for word in sources {
+    for word in sources.iter().filter(|word| only.takes_source(&setup.label(word))) {
         match one(setup, word, &filter, &mut printer) {
             Ok((true, None)) => {}
             Ok((true, Some(veiled))) => {
                 exit = exit.and(complain(&format!("{}: {veiled}", setup.label(word))));
             }
-            // Nobody reads any more.
+            // Standard output is closed.
             Ok((false, _)) => return exit,
             Err(error) => exit = exit.and(complain(&error.to_string())),
         }
@@ -56,19 +51,20 @@ pub fn run(setup: &Setup, sources: &[String], only: Only, format: Format) -> Exi
     exit
 }
 
-/// Reads in a thread of its own, and prints meanwhile. Whether anybody still reads, and why rows may be hidden from us.
+/// Reads in another thread and prints meanwhile. Returns whether standard output is still open, and why rows may be
+/// hidden.
 fn one(
     setup: &Setup,
     word: &str,
     filter: &Filter,
-    printer: &mut Printer,
+    printer: &mut ClaimPrinter,
 ) -> Result<(bool, Option<String>), StoreError> {
     let options = setup.options(word, setup.effort())?;
     let (sender, batches) = sync_channel::<Vec<Listed>>(UNDER_WAY);
     let label = setup.label(word);
     thread::scope(|scope| {
         let listing = scope.spawn(move || list(options, filter, &sender));
-        // Nobody waits for the rest of what is listed once the receiver is dropped.
+        // The reader stops once the receiver is dropped.
         let printed =
             batches.into_iter().all(|batch| batch.iter().all(|listed| printer.claim(&label, listed)));
         let ended = || StoreError::Gone { path: label.clone().into() };
@@ -89,12 +85,12 @@ fn list(
         batch.push(listed);
         batch.len() < BATCH || sender.send(std::mem::take(&mut batch)).is_ok()
     })?;
-    // If nobody waits any more, the rest is of no use.
+    // If the receiver is gone, the rest is not needed.
     let _ = sender.send(batch);
     Ok(reader.veiled())
 }
 
-pub fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: Format) -> Exit {
+pub(super) fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: ListFormat) -> Exit {
     let limit = match limit {
         Some(0) => i64::MAX as usize,
         Some(limit) => limit,
@@ -102,7 +98,7 @@ pub fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: 
     };
     let mut exit = Exit::Fine;
     let mut csv = Csv;
-    if format == Format::Csv {
+    if format == ListFormat::Csv {
         print(&csv.record(&TRACE_HEADINGS));
     }
     for word in sources {
@@ -112,9 +108,11 @@ pub fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: 
         match traces {
             Ok(traces) => {
                 let text = match format {
-                    Format::Table => trace_table(&traces),
-                    Format::Json => traces.iter().map(|trace| trace_json(&label, trace) + "\n").collect(),
-                    Format::Csv => traces.iter().map(|trace| csv.record(&trace_csv(&label, trace))).collect(),
+                    ListFormat::Table => trace_table(&traces),
+                    ListFormat::Json => traces.iter().map(|trace| trace_json(&label, trace) + "\n").collect(),
+                    ListFormat::Csv => {
+                        traces.iter().map(|trace| csv.record(&trace_csv(&label, trace))).collect()
+                    }
                 };
                 if !print(&text) {
                     return exit;
@@ -139,50 +137,50 @@ impl Csv {
     }
 }
 
-/// Prints claims in portions as they come. A table of a size that somebody may read is sorted, and printed once
-/// all of it is there; a larger one comes board by board, the worst of each first.
-struct Printer {
-    format: Format,
-    rows: Rows,
-    table: Table,
-    /// Rows of the table that were printed already.
+/// Prints claims in parts as they come. A table of readable size is sorted and printed when it is complete; a larger
+/// one is printed board by board, the worst of each first.
+struct ClaimPrinter {
+    format: ListFormat,
+    rows: RowSelection,
+    table: ClaimTable,
+    /// How many rows of the table were printed.
     printed: usize,
     csv: Csv,
-    lines: Vec<(Line, Moment)>,
+    lines: Vec<(ClaimLine, Moment)>,
     waiting: String,
 }
 
-/// The rows of a table that are sorted, and of a larger one those that are printed together.
+/// The largest table that is sorted; of a larger one, the rows that are printed together.
 const SORTED: usize = 10_000;
 
-/// Written at once: a line at a time would cost more than finding it.
+/// The size of one write: writing line by line would cost more than finding the claims.
 const PORTION: usize = 64 * 1_024;
 
-impl Printer {
-    fn new(format: Format, sources: bool, rows: Rows) -> Printer {
+impl ClaimPrinter {
+    fn new(format: ListFormat, sources: bool, rows: RowSelection) -> ClaimPrinter {
         let layout = Layout { sources, width: terminal_width(), paint: Paint::for_stdout() };
-        let (table, lines) = (Table::new(layout), Vec::new());
+        let (table, lines) = (ClaimTable::new(layout), Vec::new());
         let mut printer =
-            Printer { format, rows, table, printed: 0, csv: Csv, lines, waiting: String::new() };
-        if format == Format::Csv {
-            printer.waiting = printer.csv.record(&Line::HEADINGS);
+            ClaimPrinter { format, rows, table, printed: 0, csv: Csv, lines, waiting: String::new() };
+        if format == ListFormat::Csv {
+            printer.waiting = printer.csv.record(&ClaimLine::HEADINGS);
         }
         printer
     }
 
-    /// Takes a claim; `false` when nobody reads any more.
+    /// Adds a claim; `false` if standard output is closed.
     fn claim(&mut self, word: &str, listed: &Listed) -> bool {
         let line = match self.rows {
-            Rows::Claims => Line::new(word, listed),
-            Rows::Dead => Line::of_the_dead(word, listed),
+            RowSelection::Claims => ClaimLine::new(word, listed),
+            RowSelection::Dead => ClaimLine::of_the_dead(word, listed),
         };
         match self.format {
-            Format::Json => {
+            ListFormat::Json => {
                 self.waiting.push_str(&line.json());
                 self.waiting.push('\n');
             }
-            Format::Csv => self.waiting.push_str(&self.csv.record(&line.csv())),
-            Format::Table => {
+            ListFormat::Csv => self.waiting.push_str(&self.csv.record(&line.csv())),
+            ListFormat::Table => {
                 self.lines.push((line, listed.now));
                 if self.lines.len() == SORTED {
                     self.take_rows();
@@ -192,7 +190,7 @@ impl Printer {
         self.waiting.len() < PORTION || self.flush()
     }
 
-    /// Puts the rows that wait into the table.
+    /// Prints the waiting rows.
     fn take_rows(&mut self) {
         self.waiting.push_str(&self.table.portion(&self.lines));
         self.printed += self.lines.len();
@@ -204,7 +202,7 @@ impl Printer {
     }
 
     fn finish(&mut self, limit: Option<usize>, exit: Exit) {
-        if self.format != Format::Table {
+        if self.format != ListFormat::Table {
             self.flush();
         } else if self.printed + self.lines.len() > 0 {
             if self.printed == 0 {
@@ -219,8 +217,8 @@ impl Printer {
             }
         } else if exit == Exit::Fine {
             print(match self.rows {
-                Rows::Claims => "no claims\n",
-                Rows::Dead => "no dead jobs\n",
+                RowSelection::Claims => "no claims\n",
+                RowSelection::Dead => "no dead jobs\n",
             });
         }
     }

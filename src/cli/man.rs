@@ -25,10 +25,10 @@ const FILES: [(&str, &str); 4] = [
     ("~/.local/state/claimtop/sightings/", "What the last sweep saw. It can be deleted."),
 ];
 
-pub fn run() -> Exit {
+pub(super) fn run() -> Exit {
     let mut page = Vec::new();
     let mut command = visible(&Cli::command());
-    // Only as a whole: verbs refer to options that they inherit.
+    // Build the command as a whole: verbs refer to options that they inherit.
     command.build();
     match write(&command, &mut page) {
         Ok(()) => {
@@ -58,10 +58,10 @@ fn write(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// A verb, and below it the verbs that it has itself.
+/// A verb, followed by its nested verbs.
 fn section(verb: &Command, path: &[&str], page: &mut Vec<u8>) -> io::Result<()> {
     let help = help::of(path);
-    // What all verbs share is said once, at the top.
+    // Common options are described once, at the top.
     let own = verb.clone().mut_args(|argument| {
         let is_shared = argument.is_global_set() || argument.get_id() == "help";
         let means_nothing = help.is_some_and(|help| help.hides.contains(&argument.get_id().as_str()));
@@ -75,7 +75,7 @@ fn section(verb: &Command, path: &[&str], page: &mut Vec<u8>) -> io::Result<()> 
     if has_options {
         man.render_options_section(&mut parts)?;
     }
-    // They are written for a page of their own; here they are parts of one.
+    // They are rendered for separate pages; here they are sections of one.
     let parts = String::from_utf8_lossy(&parts).replace("\n.SH ", "\n.SS ");
     let (_, parts) = parts.split_once(".SH DESCRIPTION\n").unwrap_or(("", &parts));
     page.extend(format!(".SH \"CLAIMTOP {}\"\n{parts}", path.join(" ").to_uppercase()).bytes());
@@ -86,7 +86,7 @@ fn section(verb: &Command, path: &[&str], page: &mut Vec<u8>) -> io::Result<()> 
     Ok(())
 }
 
-/// A section that explains words.
+/// A section with a list of terms.
 fn list<'a>(title: &str, words: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     words.fold(format!(".SH \"{title}\"\n"), |mut section, (word, meaning)| {
         let _ = write!(section, ".TP\n\\fB{}\\fR\n{}\n", escaped(word), escaped(meaning));
@@ -103,7 +103,7 @@ fn examples(lines: &[&str], level: &str) -> String {
     format!(".{level} EXAMPLES\n.nf\n{}\n.fi\n", lines.join("\n"))
 }
 
-/// A text without signs that mean something to roff.
+/// A text with the special characters of roff escaped.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -1,4 +1,4 @@
-//! `claimtop pid`: the holders of a source and what the kernel says of their processes.
+//! `claimtop pid`: the holders of a source and whether their processes run.
 
 use super::output::{complain, print};
 use super::setup::Setup;
@@ -8,7 +8,7 @@ use crate::report::holders::{line, table};
 use crate::store::Reader;
 use crate::store::StoreError;
 
-pub fn run(setup: &Setup, word: &str, session: Option<&str>) -> Exit {
+pub(super) fn run(setup: &Setup, word: &str, session: Option<&str>) -> Exit {
     let mut setup = setup.clone();
     setup.check_pid = true;
     let holders = match holders(&setup, word, session) {

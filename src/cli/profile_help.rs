@@ -1,12 +1,12 @@
 //! `claimtop profile help`: the keys of the profile format.
 
 use super::output::{complain, print};
+use crate::domain::similar::did_you_mean;
 use crate::exit::Exit;
 use crate::profile::keys::{Group, KEYS, Key};
-use crate::profile::similar::did_you_mean;
-use crate::report::table::{Cell, render};
+use crate::report::table::{TableCell, render};
 
-pub fn run(wanted: Option<&str>) -> Exit {
+pub(super) fn run(wanted: Option<&str>) -> Exit {
     let Some(wanted) = wanted else {
         let groups: Vec<String> = Group::ALL.into_iter().map(overview).collect();
         print(&groups.join("\n"));
@@ -28,7 +28,7 @@ pub fn run(wanted: Option<&str>) -> Exit {
     Exit::Fine
 }
 
-/// Whether a word means a key: its name alone, with its table, or with the tables above it, as in a file.
+/// Whether a word names a key: by its name, with its table, or with all tables above it.
 fn is_meant(key: &Key, wanted: &str) -> bool {
     wanted == key.name || wanted == key.path() || wanted.ends_with(&format!(".{}", key.path()))
 }
@@ -36,9 +36,9 @@ fn is_meant(key: &Key, wanted: &str) -> bool {
 fn overview(group: Group) -> String {
     let row = |key: &Key| {
         let must = if key.default.is_none() { "required" } else { "" };
-        vec![Cell::text(format!("  {}", key.name)), Cell::text(must), Cell::text(key.about)]
+        vec![TableCell::text(format!("  {}", key.name)), TableCell::text(must), TableCell::text(key.about)]
     };
-    let rows: Vec<Vec<Cell>> = group.keys().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = group.keys().map(row).collect();
     format!("{}\n{}\n{}", group.heading(), group.about(), render(&rows))
 }
 

@@ -1,4 +1,4 @@
-//! `claimtop profile`: what profiles there are, what they say, and what they fit.
+//! `claimtop profile`: lists, shows and checks profiles.
 
 use super::ProfileVerb;
 use super::draft;
@@ -8,12 +8,13 @@ use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::profile::format::Profile;
-use crate::profile::library::Entry;
-use crate::report::table::{Cell, render};
+use crate::profile::library::{Entry, Origin};
+use crate::profile::proof::Proof;
+use crate::report::table::{TableCell, render};
 use crate::store::StoreError;
-use crate::store::{Fit, Profiles, fits};
+use crate::store::{Fit, Options, Profiles, fits};
 
-pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
+pub(super) fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
     match verb {
         ProfileVerb::List => list(setup),
         ProfileVerb::Show { name } => show(setup, &name),
@@ -25,9 +26,13 @@ pub fn run(setup: &Setup, verb: ProfileVerb) -> Exit {
 }
 
 fn list(setup: &Setup) -> Exit {
-    let heading = ["NAME", "SYSTEM", "VERSIONS", "FENCED", "DEADLINE", "RECLAIM", "FROM"];
-    let mut rows = vec![heading.map(Cell::text).to_vec()];
+    let heading = ["NAME", "SYSTEM", "VERSIONS", "ENGINE", "FENCED", "DEADLINE", "RECLAIM", "PROOF", "FROM"];
+    let mut rows = vec![heading.map(TableCell::text).to_vec()];
     for entry in setup.library.entries() {
+        let origin = entry.origin.describe();
+        let proof = Proof::of(&entry.name).filter(|_| entry.origin == Origin::BuiltIn);
+        let [engine, proven] =
+            proof.map_or_else(Default::default, |proof| [proof.engines(), proof.describe()]);
         let [system, versions, fenced, deadline, reclaim] = match entry.profile() {
             Ok(profile) => {
                 let board = &profile.boards[0];
@@ -37,9 +42,9 @@ fn list(setup: &Setup) -> Exit {
             }
             Err(error) => [error.to_string(), String::new(), String::new(), String::new(), String::new()],
         };
-        let origin = entry.origin.describe();
-        let cells = [&entry.name, &system, &versions, &fenced, &deadline, &reclaim, &origin];
-        rows.push(cells.map(|cell| Cell::text(safe(cell))).to_vec());
+        let cells =
+            [&entry.name, &system, &versions, &engine, &fenced, &deadline, &reclaim, &proven, &origin];
+        rows.push(cells.map(|cell| TableCell::text(safe(cell))).to_vec());
     }
     print(&render(&rows));
     Exit::Fine
@@ -69,9 +74,10 @@ fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
         print(&format!("{} is well-formed; name a SOURCE to see whether it fits\n", profile.name));
         return Exit::Fine;
     };
-    // Whoever names a profile means the tables it speaks of, whatever those are.
+    // A named profile is checked even if it is generic.
     let fits = setup.options(&source, setup.effort()).and_then(|options| {
-        fits(&options.with_profiles(Profiles::Named(vec![profile.clone()])), vec![profile])
+        let profiles = Profiles::Named(vec![profile.clone()]);
+        fits(&Options { profiles, ..options }, vec![profile])
     });
     match fits {
         Ok(fits) => report(&fits, true),
@@ -90,14 +96,18 @@ fn detect(setup: &Setup, source: &str) -> Exit {
     }
 }
 
-/// Column by column in `detail`, else a line a profile. An error if nothing fits.
+/// Column by column with `detail`, otherwise one line per profile. An error if nothing fits.
 fn report(fits: &[Fit], detail: bool) -> Exit {
     let mut rows = Vec::new();
     for fit in fits {
         let verdict = if fit.boards.is_empty() { "does not fit" } else { "fits" };
         let boards: Vec<&str> = fit.boards.iter().map(|board| board.name.as_str()).collect();
         let what = if fit.boards.is_empty() { fit.problems().join("; ") } else { boards.join(", ") };
-        rows.push(vec![Cell::text(fit.profile.clone()), Cell::text(verdict), Cell::text(safe(&what))]);
+        rows.push(vec![
+            TableCell::text(fit.profile.clone()),
+            TableCell::text(verdict),
+            TableCell::text(safe(&what)),
+        ]);
     }
     let mut text = render(&rows);
     for fit in fits.iter().filter(|_| detail) {
@@ -105,7 +115,7 @@ fn report(fits: &[Fit], detail: bool) -> Exit {
             text.push_str(&format!("\nboard {}\n", board.name));
             let columns = board.columns.iter().map(|(field, sql)| {
                 let sql = sql.as_deref().map_or_else(|| "(not in this database)".into(), safe);
-                vec![Cell::text(format!("  {field}")), Cell::text(sql)]
+                vec![TableCell::text(format!("  {field}")), TableCell::text(sql)]
             });
             text.push_str(&render(&columns.collect::<Vec<_>>()));
         }
@@ -114,5 +124,6 @@ fn report(fits: &[Fit], detail: bool) -> Exit {
         }
     }
     print(&text);
-    if fits.iter().any(|fit| !fit.boards.is_empty()) { Exit::Fine } else { Exit::Error }
+    let is_broken = detail && fits.iter().any(Fit::is_broken);
+    if !is_broken && fits.iter().any(|fit| !fit.boards.is_empty()) { Exit::Fine } else { Exit::Error }
 }

@@ -1,4 +1,4 @@
-//! `claimtop serve`: metrics for Prometheus, and the sweeper beside them if that is wanted.
+//! `claimtop serve`: metrics for Prometheus, with an optional sweeper.
 
 use clap::{ArgGroup, Args};
 use std::io;
@@ -13,19 +13,19 @@ use super::sweep::{ConfiguredPlan, SweepOutput, SweepTerms, swept};
 use crate::domain::time::Span;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
-use crate::metrics::Metrics;
+use crate::metrics::MetricsRegistry;
 use crate::poller::{Opener, Poller};
 use crate::recovery::trail::Trail;
 use crate::report::json::line;
-use crate::serve::{Reopen, follow, start, watch};
-use crate::signals::{Request, Signals, StopFlag};
+use crate::serve::{LivePage, Reopen, ServedContent, follow, start, watch};
+use crate::signals::{SignalRequest, Signals, StopFlag};
 use crate::store::{Effort, NoWriteAccess};
-use crate::sweep::{Manner, Sweeper};
+use crate::sweep::{SweepMode, Sweeper};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("of_the_sweep")
     .args(["sweep_every", "set", "board", "max", "max_share", "events"]).multiple(true).requires("sweep"))]
-pub struct ServeArgs {
+pub(super) struct ServeArgs {
     /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
@@ -35,6 +35,9 @@ pub struct ServeArgs {
     /// How often to poll
     #[arg(long, value_name = "INTERVAL", default_value = "5s", value_parser = interval)]
     every: Duration,
+    /// Also answer / with a live page for people: read-only, with ids and holders
+    #[arg(long)]
+    page: bool,
     /// Also sweep, with the brakes of `claimtop sweep --every`
     #[arg(long)]
     sweep: bool,
@@ -49,10 +52,10 @@ fn interval(text: &str) -> Result<Duration, String> {
     Span::parse_interval(text).map(Span::duration)
 }
 
-/// The worst rows of each set that a poll fetches, for the age of the worst.
+/// How many of the worst rows of each set a poll fetches, for the age of the worst.
 const ROWS: usize = 50;
 
-pub fn run(common: &Common, setup: Setup, arguments: &ServeArgs) -> Exit {
+pub(super) fn run(common: &Common, setup: Setup, arguments: &ServeArgs) -> Exit {
     let mut sources = arguments.sources.clone();
     let mut known = Vec::new();
     sources.retain(|word| {
@@ -65,11 +68,9 @@ pub fn run(common: &Common, setup: Setup, arguments: &ServeArgs) -> Exit {
         complain("refused: --sweep writes, and this session is read-only");
         return Exit::Refused;
     }
-    // An address that is wrong, or holds a password, does not get better by waiting for it.
+    // An address that is wrong or contains a password is an error now: waiting does not help.
     for word in &sources {
-        if setup.source(word).engine() != "sqlite"
-            && let Err(error) = setup.target(word)
-        {
+        if let Err(error) = setup.admit_address(word) {
             return complain(&error.to_string());
         }
     }
@@ -77,42 +78,45 @@ pub fn run(common: &Common, setup: Setup, arguments: &ServeArgs) -> Exit {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
     };
-    match (Server { common, arguments, sources }).run(setup, signals) {
+    match (MetricsServer { common, arguments, sources }).run(setup, signals) {
         Ok(exit) => exit,
         Err(sentence) => complain(&sentence),
     }
 }
 
-struct Server<'a> {
+struct MetricsServer<'a> {
     common: &'a Common,
     arguments: &'a ServeArgs,
     sources: Vec<String>,
 }
 
-impl Server<'_> {
+impl MetricsServer<'_> {
     fn run(self, setup: Setup, mut signals: Signals) -> Result<Exit, String> {
-        let metrics = Arc::new(Metrics::new(self.sources.iter().map(|word| setup.label(word))));
+        let metrics = Arc::new(MetricsRegistry::new(self.sources.iter().map(|word| setup.label(word))));
         let listener = self.listen()?;
         let here = started(listener.local_addr())?;
-        started(start(listener, Arc::clone(&metrics)))?;
+        let labels = self.sources.iter().map(|word| setup.label(word));
+        let page = self.arguments.page.then(|| Arc::new(LivePage::new(labels, self.arguments.every)));
+        let answers = ServedContent { metrics: Arc::clone(&metrics), page };
+        started(start(listener, answers.clone()))?;
         let setup = SharedSetup::new(setup);
-        let watchers = self.watchers(&setup, &metrics)?;
-        // Held until the end: the thread that reads the trail ends with it.
+        let watchers = self.watchers(&setup, &answers)?;
+        // Held until the end: dropping it ends the thread that reads the trail.
         let _trail = match Trail::default_folder() {
             Some(folder) => Some(started(follow(&folder, self.arguments.every, Arc::clone(&metrics)))?),
             None => None,
         };
-        announce(here, setup.current().json);
+        announce(here, self.arguments.page, setup.current().json);
         let stop = StopFlag::default();
         let sweeper = if self.arguments.sweep { Some(self.sweeper(&setup, &metrics, &stop)?) } else { None };
         loop {
             match signals.wait() {
-                Request::Stop => break,
-                Request::Reload if setup.reload(self.common) => {
+                SignalRequest::Stop => break,
+                SignalRequest::Reload if setup.reload(self.common) => {
                     watchers.iter().for_each(|watcher| watcher.ask(Reopen));
                     sweeper.iter().for_each(Sweeper::reload);
                 }
-                Request::Reload | Request::Suspend | Request::Continue => {}
+                SignalRequest::Reload | SignalRequest::Suspend | SignalRequest::Continue => {}
             }
         }
         stop.set();
@@ -131,30 +135,34 @@ impl Server<'_> {
         if !address.ip().is_loopback() {
             complain(&format!(
                 "warning: {address} can be reached from other hosts, and there is no authentication: whoever \
-                 reaches it reads every figure"
+                 reaches it reads every figure{}",
+                if self.arguments.page { ", and every id and holder on the page" } else { "" }
             ));
         }
         Ok(listener)
     }
 
-    fn watchers(&self, setup: &SharedSetup, metrics: &Arc<Metrics>) -> Result<Vec<Poller<Reopen>>, String> {
+    fn watchers(&self, setup: &SharedSetup, answers: &ServedContent) -> Result<Vec<Poller<Reopen>>, String> {
         let watcher = |(number, word): (usize, &String)| {
             let (setup, word) = (setup.clone(), word.clone());
+            let has_page = answers.page.is_some();
             let open: Opener = Arc::new(move || {
                 let setup = setup.current();
                 let slice = setup.config.census_slice;
-                setup.options(&word, Effort { rows: ROWS, slice, whole: slice })
+                // People see as many rows as on the dashboard.
+                let rows = if has_page { setup.config.row_limit } else { ROWS };
+                setup.options(&word, Effort { rows, slice, whole: slice })
             });
-            started(watch(number, open, self.arguments.every, Arc::clone(metrics)))
+            started(watch(number, open, self.arguments.every, answers))
         };
         self.sources.iter().enumerate().map(watcher).collect()
     }
 
-    /// Sweeps the sources that may be written, with their figures in the metrics.
+    /// Sweeps the writable sources and reports to the metrics.
     fn sweeper(
         &self,
         setup: &SharedSetup,
-        metrics: &Arc<Metrics>,
+        metrics: &Arc<MetricsRegistry>,
         stop: &StopFlag,
     ) -> Result<Sweeper, String> {
         let now = setup.current();
@@ -163,13 +171,13 @@ impl Server<'_> {
         let output = SweepOutput::open(now.json, terms.events.as_deref())?;
         let output = Arc::new(output.with_listener(move |summary| counted.swept(summary)));
         let every = self.arguments.sweep_every;
-        let plan = |word: String| ConfiguredPlan::new(setup, &word, every, &terms, Manner::Act);
+        let plan = |word: String| ConfiguredPlan::new(setup, &word, every, &terms, SweepMode::Act);
         let plans = self.swept(&now, metrics).into_iter().map(plan).collect();
         started(Sweeper::start(swept(plans, &output, stop)))
     }
 
-    /// The sources that may be written, made known as those that are swept.
-    fn swept(&self, setup: &Setup, metrics: &Metrics) -> Vec<String> {
+    /// The writable sources; announces them as swept.
+    fn swept(&self, setup: &Setup, metrics: &MetricsRegistry) -> Vec<String> {
         let is_read_only =
             |word: &String| matches!(setup.write_access(word, setup.effort()), Err(NoWriteAccess::ReadOnly));
         let (spared, swept): (Vec<String>, Vec<String>) =
@@ -186,13 +194,15 @@ fn started<T>(part: io::Result<T>) -> Result<T, String> {
     part.map_err(|error| format!("cannot start: {error}"))
 }
 
-/// Says where it answers: the port may have been chosen by the system.
-fn announce(here: SocketAddr, json: bool) {
+/// Prints the address: the system may have chosen the port.
+fn announce(here: SocketAddr, page: bool, json: bool) {
     let url = format!("http://{here}/metrics");
-    let text = if json {
-        line(&serde_json::json!({"event": "serving", "url": url}))
-    } else {
-        safe(&format!("serving {url}"))
+    let page = page.then(|| format!("http://{here}/"));
+    let text = match (json, page) {
+        (true, None) => line(&serde_json::json!({"event": "serving", "url": url})),
+        (true, Some(page)) => line(&serde_json::json!({"event": "serving", "url": url, "page": page})),
+        (false, None) => safe(&format!("serving {url}")),
+        (false, Some(page)) => safe(&format!("serving {url}")) + "\n" + &safe(&format!("the page is {page}")),
     };
     print(&(text + "\n"));
 }

@@ -2,36 +2,35 @@
 
 use std::io::Write;
 
-use super::act::{How, OutcomePrinter, asked, claims_word, conclude, confirm_profile, exit_of};
+use super::act::{ActOptions, OutcomePrinter, asked, claims_word, conclude, confirm_profile, exit_of};
 use super::output::print;
-use super::recovery::Refusal;
+use super::recovery::ActFailure;
 use super::setup::Setup;
 use crate::domain::tally::BulkTally;
 use crate::domain::visible::{safe, visible};
 use crate::exit::Exit;
-use crate::recovery::{AuditedActor, BulkResult, Report};
-use crate::report::act::{Telling, json, text};
+use crate::recovery::{ActReport, AuditedActor, BulkResult};
+use crate::report::act::{ActMode, json, text};
 use crate::report::bulk;
 use crate::store::{Ends, Holding};
 
-pub fn release(
+pub(super) fn release(
     setup: &Setup,
     actor: &mut AuditedActor,
     source: &str,
     session: &str,
-    how: &How,
-) -> Result<Exit, Refusal> {
+    how: &ActOptions,
+) -> Result<Exit, ActFailure> {
     let holding = actor.actor().held_by(session)?;
     if holding.claims.is_empty() && holding.registered.is_empty() {
-        let name = visible(session);
-        return Err(Refusal::Moved(format!("there is no session {name} (any more), and it holds nothing")));
+        return Err(ActFailure::NoSession { name: session.to_owned() });
     }
     for seen in &holding.claims {
         confirm_profile(setup, actor, seen)?;
     }
     let word = how.word();
     let preview = actor.plan_session(&holding, &word)?;
-    // Whoever reads standard output gets results only.
+    // Standard output contains results only.
     let said = describe(actor, &holding, &preview);
     let _ = write!(std::io::stderr(), "{}: {said}", setup.label(source));
     if how.dry_run {
@@ -39,22 +38,22 @@ pub fn release(
         let mut tally = BulkTally::of(preview.wanted);
         for report in &reports {
             tally.add(&report.outcome, || visible(&report.id));
-            print(&if setup.json { json(report) } else { text(report, Telling::Rehearsed) });
+            print(&if setup.json { json(report) } else { text(report, ActMode::Rehearsed) });
         }
-        // A release that is refused as a whole is one object.
+        // A release that is refused as a whole prints one object.
         if reports.len() < preview.wanted {
             return Ok(exit_of(&reports[0].outcome));
         }
         let result = BulkResult { batch: None, tally, error: None };
         return Ok(conclude(setup, result, source, (ACTS, "done"), true));
     }
-    // What is refused anyway is not asked about.
-    actor.actor().permit_session(&holding, &word).map_err(|refused| Refusal::Refused(refused.to_string()))?;
+    // Do not ask about a release that is refused anyway.
+    actor.actor().permit_session(&holding, &word).map_err(ActFailure::Refused)?;
     if !how.yes && !asked() {
-        return Err(Refusal::Refused("nothing was done; --yes does it without asking".into()));
+        return Err(ActFailure::NotConfirmed);
     }
     let mut each = OutcomePrinter::new(setup, source, preview.wanted, 0);
-    let result = actor.release_session(&holding, &word, &mut |report: Report| each.hear(&report))?;
+    let result = actor.release_session(&holding, &word, &mut |report: ActReport| each.hear(&report))?;
     let untold = each.beyond_undo();
     let exit = conclude(setup, result, source, (ACTS, "done"), false);
     if !setup.json {
@@ -66,7 +65,7 @@ pub fn release(
 /// A session's claims, and its own end.
 const ACTS: &str = "acts";
 
-/// What will be done, the claims, and what becomes of the session itself.
+/// What will be done, the claims, and what happens to the session.
 fn describe(actor: &mut AuditedActor, holding: &Holding, preview: &BulkTally) -> String {
     let session = visible(&holding.session);
     let claims = holding.claims.len();

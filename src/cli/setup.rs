@@ -5,14 +5,14 @@ mod process_lookup;
 mod recognition;
 mod shared;
 
-pub use shared::SharedSetup;
+pub(super) use shared::SharedSetup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex};
 
 use super::Common;
 use super::output::complain;
-use crate::config::{self, Config, Loaded};
+use crate::config::{self, Config, LoadedConfig};
 use crate::domain::shell::quoted;
 use crate::domain::time::Moment;
 use crate::profile::Library;
@@ -21,10 +21,10 @@ use crate::store::write_access::ProtectedSource;
 use crate::store::{Registrations, SessionMode, Source, Warn, WriteRules};
 
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub(super) struct Setup {
     pub config: Config,
-    /// As it was read: `config` may have other sources since.
-    loaded: Arc<Loaded>,
+    /// The config as it was read: `config` may have other sources by now.
+    loaded: Arc<LoadedConfig>,
     pub library: Library,
     pub json: bool,
     pub now: Option<Moment>,
@@ -32,57 +32,57 @@ pub struct Setup {
     pub check_pid: bool,
     /// Profiles that the command line names.
     named: Vec<Profile>,
-    /// Options that a command about the same source has to repeat, each as a shell reads it.
+    /// Options that a command on the same source must repeat, quoted for a shell.
     repeated: String,
-    /// Whether it is about what is claimed, or about what is dead.
-    rows: Rows,
+    /// Whether claims or dead jobs are read.
+    rows: RowSelection,
     /// What this session may write.
     write_rules: WriteRules,
-    /// The sources whose settings apply to other words for their servers, as the servers told.
+    /// Words for servers that turned out to be sources of the config.
     recognised: Arc<Mutex<BTreeMap<String, Option<String>>>>,
-    /// The words whose warnings were given: once is enough, and later the screen is taken.
+    /// Sources whose warnings were printed: once is enough, and the dashboard must not print.
     warned: Arc<Mutex<BTreeSet<String>>>,
-    /// Who was registered before, as far as this process has seen.
+    /// The registered holders that this process has seen.
     registrations: Registrations,
     warnings: Warnings,
 }
 
-/// The options that say which source and which tables are meant.
+/// The options that select the source and its tables.
 fn repeated(common: &Common) -> String {
     let config = common.config.iter().map(|file| ("--config", file.display().to_string()));
     let profiles = common.profile.iter().map(|name| ("--profile", name.clone()));
     config.chain(profiles).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
-/// Where a source's warnings go.
+/// How the warnings of a source are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Warnings {
-    /// Once.
+    /// Printed once.
     OnStandardError,
-    /// Along with what is read.
+    /// Together with the results.
     WithPolls,
 }
 
-/// Which rows of the systems are looked at.
+/// Which rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
+pub(super) enum RowSelection {
     Claims,
     Dead,
 }
 
 impl Setup {
-    pub fn load(common: &Common) -> Result<Setup, String> {
-        let loaded = Loaded::load(common.config.as_deref()).map_err(|error| error.to_string())?;
+    pub(super) fn load(common: &Common) -> Result<Setup, String> {
+        let loaded = LoadedConfig::load(common.config.as_deref()).map_err(|error| error.to_string())?;
         Setup::with(common, loaded)
     }
 
-    /// The same, read again: an error if the config that was there is gone, empty or wrong.
-    pub fn reload(&self, common: &Common) -> Result<Setup, String> {
+    /// The same, read again; an error if the config has disappeared, is empty or invalid.
+    pub(super) fn reload(&self, common: &Common) -> Result<Setup, String> {
         let loaded = self.loaded.again(common.config.as_deref()).map_err(|error| error.to_string())?;
         Setup::with(common, loaded)
     }
 
-    fn with(common: &Common, loaded: Loaded) -> Result<Setup, String> {
+    fn with(common: &Common, loaded: LoadedConfig) -> Result<Setup, String> {
         let folder = config::folder().map(|folder| folder.join("profiles"));
         let library = Library::with_folder(folder.as_deref()).map_err(|error| error.to_string())?;
         let mut named = Vec::new();
@@ -100,10 +100,10 @@ impl Setup {
             check_pid: common.check_pid,
             named,
             repeated: repeated(common),
-            rows: Rows::Claims,
+            rows: RowSelection::Claims,
             warned: Arc::default(),
             registrations: Registrations::default(),
-            // A job that runs every minute should not send a mail every minute.
+            // A cron job that runs every minute should not send a mail every minute.
             warnings: if std::io::stderr().is_terminal() {
                 Warnings::OnStandardError
             } else {
@@ -112,13 +112,13 @@ impl Setup {
         })
     }
 
-    /// The same where nothing may be written to standard error, for the screen is taken, or the warnings are
-    /// shown in another way.
-    pub fn silent(&self) -> Setup {
+    /// The same for callers that must not print to standard error, because the screen is in use or warnings are shown
+    /// elsewhere.
+    pub(super) fn silent(&self) -> Setup {
         Setup { warnings: Warnings::WithPolls, ..self.clone() }
     }
 
-    /// Says each sentence once.
+    /// Prints each sentence once.
     fn warn(&self) -> Warn {
         let warned = Arc::clone(&self.warned);
         Warn::new(move |sentence| {
@@ -128,27 +128,43 @@ impl Setup {
         })
     }
 
-    /// The same for the dead jobs.
-    pub fn of_the_dead(&self) -> Setup {
-        Setup { rows: Rows::Dead, ..self.clone() }
+    /// The named sources, or all of the config; an error if there are none.
+    pub(super) fn sources_or_all(&self, named: &[String]) -> Result<Vec<String>, String> {
+        if !named.is_empty() {
+            return Ok(named.to_vec());
+        }
+        let all: Vec<String> = self.config.source.keys().cloned().collect();
+        if all.is_empty() {
+            return Err(
+                "no source was named, and the config names none; name a SQLite file or a postgres:// \
+                 address, or add a [source.NAME] to the config; --help has examples"
+                    .into(),
+            );
+        }
+        Ok(all)
     }
 
-    pub fn rows(&self) -> Rows {
+    /// The same for the dead jobs.
+    pub(super) fn of_the_dead(&self) -> Setup {
+        Setup { rows: RowSelection::Dead, ..self.clone() }
+    }
+
+    pub(super) fn rows(&self) -> RowSelection {
         self.rows
     }
 
-    /// The word as it may be printed: a URL without its password.
-    pub fn label(&self, word: &str) -> String {
+    /// The word, safe to print: a URL without its password.
+    pub(super) fn label(&self, word: &str) -> String {
         Source::shown(word)
     }
 
-    /// The command that takes back an act on the source that `word` means, up to the id of the act.
-    pub fn undo_command(&self, word: &str) -> String {
+    /// The command that undoes an act on the source that `word` names, without the id of the act.
+    pub(super) fn undo_command(&self, word: &str) -> String {
         format!("claimtop undo{} {}", self.repeated, quoted(&self.label(word)))
     }
 }
 
-/// What this session and its config allow to be written.
+/// What this session and its config allow to write.
 fn write_rules(common: &Common, config: &Config) -> WriteRules {
     let mode = if common.read_only { SessionMode::ReadOnly } else { SessionMode::ReadWrite };
     let protected = config.source.iter().filter(|(_, source)| source.read_only == Some(true));

@@ -10,15 +10,15 @@ use super::Common;
 use super::output::complain;
 use super::setup::{Setup, SharedSetup};
 use crate::exit::Exit;
-use crate::signals::{Request, Signals, StopFlag};
+use crate::signals::{SignalRequest, Signals, StopFlag};
 use crate::sweep::{
-    Manner, SightingsFrom, SourcePlan, Summary, SweepFailure, SweepReporter, Sweeper, SweptSource,
+    SightingsFrom, SourcePlan, SweepFailure, SweepMode, SweepReporter, SweepSummary, Sweeper, SweptSource,
 };
-pub use arguments::{SweepArgs, SweepTerms};
-pub use configured_plan::ConfiguredPlan;
-pub use printer::{SweepOutput, SweepPrinter};
+pub(super) use arguments::{SweepArgs, SweepTerms};
+pub(super) use configured_plan::ConfiguredPlan;
+pub(super) use printer::{SweepOutput, SweepPrinter};
 
-pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
+pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
     let signals = match Signals::that_stop_or_reload() {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
@@ -29,8 +29,8 @@ pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
     };
     let setup = SharedSetup::new(setup);
     let (every, terms) = (arguments.every, Arc::new(arguments.terms.clone()));
-    let manner = if arguments.dry_run { Manner::Rehearse } else { Manner::Act };
-    let plan = |word: &String| ConfiguredPlan::new(&setup, word, every, &terms, manner);
+    let mode = if arguments.dry_run { SweepMode::Rehearse } else { SweepMode::Act };
+    let plan = |word: &String| ConfiguredPlan::new(&setup, word, every, &terms, mode);
     let plans: Vec<ConfiguredPlan> = arguments.sources.iter().map(plan).collect();
     let is_continuous = plans.iter().any(|plan| plan.every().is_some());
     let stop = StopFlag::default();
@@ -45,7 +45,11 @@ pub fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
 }
 
 /// The sources of a sweep, with their plans and their place in the output.
-pub fn swept(plans: Vec<ConfiguredPlan>, output: &Arc<SweepOutput>, stop: &StopFlag) -> Vec<SweptSource> {
+pub(super) fn swept(
+    plans: Vec<ConfiguredPlan>,
+    output: &Arc<SweepOutput>,
+    stop: &StopFlag,
+) -> Vec<SweptSource> {
     let source = |plan| SweptSource::new(Arc::new(plan), Box::new(SweepPrinter::new(output)), stop.clone());
     plans.into_iter().map(source).collect()
 }
@@ -65,7 +69,7 @@ fn once(
     let from = if sighted { SightingsFrom::File } else { SightingsFrom::Nowhere };
     if !sighted {
         printer.remark(
-            "one look trusts the workers' clocks; --sighted takes only what stood still since the last run",
+            "a single run trusts the workers' clocks; --sighted takes only claims that are unchanged since the last run",
         );
     }
     let mut exit = Exit::Fine;
@@ -78,7 +82,7 @@ fn once(
     exit
 }
 
-/// Sweeps until a signal asks for the end.
+/// Sweeps until a signal requests the end.
 fn keep_on(
     common: &Common,
     setup: &SharedSetup,
@@ -88,9 +92,9 @@ fn keep_on(
 ) -> Exit {
     loop {
         match signals.wait() {
-            Request::Stop => break,
-            Request::Reload if setup.reload(common) => sweeper.reload(),
-            Request::Reload | Request::Suspend | Request::Continue => {}
+            SignalRequest::Stop => break,
+            SignalRequest::Reload if setup.reload(common) => sweeper.reload(),
+            SignalRequest::Reload | SignalRequest::Suspend | SignalRequest::Continue => {}
         }
     }
     stop.set();
@@ -98,8 +102,8 @@ fn keep_on(
     Exit::Fine
 }
 
-/// *Moved* is no failure here: somebody else was quicker, or the holder is alive.
-fn exit_of(swept: Result<Summary, SweepFailure>) -> Exit {
+/// *Moved* is not a failure here: somebody else was faster, or the holder is alive.
+fn exit_of(swept: Result<SweepSummary, SweepFailure>) -> Exit {
     match swept {
         Ok(summary) if summary.error.is_some() => Exit::Error,
         Ok(summary) if summary.unknown > 0 => Exit::Unknown,

@@ -1,7 +1,7 @@
-//! The config file itself: where it is, whether it is there, and whose it is.
+//! The config file: where it is, whether it exists, and who owns it.
 //!
-//! A config protects sources from being written. So only a file that truly does not exist counts as no
-//! config: one that cannot be reached or read is an error.
+//! A config protects sources from writes. Only a file that does not exist counts as no config: a file that cannot be
+//! reached or read is an error.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -13,28 +13,30 @@ use crate::store::Source;
 
 /// A config, and the file that it was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
-    /// Nothing if there was none.
+    /// `None` if there was no file.
     pub file: Option<PathBuf>,
     is_empty: bool,
 }
 
-impl Loaded {
-    /// Reads `path`, or the user's config file if there is one, or else takes the defaults.
-    pub fn load(path: Option<&Path>) -> Result<Loaded, ConfigError> {
+impl LoadedConfig {
+    /// Reads `path`, or the user's config file if there is one; otherwise returns the defaults.
+    pub fn load(path: Option<&Path>) -> Result<LoadedConfig, ConfigError> {
         match path {
-            Some(path) => Loaded::read(path),
+            Some(path) => LoadedConfig::read(path),
             None => match folder().map(|folder| folder.join("config.toml")) {
-                Some(path) if is_there(&path).map_err(|why| unreadable(&path, &why))? => Loaded::read(&path),
-                _ => Ok(Loaded::default()),
+                Some(path) if is_there(&path).map_err(|why| unreadable(&path, &why))? => {
+                    LoadedConfig::read(&path)
+                }
+                _ => Ok(LoadedConfig::default()),
             },
         }
     }
 
-    /// The same again. A file that was there and is gone, or that is empty now, is being written: an error.
-    pub fn again(&self, path: Option<&Path>) -> Result<Loaded, ConfigError> {
-        let new = Loaded::load(path)?;
+    /// Reads it again. A file that has disappeared or is empty now may be being written: an error.
+    pub fn again(&self, path: Option<&Path>) -> Result<LoadedConfig, ConfigError> {
+        let new = LoadedConfig::load(path)?;
         match (&self.file, &new.file) {
             (Some(before), None) => Err(ConfigError::Gone { path: before.clone() }),
             (Some(_), Some(now)) if new.is_empty && !self.is_empty => {
@@ -44,7 +46,7 @@ impl Loaded {
         }
     }
 
-    fn read(path: &Path) -> Result<Loaded, ConfigError> {
+    fn read(path: &Path) -> Result<LoadedConfig, ConfigError> {
         let failed = |why: io::Error| unreadable(path, &why);
         let mut file = std::fs::OpenOptions::new().read(true).open(path).map_err(failed)?;
         let mut text = String::new();
@@ -54,7 +56,7 @@ impl Loaded {
             line,
             what,
         })?;
-        // Asked of the file that was read, not of the path, which may lead elsewhere by now.
+        // Checked on the open file, not on the path, which may lead elsewhere by now.
         let found = file.metadata().map_err(failed)?;
         let exposed = config.source.iter().find(|(_, source)| Source::has_password(&source.at.0));
         if let Some((name, _)) = exposed.filter(|_| !is_private(&found)) {
@@ -64,12 +66,12 @@ impl Loaded {
         for source in config.source.values_mut() {
             source.at.resolve(folder.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
         }
-        Ok(Loaded { config, file: Some(path.into()), is_empty: text.trim().is_empty() })
+        Ok(LoadedConfig { config, file: Some(path.into()), is_empty: text.trim().is_empty() })
     }
 }
 
 impl Location {
-    /// Makes a relative path one from the config's folder, wherever the program is started.
+    /// Resolves a relative path against the config's folder, not the working directory.
     fn resolve(&mut self, folder: &Path) -> io::Result<()> {
         if let Source::Sqlite(path) = Source::parse(&self.0)
             && path.is_relative()
@@ -87,7 +89,7 @@ fn unreadable(path: &Path, why: &io::Error) -> ConfigError {
     ConfigError::Unreadable { path: path.into(), why: why.to_string() }
 }
 
-/// Whether there is a file. Not being allowed to look, or a link that leads nowhere, is no answer.
+/// Whether the file exists. A missing permission or a dangling link is an error.
 fn is_there(path: &Path) -> io::Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -107,7 +109,7 @@ fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether a file is ours or root's, and nobody else may read it.
+/// Whether a file belongs to us or root and nobody else may read it.
 fn is_private(found: &Metadata) -> bool {
     let owner = found.uid();
     found.permissions().mode() & 0o077 == 0 && (owner == 0 || owner == rustix::process::geteuid().as_raw())
@@ -117,7 +119,7 @@ fn is_private(found: &Metadata) -> bool {
 pub fn folder() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CONFIG_HOME")
         .map(PathBuf::from)
-        // As the standard has it: a relative one would depend on where the program is started.
+        // The XDG standard requires absolute paths: a relative one would depend on the working directory.
         .filter(|folder| folder.is_absolute())
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))?;
     Some(base.join("claimtop"))

@@ -1,26 +1,29 @@
-//! What can be set for automatic cleanup, for all sources and for single ones.
+//! The settings of automatic cleanup, for all sources and for single ones.
 
 use serde::{Deserialize, Deserializer};
 
+use crate::domain::fencing::UnfencedBoards;
 use crate::domain::time::Span;
 
-/// What somebody set; what is unset comes from the next weaker place.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+/// The settings of one place; an unset value comes from the next weaker place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepLimits {
-    /// How often to sweep; unset, once unless the command line says otherwise.
+    /// How often to sweep; if unset, once unless the command line says otherwise.
     #[serde(default, deserialize_with = "interval")]
     pub every: Option<Span>,
-    /// Claims taken in one run.
+    /// The most claims that one run takes.
     pub max: Option<usize>,
-    /// The share of all claims that may have gone stale at once.
+    /// The largest share of all claims that may go stale at once.
     pub max_share: Option<Share>,
-    /// Up to this many a run the share does not matter.
+    /// The share does not matter up to this many claims in a run.
     pub share_above: Option<usize>,
     /// How often the same task may be taken in a day.
     pub per_day: Option<usize>,
-    /// How long a row must have stood still; unset, the claim's own time to live.
+    /// How long a row must stay unchanged; if unset, the claim's own time to live.
     pub sighted_for: Option<Span>,
+    /// Where claims of systems that do not fence late workers are taken without proof that the holder is dead.
+    pub unfenced: Option<UnfencedBoards>,
 }
 
 impl SweepLimits {
@@ -31,9 +34,10 @@ impl SweepLimits {
         share_above: Some(10),
         per_day: Some(3),
         sighted_for: None,
+        unfenced: Some(UnfencedBoards::None),
     };
 
-    /// These, and for what is unset the others.
+    /// These settings, with the others for unset values.
     pub fn or(self, others: SweepLimits) -> SweepLimits {
         SweepLimits {
             every: self.every.or(others.every),
@@ -42,6 +46,7 @@ impl SweepLimits {
             share_above: self.share_above.or(others.share_above),
             per_day: self.per_day.or(others.per_day),
             sighted_for: self.sighted_for.or(others.sighted_for),
+            unfenced: self.unfenced.or(others.unfenced),
         }
     }
 }

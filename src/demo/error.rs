@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::config::ConfigError;
+#[cfg(feature = "postgres")]
+use crate::postgres::{ConnectError, PgError};
 use crate::reference::InstallError;
+#[cfg(feature = "postgres")]
 use crate::reference::postgres::PostgresError;
 use crate::store::StoreError;
-use crate::store::postgres::PgError;
 use crate::worker::WorkerError;
 
 #[derive(Debug, Error)]
 pub enum DemoError {
-    #[error("{} is there already; name another folder, or move it away", .0.display())]
+    #[error("{} exists already; choose another folder or move it away", .0.display())]
     Taken(PathBuf),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
@@ -21,7 +23,7 @@ pub enum DemoError {
     NotText(PathBuf),
     #[error("a process of the demo: {0}")]
     Process(#[source] io::Error),
-    /// Said in the log of the demo only.
+    /// Printed only to the demo's log.
     #[error("the demo that started this process is gone")]
     NoParent,
     #[error(
@@ -29,14 +31,21 @@ pub enum DemoError {
          any more, DROP SCHEMA claimtop_demo CASCADE and start again"
     )]
     LeftBehind(String),
-    #[error("{0}: there is a schema claimtop_demo that no demo made; rename it, or name another database")]
+    #[error(
+        "{0}: the schema claimtop_demo exists and was not created by a demo; rename it or choose another database"
+    )]
     ForeignSchema(String),
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[cfg(feature = "postgres")]
     #[error("the server: {0}")]
     Server(#[from] PgError),
+    #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] PostgresError),
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! The fleet: its processes started, replaced when they die, and ended.
+//! The fleet: starts its processes, replaces those that die, and ends them all.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -10,15 +10,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::CHILD;
-use super::dice::Dice;
+use super::behaviour::FailureMode;
 use super::error::DemoError;
 use super::feeder::Feeder;
-use super::folder::{Folder, Place};
-use super::life::Character;
-use super::temperament::WorkerFate;
-use super::worker_slot::{WorkerSlot, lifetime, posts};
+use super::folder::{DemoFolder, FolderLifetime};
+use super::seeded_rng::SeededRng;
+use super::worker_loop::WorkerSpec;
+use super::worker_slot::{WorkerSlot, lifetime, slots};
 
-/// What happened to the processes.
+/// Counts of started, crashed and hung processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FleetStats {
     pub started: u32,
@@ -33,65 +33,66 @@ impl fmt::Display for FleetStats {
     }
 }
 
-/// A demo that runs; when it is dropped nothing of it is left but what was to be kept.
+/// A running demo. Dropping it removes everything that was not to be kept.
 #[derive(Debug)]
 pub struct Fleet {
-    folder: Folder,
+    folder: DemoFolder,
     stop: Option<Sender<()>>,
-    /// Lives as long as the fleet: the kernel ends its children when it ends.
-    keeper: Option<JoinHandle<FleetStats>>,
+    /// Lives as long as the fleet: when this thread ends, the kernel ends its children.
+    supervisor: Option<JoinHandle<FleetStats>>,
     janitor: Option<Child>,
-    /// Open while we live.
-    leash: Option<PipeWriter>,
+    /// Open while this process lives: its end tells the children.
+    alive_pipe: Option<PipeWriter>,
 }
 
 impl Fleet {
-    /// Furnishes the folder and starts everybody.
-    pub fn start(folder: Folder, workers: usize, seed: u64) -> Result<Fleet, DemoError> {
+    /// Creates the folder and starts all processes.
+    pub fn start(folder: DemoFolder, workers: usize, seed: u64) -> Result<Fleet, DemoError> {
         let (reader, writer) = pipe().map_err(DemoError::Process)?;
-        let mut fleet = Fleet { folder, stop: None, keeper: None, janitor: None, leash: Some(writer) };
-        // First: whatever fails from here on, the folder is looked after.
+        let mut fleet =
+            Fleet { folder, stop: None, supervisor: None, janitor: None, alive_pipe: Some(writer) };
+        // The janitor starts first: from here on it cleans up whatever fails.
         fleet.janitor = Some(fleet.start_janitor(&reader)?);
-        fleet.folder.furnish()?;
-        let ground = fleet.folder.ground()?;
-        Feeder::open(&ground, seed)?.stock()?;
+        fleet.folder.create()?;
+        let database = fleet.folder.database()?;
+        Feeder::open(&database, seed)?.stock()?;
         let log = fleet.folder.log();
         let log = OpenOptions::new().create(true).append(true).open(&log).map_err(DemoError::file(&log))?;
-        let hatchery = ProcessSpawner { folder: fleet.folder.clone(), leash: reader, log };
+        let spawner = ProcessSpawner { folder: fleet.folder.clone(), alive_pipe: reader, log };
         let (stop, stopped) = channel();
-        let keeper = Keeper::new(hatchery, posts(workers, &ground.systems()), seed);
-        let thread = std::thread::Builder::new().name("fleet".into()).spawn(move || keeper.run(&stopped));
-        fleet.keeper = Some(thread.map_err(DemoError::Process)?);
+        let supervisor = Supervisor::new(spawner, slots(workers, &database.systems()), seed);
+        let thread = std::thread::Builder::new().name("fleet".into()).spawn(move || supervisor.run(&stopped));
+        fleet.supervisor = Some(thread.map_err(DemoError::Process)?);
         fleet.stop = Some(stop);
         Ok(fleet)
     }
 
-    pub fn folder(&self) -> &Folder {
+    pub fn folder(&self) -> &DemoFolder {
         &self.folder
     }
 
-    /// Ends every worker; the folder stays until the fleet is dropped.
+    /// Ends every worker. The folder stays until the fleet is dropped.
     pub fn halt(&mut self) -> FleetStats {
         drop(self.stop.take());
-        self.keeper.take().and_then(|keeper| keeper.join().ok()).unwrap_or_default()
+        self.supervisor.take().and_then(|supervisor| supervisor.join().ok()).unwrap_or_default()
     }
 
-    /// Removes what was not to be kept, and says if something stays.
-    pub fn leave(&mut self) -> Result<(), DemoError> {
+    /// Removes everything that was not to be kept; an error names what is left.
+    pub fn clean_up(&mut self) -> Result<(), DemoError> {
         self.halt();
-        self.folder.leave()
+        self.folder.clean_up()
     }
 
-    fn start_janitor(&self, leash: &PipeReader) -> Result<Child, DemoError> {
+    fn start_janitor(&self, alive_pipe: &PipeReader) -> Result<Child, DemoError> {
         let place = match self.folder.place {
-            Place::Temporary => "temporary",
-            Place::Kept => "kept",
+            FolderLifetime::Temporary => "temporary",
+            FolderLifetime::Kept => "kept",
         };
         let mut command = program();
         command.args([CHILD, "janitor", "--place", place, "--folder"]).arg(self.folder.path());
-        let leash = leash.try_clone().map_err(DemoError::Process)?;
-        // In a group of its own: what ends ours from the terminal must not end it.
-        command.stdin(leash).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let alive_pipe = alive_pipe.try_clone().map_err(DemoError::Process)?;
+        // In its own process group: Ctrl-C in the terminal must not end it.
+        command.stdin(alive_pipe).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         command.spawn().map_err(DemoError::Process)
     }
 }
@@ -99,16 +100,16 @@ impl Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         self.halt();
-        // The janitor removes what we cannot.
-        let _ = self.folder.leave();
-        drop(self.leash.take());
+        // The janitor removes what could not be removed here.
+        let _ = self.folder.clean_up();
+        drop(self.alive_pipe.take());
         if let Some(mut janitor) = self.janitor.take() {
             let _ = janitor.wait();
         }
     }
 }
 
-/// This very program, also when its file was replaced meanwhile.
+/// This program, even if its file was replaced meanwhile.
 fn program() -> Command {
     let here = std::path::PathBuf::from("/proc/self/exe");
     let path = if here.exists() { here } else { std::env::current_exe().unwrap_or("claimtop".into()) };
@@ -117,19 +118,19 @@ fn program() -> Command {
     command
 }
 
-/// Where processes come from.
+/// Starts the processes of a fleet.
 #[derive(Debug)]
 struct ProcessSpawner {
-    folder: Folder,
-    leash: PipeReader,
+    folder: DemoFolder,
+    alive_pipe: PipeReader,
     log: File,
 }
 
 impl ProcessSpawner {
-    fn worker(&self, character: &Character) -> io::Result<Child> {
-        let Character { post, number, fleet, seed, lifetime } = character;
+    fn worker(&self, spec: &WorkerSpec) -> io::Result<Child> {
+        let WorkerSpec { slot, number, fleet, seed, lifetime } = spec;
         let mut command = self.child("worker")?;
-        command.args(["--system", post.system.as_str(), "--temperament", post.temperament.as_str()]);
+        command.args(["--system", slot.system.as_str(), "--behaviour", slot.behaviour.as_str()]);
         let (number, fleet, seed) = (number.to_string(), fleet.to_string(), seed.to_string());
         command.args(["--number", &number, "--fleet", &fleet, "--seed", &seed]);
         command.args(["--lifetime", &format!("{}ms", lifetime.as_millis())]);
@@ -140,25 +141,25 @@ impl ProcessSpawner {
         self.child("feeder")?.args(["--seed", &seed.to_string()]).spawn()
     }
 
-    /// It sees neither the terminal nor its signals.
+    /// A child process without the terminal and its signals.
     fn child(&self, role: &str) -> io::Result<Command> {
         let mut command = program();
         let parent = std::process::id().to_string();
         command.args([CHILD, role, "--parent", &parent, "--folder"]).arg(self.folder.path());
-        command.stdin(self.leash.try_clone()?).stdout(Stdio::null()).stderr(self.log.try_clone()?);
+        command.stdin(self.alive_pipe.try_clone()?).stdout(Stdio::null()).stderr(self.log.try_clone()?);
         command.process_group(0);
         Ok(command)
     }
 }
 
-/// Who sits at a post.
+/// The state of a worker slot.
 #[derive(Debug)]
 enum SlotState {
     Empty { until: Instant },
-    Taken { child: Child, dies_by: Option<Instant> },
+    Taken { child: Child, kill_at: Option<Instant> },
 }
 
-/// What becomes of a seat.
+/// What to do with a worker slot.
 enum SlotOutcome {
     Stays,
     Starts,
@@ -167,16 +168,16 @@ enum SlotOutcome {
 }
 
 impl SlotState {
-    /// Whoever has hung for long enough is ended here.
-    fn outlook(&mut self) -> SlotOutcome {
+    /// Checks the process; kills one that has hung for long enough.
+    fn check(&mut self) -> SlotOutcome {
         match self {
             SlotState::Empty { until } if Instant::now() >= *until => SlotOutcome::Starts,
             SlotState::Empty { .. } => SlotOutcome::Stays,
-            SlotState::Taken { child, dies_by } => {
+            SlotState::Taken { child, kill_at } => {
                 if has_ended(child) {
                     return SlotOutcome::Crashed;
                 }
-                if dies_by.is_some_and(|end| Instant::now() >= end) {
+                if kill_at.is_some_and(|end| Instant::now() >= end) {
                     let _ = child.kill().and_then(|()| child.wait());
                     return SlotOutcome::Hung;
                 }
@@ -186,79 +187,79 @@ impl SlotState {
     }
 }
 
-/// How long the stopped stay before they are killed.
-const HUNG_FOR: Duration = Duration::from_secs(25);
-const LOOKS: Duration = Duration::from_millis(200);
+/// How long a stopped worker stays before it is killed.
+const KILL_AFTER: Duration = Duration::from_secs(25);
+const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Keeps every post filled.
-struct Keeper {
-    hatchery: ProcessSpawner,
-    posts: Vec<(WorkerSlot, u32, SlotState)>,
+/// Keeps every slot filled.
+struct Supervisor {
+    spawner: ProcessSpawner,
+    slots: Vec<(WorkerSlot, u32, SlotState)>,
     feeder: Option<Child>,
-    dice: Dice,
-    toll: FleetStats,
+    rng: SeededRng,
+    stats: FleetStats,
 }
 
-impl Keeper {
-    fn new(hatchery: ProcessSpawner, posts: Vec<WorkerSlot>, seed: u64) -> Keeper {
+impl Supervisor {
+    fn new(spawner: ProcessSpawner, slots: Vec<WorkerSlot>, seed: u64) -> Supervisor {
         let now = Instant::now();
-        let posts = posts.into_iter().map(|post| (post, 0, SlotState::Empty { until: now })).collect();
-        Keeper { hatchery, posts, feeder: None, dice: Dice::new(seed), toll: FleetStats::default() }
+        let slots = slots.into_iter().map(|slot| (slot, 0, SlotState::Empty { until: now })).collect();
+        Supervisor { spawner, slots, feeder: None, rng: SeededRng::new(seed), stats: FleetStats::default() }
     }
 
     fn run(mut self, stopped: &Receiver<()>) -> FleetStats {
         loop {
             self.look();
-            match stopped.recv_timeout(LOOKS) {
+            match stopped.recv_timeout(INTERVAL) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let seated = self.posts.into_iter().filter_map(|(_, _, seat)| match seat {
+        let running = self.slots.into_iter().filter_map(|(_, _, state)| match state {
             SlotState::Taken { child, .. } => Some(child),
             SlotState::Empty { .. } => None,
         });
-        let mut all: Vec<Child> = seated.chain(self.feeder).collect();
+        let mut all: Vec<Child> = running.chain(self.feeder).collect();
         all.iter_mut().for_each(|child| drop(child.kill()));
         all.iter_mut().for_each(|child| drop(child.wait()));
-        self.toll
+        self.stats
     }
 
     fn look(&mut self) {
         if self.feeder.as_mut().is_none_or(has_ended) {
-            self.feeder = self.hatchery.feeder(self.dice.next()).ok();
+            self.feeder = self.spawner.feeder(self.rng.next()).ok();
         }
-        let fleet = self.posts.len();
+        let fleet = self.slots.len();
         for number in 0..fleet {
-            let (post, generation, seat) = &mut self.posts[number];
-            match seat.outlook() {
+            let (slot, generation, state) = &mut self.slots[number];
+            match state.check() {
                 SlotOutcome::Stays => continue,
                 SlotOutcome::Starts => {
-                    let lifetime = lifetime(*generation, &mut self.dice);
+                    let lifetime = lifetime(*generation, &mut self.rng);
                     let number = u32::try_from(number + 1).unwrap_or(u32::MAX);
-                    let seed = self.dice.next();
-                    let character = Character { post: *post, number, fleet, seed, lifetime };
+                    let seed = self.rng.next();
+                    let spec = WorkerSpec { slot: *slot, number, fleet, seed, lifetime };
                     *generation += 1;
-                    *seat = sit(&self.hatchery, &character);
-                    self.toll.started += u32::from(matches!(seat, SlotState::Taken { .. }));
+                    *state = start_worker(&self.spawner, &spec);
+                    self.stats.started += u32::from(matches!(state, SlotState::Taken { .. }));
                     continue;
                 }
-                SlotOutcome::Crashed => self.toll.crashed += 1,
-                SlotOutcome::Hung => self.toll.hung += 1,
+                SlotOutcome::Crashed => self.stats.crashed += 1,
+                SlotOutcome::Hung => self.stats.hung += 1,
             }
-            *seat = SlotState::Empty { until: Instant::now() + self.dice.millis(1_500, 3_000) };
+            *state = SlotState::Empty { until: Instant::now() + self.rng.millis(1_500, 3_000) };
         }
     }
 }
 
-/// Where no process can be started now, perhaps one can be a little later.
-fn sit(hatchery: &ProcessSpawner, character: &Character) -> SlotState {
-    let dies_by = match character.post.temperament.fate() {
-        WorkerFate::Hangs => Some(Instant::now() + character.lifetime + HUNG_FOR),
-        WorkerFate::WorksOn | WorkerFate::Crashes => None,
+/// Starts a worker; if no process can be started now, it is tried again a second later.
+fn start_worker(spawner: &ProcessSpawner, spec: &WorkerSpec) -> SlotState {
+    let kill_at = match spec.slot.behaviour.failure_mode() {
+        FailureMode::Hangs => Some(Instant::now() + spec.lifetime + KILL_AFTER),
+        FailureMode::WorksOn | FailureMode::Crashes => None,
     };
-    match hatchery.worker(character) {
-        Ok(child) => SlotState::Taken { child, dies_by },
+    match spawner.worker(spec) {
+        Ok(child) => SlotState::Taken { child, kill_at },
         Err(_) => SlotState::Empty { until: Instant::now() + Duration::from_secs(1) },
     }
 }

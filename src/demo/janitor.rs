@@ -1,4 +1,4 @@
-//! The one that outlives the program: ends what is left of a demo and removes its folder.
+//! A process that outlives the program: it ends what is left of a demo and removes its folder.
 
 use rustix::process::{Pid, Signal};
 use std::io::{self, Read};
@@ -7,19 +7,19 @@ use std::thread::park_timeout;
 use std::time::Duration;
 
 use super::CHILD;
+use super::demo_database::DemoDatabase;
 use super::error::DemoError;
-use super::folder::{self, Place};
-use super::ground::Ground;
+use super::folder::{self, FolderLifetime};
 
-/// Looks for what is left, with a pause in between: whoever was being started when the program died
-/// has to arrive first.
-const LOOKS: usize = 50;
+/// How often it looks for processes, with a pause in between: one that was being started when the program died may
+/// appear late.
+const ROUNDS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(40);
 
-pub fn run(folder: &Path, place: Place) -> Result<(), DemoError> {
-    // Nobody writes to it: it ends when the program does, however it does.
+pub(super) fn run(folder: &Path, place: FolderLifetime) -> Result<(), DemoError> {
+    // Nobody writes to this pipe; it ends when the program ends, in whatever way.
     let _ = io::stdin().read_to_end(&mut Vec::new());
-    for _ in 0..LOOKS {
+    for _ in 0..ROUNDS {
         let ended = end_all(folder);
         park_timeout(PAUSE);
         if ended == 0 && end_all(folder) == 0 {
@@ -27,17 +27,17 @@ pub fn run(folder: &Path, place: Place) -> Result<(), DemoError> {
         }
     }
     match place {
-        // What is on a server is removed first: the folder knows where it is.
-        Place::Temporary if folder.exists() => {
-            let cleared = Ground::of(folder).and_then(|ground| ground.clear(folder));
+        // First the schema on a server: only the folder knows where it is.
+        FolderLifetime::Temporary if folder.exists() => {
+            let cleared = DemoDatabase::of(folder).and_then(|database| database.clear(folder));
             folder::remove(folder).map_err(DemoError::file(folder)).and(cleared)
         }
-        Place::Temporary => folder::remove(folder).map_err(DemoError::file(folder)),
-        Place::Kept => Ok(()),
+        FolderLifetime::Temporary => folder::remove(folder).map_err(DemoError::file(folder)),
+        FolderLifetime::Kept => Ok(()),
     }
 }
 
-/// Kills the processes of this demo, stopped ones as well; how many there were.
+/// Kills the processes of this demo, including stopped ones, and returns how many there were.
 fn end_all(folder: &Path) -> usize {
     let Ok(listing) = std::fs::read_dir("/proc") else { return 0 };
     let numbers = listing.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -46,8 +46,8 @@ fn end_all(folder: &Path) -> usize {
     others.filter(|pid| end(*pid, folder)).count()
 }
 
-/// Kills the process if it is one of this demo's. It is held by a descriptor while its command line is
-/// read: a number that was given to somebody else meanwhile cannot be hit.
+/// Kills the process if it belongs to this demo. A descriptor keeps its PID from being reused while its command line
+/// is read.
 #[cfg(target_os = "linux")]
 fn end(pid: Pid, folder: &Path) -> bool {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};

@@ -1,4 +1,4 @@
-//! What ties a process of the demo to the one that started it.
+//! Ends a process of the demo together with its parent.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, getppid};
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use super::error::DemoError;
 
-/// Held by a process that must not outlive its parent. The kernel kills it with the thread that
-/// started it, also while it is stopped; and its standard input is a pipe that nobody writes to and
-/// that ends with the parent, which a process that runs sees even where the kernel knows no such signal.
+/// Held by a process that must not outlive its parent. Two ways lead to that: the kernel kills it together with the
+/// thread that started it, even while it is stopped; and its standard input is a pipe that ends with the parent, which
+/// works on every system.
 #[derive(Debug)]
 pub struct ParentGuard(());
 
-/// How a rest ended.
+/// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
-    Over,
+pub enum Wait {
+    TimeOver,
     /// The parent is gone.
-    Cut,
+    ParentGone,
 }
 
 impl ParentGuard {
@@ -26,7 +26,7 @@ impl ParentGuard {
         #[cfg(target_os = "linux")]
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
             .map_err(|error| DemoError::Process(error.into()))?;
-        // It may have died before the kernel was asked to tell.
+        // The parent may have died before the kernel was asked for the signal.
         let known = i32::try_from(parent).ok().and_then(Pid::from_raw);
         if known.is_none() || getppid() != known {
             return Err(DemoError::NoParent);
@@ -34,15 +34,15 @@ impl ParentGuard {
         Ok(ParentGuard(()))
     }
 
-    /// Waits, but not longer than the parent lives.
-    pub fn rest(&self, time: Duration) -> Rest {
+    /// Waits for this time, or until the parent is gone.
+    pub fn wait(&self, time: Duration) -> Wait {
         let timeout = Timespec::try_from(time).ok();
         let input = stdin();
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], timeout.as_ref()) {
-            Ok(0) => Rest::Over,
-            Ok(_) => Rest::Cut,
-            // A signal, such as that to go on after a stop.
-            Err(_) => Rest::Over,
+            Ok(0) => Wait::TimeOver,
+            Ok(_) => Wait::ParentGone,
+            // Interrupted by a signal, such as SIGCONT.
+            Err(_) => Wait::TimeOver,
         }
     }
 }

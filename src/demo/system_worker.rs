@@ -1,4 +1,4 @@
-//! What a worker does at one of the systems: report, take, renew, finish.
+//! What a worker does in one of the systems: report, take, renew, finish.
 
 mod coordination;
 mod executor_jobs;
@@ -8,72 +8,76 @@ mod task_queue;
 
 use std::time::Duration;
 
-use super::dice::Dice;
+use super::demo_database::DemoDatabase;
 use super::error::DemoError;
-use super::ground::Ground;
-use super::life::{Character, Life};
-use super::look;
 use super::parent_guard::ParentGuard;
+use super::read_connection;
+use super::seeded_rng::SeededRng;
+use super::worker_loop::{WorkerLoop, WorkerSpec};
 use crate::domain::time::Span;
 use crate::reference::System;
 use crate::worker::{Database, WorkerError};
 
-/// The work of one system, as its worker sees it.
-pub trait SystemWorker {
+/// The operations of a worker in one system.
+pub(super) trait SystemWorker {
     type Task;
 
-    /// Says that the worker is there, where the system wants to know.
+    /// Sends a heartbeat of the worker, if the system has one.
     fn report(&mut self) -> Result<(), WorkerError>;
 
-    /// Takes something to do, if there is anything.
-    fn take(&mut self, dice: &mut Dice) -> Result<Option<Self::Task>, WorkerError>;
+    /// Takes a task, if there is one.
+    fn take(&mut self, rng: &mut SeededRng) -> Result<Option<Self::Task>, WorkerError>;
 
-    /// How long it may be held without being renewed.
+    /// How long a task may be held without being renewed.
     fn lease(&self, task: &Self::Task) -> Duration;
 
-    /// Says that it is still being worked on.
+    /// Renews a task.
     fn renew(&mut self, task: &mut Self::Task) -> Result<Renewed, WorkerError>;
 
-    fn finish(&mut self, task: Self::Task, ending: Ending) -> Result<(), WorkerError>;
+    fn finish(&mut self, task: Self::Task, ending: TaskOutcome) -> Result<(), WorkerError>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Renewed {
+pub(super) enum Renewed {
     Held,
-    /// It is somebody else's by now, or nobody's.
+    /// Somebody else holds it now, or nobody.
     Lost,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub(super) enum TaskOutcome {
     Done,
-    /// It may work the next time.
+    /// It may succeed the next time.
     Failed,
-    /// It never will.
-    Hopeless,
+    /// It will never succeed.
+    FailedForGood,
 }
 
-/// Work whose holder fell silent is taken from it by others only after a while: until then it is left
-/// to whoever watches the dashboard.
+/// How long other workers leave an abandoned task alone: until then, whoever watches the dashboard can recover it.
 const LEFT_ALONE: Span = Span::seconds(25);
 
-/// Practises the worker of the character's system until the parent is gone.
-pub fn practise(ground: &Ground, leash: ParentGuard, character: Character) -> Result<(), DemoError> {
-    let life = Life::new(leash, &character);
-    match (character.post.system, ground) {
-        (System::ExecutorJobs, _) => life.live(executor_jobs::Executor::new(ground.jobs(&[])?, &character)),
+/// Runs the worker of the spec's system until the parent is gone.
+pub(super) fn run_worker(
+    database: &DemoDatabase,
+    guard: ParentGuard,
+    spec: WorkerSpec,
+) -> Result<(), DemoError> {
+    let life = WorkerLoop::new(guard, &spec);
+    match (spec.slot.system, database) {
+        (System::ExecutorJobs, _) => life.run(executor_jobs::Executor::new(database.jobs(&[])?, &spec)),
         (System::Finalization, _) => {
-            life.live(finalization::Processor::new(ground.finalization()?, ground.look()?, &character))
+            life.run(finalization::Processor::new(database.finalization()?, database.look()?, &spec))
         }
-        (System::TaskQueue, _) => life.live(task_queue::Hand::new(ground.tasks()?, &character)?),
-        (System::Coordination, Ground::File(path)) => {
-            life.live(coordination::Agent::new(Database::open(path)?, look::file(path)?, &character))
+        (System::TaskQueue, _) => life.run(task_queue::QueueWorker::new(database.tasks()?, &spec)?),
+        (System::Coordination, DemoDatabase::File(path)) => {
+            life.run(coordination::Agent::new(Database::open(path)?, read_connection::file(path)?, &spec))
         }
-        (System::MergeQueue, Ground::File(path)) => {
-            life.live(merge_queue::Merger::new(Database::open(path)?)?)
+        (System::MergeQueue, DemoDatabase::File(path)) => {
+            life.run(merge_queue::MergeAgent::new(Database::open(path)?)?)
         }
-        // These are on files only, and so is the crew that serves them.
-        (System::Coordination | System::MergeQueue, Ground::Server(_)) => Ok(()),
+        // These systems exist on SQLite only, and no workers are started for them elsewhere.
+        #[cfg(feature = "postgres")]
+        (System::Coordination | System::MergeQueue, DemoDatabase::Server(_)) => Ok(()),
     }
 }
 

@@ -1,20 +1,20 @@
-//! The demo's thresholds: a fleet that lives in seconds is judged in seconds.
+//! The demo's thresholds: its workers live for seconds, so claims are judged in seconds.
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::error::DemoError;
-use super::folder::Server;
+use super::folder::DemoServer;
 
-/// How long the systems let somebody hold something.
-pub const CLAIM: Duration = Duration::from_secs(6);
-pub const JOB: Duration = Duration::from_secs(8);
-pub const MERGE: Duration = Duration::from_secs(8);
-/// What sessions ask for that will not live to use it: their claims are orphaned long before they expire.
-pub const LONG_CLAIM: Duration = Duration::from_secs(40);
+/// How long the systems allow a claim to be held.
+pub(super) const CLAIM: Duration = Duration::from_secs(6);
+pub(super) const JOB: Duration = Duration::from_secs(8);
+pub(super) const MERGE: Duration = Duration::from_secs(8);
+/// The lease of sessions that fail early: their claims are orphaned long before they expire.
+pub(super) const LONG_CLAIM: Duration = Duration::from_secs(40);
 
 /// The types of jobs.
-pub const JOB_KINDS: [&str; 5] =
+pub(super) const JOB_KINDS: [&str; 5] =
     ["protect_document_v2", "run_tsa", "build_artifact", "submit_anchor_polygon", "document.protected"];
 
 const LIMITS: &str = r#"holders_on = "this-host"
@@ -37,7 +37,7 @@ ttl = "8s"
 "#;
 
 /// The config for a demo in this folder, with its database there or on a server.
-pub fn config(folder: &Path, server: Option<&Server>) -> Result<String, DemoError> {
+pub(super) fn config(folder: &Path, server: Option<&DemoServer>) -> Result<String, DemoError> {
     let quoted = |path: &Path| match path.to_str() {
         Some(text) => Ok(toml::Value::from(text).to_string()),
         None => Err(DemoError::NotText(path.into())),
@@ -70,13 +70,13 @@ pub fn config(folder: &Path, server: Option<&Server>) -> Result<String, DemoErro
 
 const MERGE_PROFILE: &str = "merge-queue.toml";
 const TASK_PROFILE: &str = "task-queue.toml";
-/// The lock's length in the built-in profile; an agent's sign of life is counted back from its end.
+/// The lock's length in the built-in profile: an agent's sign of life is the lock's end minus this.
 const USUAL_LOCK: &str = "l.expires_at - 300";
-/// Nobody else's tables are in this database: acts need not ask whose they are.
+/// The database contains only tables of the demo, so acts need no confirmation of the profile.
 const GENERIC: &str = "generic = true\n";
 
-/// Profiles of this installation's own, where it differs from the built-in ones.
-pub fn profiles() -> [(&'static str, String); 2] {
+/// Profiles for this demo that differ from the built-in ones.
+pub(super) fn profiles() -> [(&'static str, String); 2] {
     let merge = include_str!("../../assets/profiles/merge-queue.toml");
     let tasks = include_str!("../../assets/profiles/task-queue.toml");
     [

@@ -1,57 +1,57 @@
-//! Who is in the fleet: which system each worker serves, and with which temperament.
+//! The workers of the fleet: which system each serves, and how it behaves.
 
 use std::time::Duration;
 
-use super::dice::Dice;
-use super::temperament::Temperament;
+use super::behaviour::Behaviour;
+use super::seeded_rng::SeededRng;
 use crate::reference::System;
 
-/// A worker's place, filled again whenever its holder dies.
+/// A worker's place in the fleet. It is filled again when its process dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkerSlot {
     pub system: System,
-    pub temperament: Temperament,
+    pub behaviour: Behaviour,
 }
 
-/// The first five serve all systems and bring all kinds of trouble; the twelve are mostly healthy.
+/// The first five cover all systems and all kinds of trouble; the other seven are mostly healthy.
 const ROSTER: [WorkerSlot; 12] = {
+    use Behaviour::{Crashing, Forgetful, Hanging, Slow, Steady};
     use System::{Coordination, ExecutorJobs, Finalization, MergeQueue, TaskQueue};
-    use Temperament::{Crashing, Forgetful, Hanging, Slow, Steady};
-    const fn post(system: System, temperament: Temperament) -> WorkerSlot {
-        WorkerSlot { system, temperament }
+    const fn slot(system: System, behaviour: Behaviour) -> WorkerSlot {
+        WorkerSlot { system, behaviour }
     }
     [
-        post(Coordination, Crashing),
-        post(ExecutorJobs, Forgetful),
-        post(TaskQueue, Steady),
-        post(Finalization, Slow),
-        post(MergeQueue, Steady),
-        post(Coordination, Steady),
-        post(ExecutorJobs, Steady),
-        post(TaskQueue, Hanging),
-        post(Finalization, Steady),
-        post(Coordination, Slow),
-        post(ExecutorJobs, Crashing),
-        post(MergeQueue, Crashing),
+        slot(Coordination, Crashing),
+        slot(ExecutorJobs, Forgetful),
+        slot(TaskQueue, Steady),
+        slot(Finalization, Slow),
+        slot(MergeQueue, Steady),
+        slot(Coordination, Steady),
+        slot(ExecutorJobs, Steady),
+        slot(TaskQueue, Hanging),
+        slot(Finalization, Steady),
+        slot(Coordination, Slow),
+        slot(ExecutorJobs, Crashing),
+        slot(MergeQueue, Crashing),
     ]
 };
 
-/// The posts of a fleet of this size, for the systems that are there.
-pub fn posts(workers: usize, systems: &[System]) -> Vec<WorkerSlot> {
-    let posts: Vec<WorkerSlot> = ROSTER.into_iter().filter(|post| systems.contains(&post.system)).collect();
-    posts.into_iter().cycle().take(workers).collect()
+/// The slots of a fleet of this size, for the systems that exist.
+pub(super) fn slots(workers: usize, systems: &[System]) -> Vec<WorkerSlot> {
+    let slots: Vec<WorkerSlot> = ROSTER.into_iter().filter(|slot| systems.contains(&slot.system)).collect();
+    slots.into_iter().cycle().take(workers).collect()
 }
 
-/// How long a worker lives before its fate; the first of a post soon, so that there is something to
-/// see, its successors longer, so that the fleet does not look like a battlefield.
-pub fn lifetime(generation: u32, dice: &mut Dice) -> Duration {
+/// How long a worker lives before it fails. The first one of a slot fails soon, so that there is something to see; its
+/// successors live longer, so that most of the fleet stays healthy.
+pub(super) fn lifetime(generation: u32, rng: &mut SeededRng) -> Duration {
     match generation {
-        0 => dice.millis(2_500, 4_500),
-        _ => dice.millis(20_000, 40_000),
+        0 => rng.millis(2_500, 4_500),
+        _ => rng.millis(20_000, 40_000),
     }
 }
 
-/// How many of them serve a system.
-pub fn serving(system: System, workers: usize) -> usize {
-    posts(workers, &System::ALL).into_iter().filter(|post| post.system == system).count()
+/// How many workers of a fleet serve a system.
+pub(super) fn serving(system: System, workers: usize) -> usize {
+    slots(workers, &System::ALL).into_iter().filter(|slot| slot.system == system).count()
 }

@@ -1,102 +1,104 @@
-//! What a poll reveals: slow questions, odd times, and claims that nobody cleans up.
+//! Checks of a poll: slow queries, odd times, and claims that nobody cleans up.
 
-use super::{Check, DoctorTarget, count};
+use super::{DoctorCheck, DoctorTarget, count};
+use crate::domain::fencing::{Fencing, UNFENCED};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
 use crate::store::{Effort, Listed, Options, Reader};
 use crate::store::{Filter, StoreError};
 
-/// Twelve of the usual intervals of a sweep: whoever cleans up has been there by then.
+/// Twelve usual sweep intervals: any cleanup that runs would have taken the claim by then.
 const LONG: Span = Span::minutes(60);
 
-/// Claims that are looked at one by one.
+/// How many claims are examined one by one.
 const MOST: usize = 10_000;
 
-pub fn look(mut reader: Reader, patient: &DoctorTarget) -> Vec<Check> {
+pub(super) fn check(mut reader: Reader, target: &DoctorTarget) -> Vec<DoctorCheck> {
     let snapshots = match reader.poll() {
         Ok(snapshots) => snapshots,
-        Err(error) => return vec![Check::error("queries", &error)],
+        Err(error) => return vec![DoctorCheck::error("queries", &error)],
     };
     let mut checks = vec![queries(&snapshots)];
-    checks.extend(indexes(&patient.options));
+    checks.extend(indexes(&target.options));
     checks.extend(exactness(&snapshots));
     checks.extend(deadlines(&snapshots));
-    checks.extend(zones(&snapshots, &patient.options));
-    checks.extend(sessions(&snapshots, patient));
+    checks.extend(fencing(&snapshots));
+    checks.extend(zones(&snapshots, &target.options));
+    checks.extend(sessions(&snapshots, target));
     match clock(&mut reader, &snapshots).and_then(|clock| Ok((clock, sweeping(&mut reader, &snapshots)?))) {
         Ok((clock, sweeping)) => checks.extend([clock, sweeping]),
-        Err(error) => checks.push(Check::error("queries", &error)),
+        Err(error) => checks.push(DoctorCheck::error("queries", &error)),
     }
     checks
 }
 
-fn queries(snapshots: &[Snapshot]) -> Check {
+fn queries(snapshots: &[Snapshot]) -> DoctorCheck {
     let claims: u64 = snapshots.iter().map(|snapshot| snapshot.counts().total).sum();
     let cost = snapshots.iter().map(|snapshot| snapshot.poll_cost.as_micros()).max().unwrap_or(0);
-    let said = format!("a poll over {} took {:.1} ms", count(claims, "claim"), cost as f64 / 1_000.0);
-    Check::ok("queries", said)
+    let message = format!("a poll over {} took {:.1} ms", count(claims, "claim"), cost as f64 / 1_000.0);
+    DoctorCheck::ok("queries", message)
 }
 
 fn boards(snapshots: &[Snapshot]) -> impl Iterator<Item = (&Snapshot, &BoardSnapshot)> {
     snapshots.iter().flat_map(|snapshot| snapshot.boards.iter().map(move |board| (snapshot, board)))
 }
 
-/// The indexes that will be missed once the tables grow: a poll that may not read any row without one
-/// names them, however small the tables are now.
-fn indexes(options: &Options) -> Vec<Check> {
-    let thrifty = options.with_effort(Effort { rows: 0, slice: 0, whole: 0 });
+/// The indexes that will be missing once the tables grow. They are found by a poll that may not read any row without
+/// an index, however small the tables are now.
+fn indexes(options: &Options) -> Vec<DoctorCheck> {
+    let thrifty = Options { effort: Effort { rows: 0, slice: 0, whole: 0 }, ..options.clone() };
     let snapshots = match Reader::open(thrifty).and_then(|mut reader| reader.poll()) {
         Ok(snapshots) => snapshots,
-        Err(error) => return vec![Check::error("indexes", &error)],
+        Err(error) => return vec![DoctorCheck::error("indexes", &error)],
     };
     let mut wanted: Vec<&String> = boards(&snapshots).flat_map(|(_, board)| &board.gaps.indexes).collect();
     wanted.sort();
     wanted.dedup();
     if wanted.is_empty() {
-        return vec![Check::ok("indexes", "none is missed")];
+        return vec![DoctorCheck::ok("indexes", "none is missing")];
     }
     let missing = |ddl: &String| {
         let place = ddl.split_once(" ON ").map_or(ddl.as_str(), |(_, place)| place);
-        let said = format!("there is none on {}: looking reads whole tables", place.replace('"', ""));
-        Check::warning("indexes", said, format!("{ddl};"))
+        let message = format!("there is none on {}: a poll reads whole tables", place.replace('"', ""));
+        DoctorCheck::warning("indexes", message, format!("{ddl};"))
     };
     wanted.into_iter().map(missing).collect()
 }
 
-fn exactness(snapshots: &[Snapshot]) -> Vec<Check> {
+fn exactness(snapshots: &[Snapshot]) -> Vec<DoctorCheck> {
     let inexact =
         boards(snapshots).filter_map(|(_, board)| Some(inexact(board, board.gaps.census?.looked_at)));
-    let checks: Vec<Check> = inexact.collect();
-    if checks.is_empty() { vec![Check::ok("counts", "exact")] } else { checks }
+    let checks: Vec<DoctorCheck> = inexact.collect();
+    if checks.is_empty() { vec![DoctorCheck::ok("counts", "exact")] } else { checks }
 }
 
-/// What no index can answer is looked for in slices on every large table: that is nobody's fault.
-fn inexact(board: &BoardSnapshot, looked_at: u64) -> Check {
+/// Counts that no index can answer are sampled on every large table: that is not a fault.
+fn inexact(board: &BoardSnapshot, looked_at: u64) -> DoctorCheck {
     let reasons = &board.gaps.reasons;
     let names: Vec<&str> = reasons.iter().map(|reason| reason.as_str()).collect();
     let rows = count(looked_at, "row");
     let harmless = |reason: &Reason| matches!(reason, Reason::Unreadable | Reason::ClockSkew);
     if !reasons.is_empty() && reasons.iter().all(harmless) {
-        let said = format!("{}: exact but for {}, looked for in {rows}", board.board, names.join(", "));
-        return Check::ok("counts", said + " (`claimtop check --exact` reads all)");
+        let message = format!("{}: exact but for {}, looked for in {rows}", board.board, names.join(", "));
+        return DoctorCheck::ok("counts", message + " (`claimtop check --exact` reads all)");
     }
     let all = names.is_empty() || names.len() == Reason::ALL.len();
     let what = if all { "claims".into() } else { names.join(", ") };
-    Check::warning(
+    DoctorCheck::warning(
         "counts",
         format!("{}: {what} counted in {rows} only", board.board),
         "add the indexes that are missed, or pass --exact to check, which reads all",
     )
 }
 
-/// Whether "none" was said of all claims, or only of those that were looked at.
+/// Whether "none" refers to all claims, or only to those that were examined.
 fn reach(snapshots: &[Snapshot]) -> &'static str {
     if snapshots.iter().all(Snapshot::is_exact) { "" } else { ", as far as the rows were looked at" }
 }
 
 /// Claims that cannot be judged, by what their rows lack.
-fn deadlines(snapshots: &[Snapshot]) -> Vec<Check> {
+fn deadlines(snapshots: &[Snapshot]) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     for (_, board) in boards(snapshots) {
         for (reason, fix) in [
@@ -107,7 +109,7 @@ fn deadlines(snapshots: &[Snapshot]) -> Vec<Check> {
             (Reason::NoDeadline, "set a ttl for their kind in the config of this source"),
         ] {
             if let Some(claims) = board.reasons.get(&reason) {
-                checks.push(Check::warning(
+                checks.push(DoctorCheck::warning(
                     "times",
                     format!("{}: {}", board.board, reason.sentence(*claims)),
                     fix,
@@ -116,16 +118,41 @@ fn deadlines(snapshots: &[Snapshot]) -> Vec<Check> {
         }
     }
     if checks.is_empty() {
-        checks.push(Check::ok("times", format!("every claim's times can be read{}", reach(snapshots))));
+        checks.push(DoctorCheck::ok("times", format!("every claim's times can be read{}", reach(snapshots))));
     }
     checks
 }
 
-/// When the system itself ends a silent session, where that differs from when it counts as lost here.
-fn sessions(snapshots: &[Snapshot], patient: &DoctorTarget) -> Vec<Check> {
-    let mut checks: Vec<Check> = Vec::new();
+/// Whether the system refuses late workers on boards whose claims can be freed.
+fn fencing(snapshots: &[Snapshot]) -> Vec<DoctorCheck> {
+    let freed = boards(snapshots).filter(|(_, board)| board.nature.acts.iter().any(|action| action.frees()));
+    let (mut fenced, mut checks) = (Vec::new(), Vec::new());
+    for (_, board) in freed {
+        match board.nature.fencing {
+            Fencing::Fenced => fenced.push(board.board.as_str()),
+            Fencing::Unfenced => checks.push(DoctorCheck::ok(
+                "fencing",
+                format!(
+                    "{}: none: {UNFENCED}; a sweep takes only claims of holders that are proven dead, unless the \
+                     config says `unfenced = [\"{}\"]` for the sweep",
+                    board.board, board.board
+                ),
+            )),
+            Fencing::Unknown => {}
+        }
+    }
+    if !fenced.is_empty() {
+        let message = format!("{}: the system refuses a late worker", fenced.join(", "));
+        checks.insert(0, DoctorCheck::ok("fencing", message));
+    }
+    checks
+}
+
+/// When the system itself ends a silent session, if that differs from when it counts as lost here.
+fn sessions(snapshots: &[Snapshot], target: &DoctorTarget) -> Vec<DoctorCheck> {
+    let mut checks: Vec<DoctorCheck> = Vec::new();
     for (snapshot, board) in boards(snapshots).filter(|(_, board)| board.sessions.is_some()) {
-        let profile = patient.profiles.iter().find(|profile| profile.name == snapshot.profile);
+        let profile = target.profiles.iter().find(|profile| profile.name == snapshot.profile);
         let written = profile.and_then(|profile| {
             let written = profile.boards.iter().find(|written| written.name == board.board)?;
             profile.registry(written)
@@ -135,24 +162,24 @@ fn sessions(snapshots: &[Snapshot], patient: &DoctorTarget) -> Vec<Check> {
         else {
             continue;
         };
-        let said = format!(
+        let message = format!(
             "the system's own timer ends a session after {theirs} of silence; here its claims are orphaned after \
              {ours} (`limits.orphan_after = \"{theirs}\"` for this source in the config would match)"
         );
-        if checks.iter().all(|check| check.said != said) {
-            checks.push(Check::ok("sessions", said));
+        if checks.iter().all(|check| check.message != message) {
+            checks.push(DoctorCheck::ok("sessions", message));
         }
     }
     checks
 }
 
-/// In which zone times without one are read, and whether the rows agree.
-fn zones(snapshots: &[Snapshot], options: &Options) -> Vec<Check> {
-    let mut checks: Vec<Check> = Vec::new();
+/// The zone in which times without a zone are read, and whether the rows agree.
+fn zones(snapshots: &[Snapshot], options: &Options) -> Vec<DoctorCheck> {
+    let mut checks: Vec<DoctorCheck> = Vec::new();
     for (_, board) in boards(snapshots) {
         let Some(zone) = &board.nature.zone else { continue };
         checks.push(match board.nature.rules.doubt.as_deref() {
-            None => Check::ok("zone", format!("{}: times without a zone are read as {zone}", board.board)),
+            None => DoctorCheck::ok("zone", format!("{}: times without a zone are read as {zone}", board.board)),
             Some(doubt) => {
                 let fix = match doubt.fitting() {
                     Some(offset) => format!(
@@ -163,25 +190,28 @@ fn zones(snapshots: &[Snapshot], options: &Options) -> Vec<Check> {
                              or have them write UTC, or times with their zone"
                         .into(),
                 };
-                Check::failed("zone", format!("{}: {doubt}; every act is refused", board.board), fix)
+                DoctorCheck::failed("zone", format!("{}: {doubt}; every act is refused", board.board), fix)
             }
         });
     }
-    if checks.is_empty() && matches!(options, Options::Postgres(_)) {
-        checks.push(Check::ok("zone", "every time is an instant of its own, whatever the zone"));
+    if checks.is_empty() && options.file().is_none() {
+        checks.push(DoctorCheck::ok("zone", "every time is an instant of its own, whatever the zone"));
     }
     checks
 }
 
-/// Times in the future: somebody's clock is wrong, or writes in another zone.
-fn clock(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<Check, StoreError> {
+/// Times in the future: a clock is wrong, or writes in another zone.
+fn clock(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<DoctorCheck, StoreError> {
     let sum = |snapshot: &Snapshot| snapshot.reasons().get(&Reason::ClockSkew).copied().unwrap_or(0);
     let skewed: u64 = snapshots.iter().map(sum).sum();
     if boards(snapshots).any(|(_, board)| board.nature.rules.doubt.is_some()) {
-        return Ok(Check::ok("clock", "nothing can be said of the clocks while the zone is in doubt"));
+        return Ok(DoctorCheck::ok(
+            "clock",
+            "nothing can be message of the clocks while the zone is in doubt",
+        ));
     }
     if skewed == 0 {
-        return Ok(Check::ok("clock", format!("no time lies in the future{}", reach(snapshots))));
+        return Ok(DoctorCheck::ok("clock", format!("no time lies in the future{}", reach(snapshots))));
     }
     let mut ahead: Vec<Span> = Vec::new();
     each(reader, &[Set::Unknown], |listed| {
@@ -190,22 +220,22 @@ fn clock(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<Check, StoreErro
     })?;
     let furthest = ahead.iter().max().map_or_else(String::new, |span| format!(", up to {span} ahead"));
     let (claims, their) = if skewed == 1 { ("claim", "its") } else { ("claims", "their") };
-    let said = format!("{skewed} {claims}: a time in {their} row lies in the future{furthest}");
+    let message = format!("{skewed} {claims}: a time in {their} row lies in the future{furthest}");
     if !ahead.is_empty() && ahead.iter().all(|span| looks_like_a_zone(*span)) {
-        return Ok(Check::warning(
+        return Ok(DoctorCheck::warning(
             "clock",
-            format!("{said}: it looks like local time written as UTC"),
+            format!("{message}: it looks like local time written as UTC"),
             "have the workers write UTC, or times with their zone",
         ));
     }
-    Ok(Check::warning(
+    Ok(DoctorCheck::warning(
         "clock",
-        said,
+        message,
         "compare the clocks of the workers' hosts with this one (timedatectl, chronyc tracking)",
     ))
 }
 
-/// Zones differ by quarters of an hour, and a claim that is watched began a little while ago.
+/// Zones differ by quarters of an hour, and an active claim began a short while ago.
 fn looks_like_a_zone(ahead: Span) -> bool {
     const QUARTER: i64 = 15 * 60 * 1_000_000;
     const AGE: i64 = 5 * 60 * 1_000_000;
@@ -214,8 +244,8 @@ fn looks_like_a_zone(ahead: Span) -> bool {
     short_of_a_quarter <= AGE && (2 * QUARTER..=14 * 4 * QUARTER).contains(&nearest)
 }
 
-/// Document 000's claim leaks: rows that whoever cleans up would have taken long ago.
-fn sweeping(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<Check, StoreError> {
+/// The claim leaks of coordination: rows that any cleanup would have removed long ago.
+fn sweeping(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<DoctorCheck, StoreError> {
     let mut left = 0;
     let mut oldest: Option<Moment> = None;
     each(reader, &[Set::Orphaned, Set::Stale], |listed| {
@@ -230,10 +260,10 @@ fn sweeping(reader: &mut Reader, snapshots: &[Snapshot]) -> Result<Check, StoreE
     })?;
     let now = snapshots.first().map(|snapshot| snapshot.now);
     let Some((oldest, now)) = oldest.zip(now) else {
-        return Ok(Check::ok("sweeping", format!("no claim expired more than {LONG} ago")));
+        return Ok(DoctorCheck::ok("sweeping", format!("no claim expired more than {LONG} ago")));
     };
     let claims = if left == MOST as u64 { format!("{left} claims or more") } else { count(left, "claim") };
-    Ok(Check::warning(
+    Ok(DoctorCheck::warning(
         "sweeping",
         format!(
             "{claims} expired more than {LONG} ago, the oldest {} ago: nothing seems to clean up",

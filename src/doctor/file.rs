@@ -1,82 +1,85 @@
-//! The file itself: can it be read, and how does it keep its changes.
+//! The database file: whether it can be read, and how it is journaled.
 //!
-//! Only by SQLite and by `stat`: closing a handle of our own would drop SQLite's locks.
+//! It is examined only by SQLite and `stat`: closing a file handle of ours would drop SQLite's locks.
 
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
-use super::{Check, file_system};
+use super::{DoctorCheck, file_system};
 use crate::store::StoreError;
-use crate::store::sqlite::{Options, fits};
+use crate::store::{Options, fits};
 
-/// From this size on, a log says that something keeps it from being folded back.
+/// A WAL of this size shows that something prevents checkpoints.
 const LONG_LOG: u64 = 64 << 20;
 
-/// Adds what can be said of a readable file; an error if it is none.
-pub fn look(options: &Options, checks: &mut Vec<Check>) -> Result<(), StoreError> {
-    let before = Log::beside(&options.path);
-    // No profile: this opens the file as every look does, and reads its schema.
+/// Adds the checks of a readable file; an error if it cannot be read.
+pub(super) fn check(path: &Path, options: &Options, checks: &mut Vec<DoctorCheck>) -> Result<(), StoreError> {
+    let before = WalFiles::beside(path);
+    // Without profiles, this opens the file as every poll does, and reads its schema.
     fits(options, Vec::new())?;
-    checks.push(Check::ok("reachable", "it can be opened and read"));
-    checks.push(Check::ok("sqlite", format!("read by SQLite {}", rusqlite::version())));
-    let mode = ask(options, "PRAGMA journal_mode");
+    checks.push(DoctorCheck::ok("reachable", "it can be opened and read"));
+    checks.push(DoctorCheck::ok("sqlite", format!("read by SQLite {}", rusqlite::version())));
+    let mode = ask(path, options, "PRAGMA journal_mode");
     checks.push(match &mode {
         Ok(mode) => journal(mode),
-        Err(error) => Check::warning("journal", format!("its mode cannot be read: {error}"), "try again"),
+        Err(error) => {
+            DoctorCheck::warning("journal", format!("its mode cannot be read: {error}"), "try again")
+        }
     });
     if mode.is_ok_and(|mode| mode == "wal") {
-        checks.push(before.say());
+        checks.push(before.describe());
     }
-    checks.push(file_system::look(&options.path));
+    checks.push(file_system::check(path));
     Ok(())
 }
 
-/// One value, on a connection that cannot write.
-pub fn ask(options: &Options, sql: &str) -> rusqlite::Result<String> {
+/// One value, on a read-only connection.
+pub(super) fn ask(path: &Path, options: &Options, sql: &str) -> rusqlite::Result<String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&options.path, flags)?;
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(options.busy_timeout)?;
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-fn journal(mode: &str) -> Check {
+fn journal(mode: &str) -> DoctorCheck {
     if mode == "wal" {
-        return Check::ok("journal", "WAL: looking never blocks the workers, nor they us");
+        return DoctorCheck::ok("journal", "WAL: reading never blocks the workers, nor do they block it");
     }
-    Check::warning(
+    DoctorCheck::warning(
         "journal",
         format!("mode {mode}, not WAL: while somebody reads nobody can write, and the other way round"),
         "have the application run PRAGMA journal_mode = WAL once; the mode stays with the file",
     )
 }
 
-/// The log and its index as they were before anybody looked.
-struct Log {
+/// The sizes of -wal and -shm before anything was opened.
+struct WalFiles {
     log: Option<u64>,
     index: Option<u64>,
 }
 
-impl Log {
-    fn beside(path: &Path) -> Log {
+impl WalFiles {
+    fn beside(path: &Path) -> WalFiles {
         let size = |end: &str| std::fs::metadata(with_end(path, end)).ok().map(|file| file.len());
-        Log { log: size("-wal"), index: size("-shm") }
+        WalFiles { log: size("-wal"), index: size("-shm") }
     }
 
-    fn say(&self) -> Check {
+    fn describe(&self) -> DoctorCheck {
         match (self.log, self.index) {
-            (Some(log), _) if log >= LONG_LOG => Check::warning(
+            (Some(log), _) if log >= LONG_LOG => DoctorCheck::warning(
                 "log",
-                format!("-wal has grown to {}: something keeps it from being folded back", size(log)),
+                format!("-wal has grown to {}: something prevents checkpoints", size(log)),
                 "look for a reader that never ends its transaction, then run PRAGMA wal_checkpoint(TRUNCATE)",
             ),
-            (Some(log), Some(index)) => {
-                Check::ok("log", format!("-wal is there ({}), -shm is there ({})", size(log), size(index)))
-            }
-            (Some(log), None) => Check::ok(
+            (Some(log), Some(index)) => DoctorCheck::ok(
+                "log",
+                format!("-wal is there ({}), -shm is there ({})", size(log), size(index)),
+            ),
+            (Some(log), None) => DoctorCheck::ok(
                 "log",
                 format!("-wal is there ({}), -shm was not: its application has stopped", size(log)),
             ),
-            (None, _) => Check::ok(
+            (None, _) => DoctorCheck::ok(
                 "log",
                 "neither -wal nor -shm was there: no application has it open; every reader makes SQLite create both, empty",
             ),

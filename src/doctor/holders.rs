@@ -3,7 +3,7 @@
 use rustix::system::uname;
 use std::collections::BTreeMap;
 
-use super::{Check, DoctorTarget, count};
+use super::{DoctorCheck, DoctorTarget, count};
 use crate::domain::claim::{HoldersOn, Process};
 use crate::domain::detail::Holder;
 use crate::domain::value::Value;
@@ -11,34 +11,34 @@ use crate::store::Reader;
 
 const NAME: &str = "holders";
 
-pub fn look(patient: &DoctorTarget) -> Option<Check> {
-    let holders = Reader::open(patient.options.clone()).and_then(|mut reader| reader.holders(None));
+pub(super) fn check(target: &DoctorTarget) -> Option<DoctorCheck> {
+    let holders = Reader::open(target.options.clone()).and_then(|mut reader| reader.holders(None));
     match holders {
         Ok(holders) if holders.is_empty() => None,
-        Ok(holders) => Some(say(&holders, patient.holders_on)),
-        Err(error) => Some(Check::error(NAME, &error)),
+        Ok(holders) => Some(describe(&holders, target.holders_on)),
+        Err(error) => Some(DoctorCheck::error(NAME, &error)),
     }
 }
 
-fn say(holders: &[Holder], holders_on: Option<HoldersOn>) -> Check {
+fn describe(holders: &[Holder], holders_on: Option<HoldersOn>) -> DoctorCheck {
     let named: Vec<&Holder> = holders.iter().filter(|holder| holder.worker.pid != Value::Null).collect();
     if named.is_empty() {
-        return Check::ok(NAME, "their rows name no process: none is ever called dead");
+        return DoctorCheck::ok(NAME, "their rows name no process: none is ever called dead");
     }
     let unknown: Vec<&&Holder> =
         named.iter().filter(|holder| holder.worker.process == Process::Unknown).collect();
     let all = format!("{} with a process", count(named.len() as u64, "holder"));
     match holders_on {
         Some(HoldersOn::Elsewhere) => {
-            Check::ok(NAME, "holders_on says that they run elsewhere: no process is asked for")
+            DoctorCheck::ok(NAME, "holders_on says that they run elsewhere: no process is asked for")
         }
-        _ if unknown.is_empty() => Check::ok(NAME, format!("{all}, each of which this host can judge")),
-        // As the operator said it: those of other hosts are judged by other signs.
-        Some(HoldersOn::HostColumn) => Check::ok(
+        _ if unknown.is_empty() => DoctorCheck::ok(NAME, format!("{all}, each of which this host can judge")),
+        // The operator said so: holders on other hosts are judged by other signs.
+        Some(HoldersOn::HostColumn) => DoctorCheck::ok(
             NAME,
             format!("{} of {all} cannot be judged from here: {}", unknown.len(), why(&unknown)),
         ),
-        Some(HoldersOn::ThisHost) => Check::warning(
+        Some(HoldersOn::ThisHost) => DoctorCheck::warning(
             NAME,
             format!(
                 "{} of {all} cannot be judged although holders_on is this-host: {}",
@@ -47,7 +47,7 @@ fn say(holders: &[Holder], holders_on: Option<HoldersOn>) -> Check {
             ),
             "set holders_on = \"host-column\", or run claimtop where the holders run",
         ),
-        None => Check::warning(
+        None => DoctorCheck::warning(
             NAME,
             format!("{} of {all} cannot be judged: {}", unknown.len(), why(&unknown)),
             "set holders_on = \"this-host\", \"host-column\" or \"elsewhere\" for this source in the config",
@@ -55,7 +55,7 @@ fn say(holders: &[Holder], holders_on: Option<HoldersOn>) -> Check {
     }
 }
 
-/// The hosts that are named, and the commonest reason.
+/// The hosts that are named, or the most common reason.
 fn why(unknown: &[&&Holder]) -> String {
     let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
     for host in unknown.iter().filter_map(|holder| holder.worker.host.as_deref()) {

@@ -10,17 +10,26 @@
 
 mod chance;
 mod facts;
+mod gathering;
+mod groups;
 mod hanging;
 mod hosts;
 mod sentence;
 mod silence;
+mod sources;
+mod touched;
+mod written;
 
-pub use facts::{ClaimFact, Facts, HolderFact};
+pub use facts::{ClaimFact, Facts, HolderFact, Prospect};
+pub use gathering::{ClaimsOf, Gathering};
+pub use groups::{GroupBy, Prospects, TroubleGroup, groups};
 pub use hosts::hosts_of_names;
+pub use sources::find_in_all;
 
 use std::collections::BTreeSet;
 
 use super::time::{Moment, Span};
+use super::verdict::Reason;
 
 /// What the claims of a cause have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +64,7 @@ pub enum Trouble {
 }
 
 /// One cause and what it explains.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     pub by: Dimension,
     /// The hosts, kinds, versions or sources; several if they fell silent together.
@@ -63,47 +72,96 @@ pub struct Cause {
     pub trouble: Trouble,
     /// The claims it explains, as numbers of [`Facts::claims`].
     pub claims: Vec<usize>,
-    /// So many claims of the group there are in all.
-    pub of: usize,
-    /// The silent holders, or those of the hanging claims.
+    /// So many claims these stand for, and so many there are of the group in all.
+    pub count: u64,
+    pub of: u64,
+    /// Not all claims were read: the counts are estimates.
+    pub is_estimate: bool,
+    /// The silent holders, or those of the hanging claims, and all holders of the group.
     pub holders: usize,
+    pub of_holders: usize,
     /// When it began.
     pub since: Option<Moment>,
     /// Within which time it hit them; nothing, if one by one.
     pub spread: Option<Span>,
+    pub touched: Touched,
+}
+
+impl Cause {
+    fn new(by: Dimension, name: &str, trouble: Trouble) -> Cause {
+        Cause {
+            by,
+            names: if name.is_empty() { Vec::new() } else { vec![name.to_owned()] },
+            trouble,
+            claims: Vec::new(),
+            count: 0,
+            of: 0,
+            is_estimate: false,
+            holders: 0,
+            of_holders: 0,
+            since: None,
+            spread: None,
+            touched: Touched::default(),
+        }
+    }
+}
+
+/// What the claims of a cause touch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Touched {
+    pub boards: BTreeSet<String>,
+    pub sources: BTreeSet<String>,
+    /// The ids of the locks among them.
+    pub locks: Vec<String>,
+    /// The hosts of their holders, and whether those are all that hold claims of the group.
+    pub hosts: usize,
+    pub all_hosts: bool,
+    /// The commonest reason, if any is known.
+    pub reason: Option<Reason>,
+    /// Their holders are sessions of a registry.
+    pub are_sessions: bool,
 }
 
 /// Fewer claims in trouble, or a smaller share of them, are no cause.
-const FEWEST: usize = 5;
+const FEWEST: u64 = 5;
 const SMALLEST_SHARE: f64 = 0.05;
 
 /// The causes that explain the facts, the one that explains most first.
 pub fn find(facts: &Facts) -> Vec<Cause> {
     let troubled = facts.troubled();
+    let all = facts.count(&troubled);
+    if all < FEWEST {
+        return Vec::new();
+    }
     let mut left: BTreeSet<usize> = troubled.iter().copied().collect();
     let mut causes: Vec<Cause> = Vec::new();
     loop {
         let mut candidates = silence::candidates(facts, &left);
         candidates.extend(hanging::candidates(facts, &left));
-        candidates.retain(|cause| explains_enough(cause, &left, troubled.len()));
+        candidates.retain(|cause| {
+            let gain = gain(facts, cause, &left);
+            gain >= FEWEST && gain as f64 >= SMALLEST_SHARE * all as f64
+        });
         // Of two that explain the same the coarser one is the cause of the other.
-        candidates.sort_by(|a, b| gain(b, &left).cmp(&gain(a, &left)).then(a.by.cmp(&b.by)));
+        candidates.sort_by(|a, b| gain(facts, b, &left).cmp(&gain(facts, a, &left)).then(a.by.cmp(&b.by)));
         let Some(best) = candidates.into_iter().next() else { break };
         for claim in &best.claims {
             left.remove(claim);
         }
         causes.push(best);
     }
-    merged(causes)
+    let mut causes = merged(causes);
+    for cause in &mut causes {
+        cause.count = facts.count(&cause.claims);
+        cause.is_estimate = cause.claims.iter().any(|at| facts.claims[*at].count > 1);
+        cause.touched = touched::by(facts, cause);
+    }
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
+    causes
 }
 
-fn gain(cause: &Cause, left: &BTreeSet<usize>) -> usize {
-    cause.claims.iter().filter(|claim| left.contains(claim)).count()
-}
-
-fn explains_enough(cause: &Cause, left: &BTreeSet<usize>, troubled: usize) -> bool {
-    let gain = gain(cause, left);
-    gain >= FEWEST && gain as f64 >= SMALLEST_SHARE * troubled as f64
+fn gain(facts: &Facts, cause: &Cause, left: &BTreeSet<usize>) -> u64 {
+    facts.count(cause.claims.iter().filter(|claim| left.contains(claim)))
 }
 
 /// Groups of one dimension that fell silent at one moment are one cause: "hosts a, b and c".
@@ -125,12 +183,12 @@ fn merged(causes: Vec<Cause>) -> Vec<Cause> {
                 known.claims.extend(cause.claims);
                 known.of += cause.of;
                 known.holders += cause.holders;
+                known.of_holders += cause.of_holders;
                 known.since = known.since.min(cause.since);
                 known.spread = known.spread.max(cause.spread);
             }
             None => all.push(cause),
         }
     }
-    all.sort_by_key(|cause| std::cmp::Reverse(cause.claims.len()));
     all
 }

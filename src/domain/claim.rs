@@ -18,9 +18,32 @@ pub struct Claim {
     pub worker: Worker,
     /// The system's own rule says that nobody can be working on this.
     pub disowned: bool,
+    /// The system's own rule says that its holder is at work.
+    pub alive: bool,
     pub attempts: Option<i64>,
     pub max_attempts: Option<i64>,
     pub error: Option<String>,
+}
+
+impl Claim {
+    /// Nothing is known of it.
+    pub fn blank() -> Claim {
+        Claim {
+            key: Key(Vec::new()),
+            kind: None,
+            holder: None,
+            claimed_at: Reading::Absent,
+            beat_at: Reading::Absent,
+            lease: Lease::Unwritten,
+            registry: Registry::None,
+            worker: Worker::new(Value::Null, None),
+            disowned: false,
+            alive: false,
+            attempts: None,
+            max_attempts: None,
+            error: None,
+        }
+    }
 }
 
 /// What kind of thing a board's claims are on: it picks their pane.
@@ -115,6 +138,8 @@ pub struct Session {
 pub struct Worker {
     pub pid: Value,
     pub host: Option<String>,
+    /// The version of its software.
+    pub version: Option<String>,
     pub process: Process,
     /// What the process was judged by, once somebody has looked.
     pub evidence: Option<String>,
@@ -123,7 +148,11 @@ pub struct Worker {
 impl Worker {
     /// Nobody has looked yet.
     pub fn new(pid: Value, host: Option<String>) -> Worker {
-        Worker { pid, host, process: Process::Unknown, evidence: None }
+        Worker { pid, host, version: None, process: Process::Unknown, evidence: None }
+    }
+
+    pub fn of_version(self, version: Option<String>) -> Worker {
+        Worker { version, ..self }
     }
 }
 
@@ -162,5 +191,19 @@ impl Claim {
     /// five seconds ago look dead.
     pub fn sign_of_life(&self) -> Option<Moment> {
         self.claimed_at.at().max(self.beat_at.at())
+    }
+
+    /// The latest sign of the claim's holder: its own, or that of its session.
+    pub fn last_heard_of(&self) -> Option<Moment> {
+        let session = match &self.registry {
+            Registry::Listed(session) => session.beat_at.at(),
+            Registry::None | Registry::Unregistered | Registry::Missing => None,
+        };
+        self.sign_of_life().max(session)
+    }
+
+    /// Since when it is held: where the claim does not say, its last heartbeat is the best that is known.
+    pub fn held_since(&self) -> Option<Moment> {
+        self.claimed_at.at().or_else(|| self.beat_at.at())
     }
 }

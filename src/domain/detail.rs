@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::claim::{Claim, Worker};
+use super::filter::Condition;
 use super::snapshot::{Judged, Mark};
 use super::time::{Moment, Reading, Span};
 use super::value::Value;
@@ -33,8 +34,7 @@ pub struct PageRequest {
     pub board: String,
     pub from: Cursor,
     /// The database itself looks for these.
-    pub holder: Option<String>,
-    pub kind: Option<String>,
+    pub conditions: Vec<Condition>,
     pub rows: usize,
 }
 

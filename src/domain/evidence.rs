@@ -49,6 +49,9 @@ pub fn conclude(claim: &Claim, verdict: &Verdict, rules: &Rules, now: Moment) ->
         Process::Alive => return living,
         Process::Unknown => {}
     }
+    if claim.alive {
+        return living;
+    }
     if verdict.reasons.contains(Reason::ClockSkew) {
         return Conclusion::Unknown;
     }

@@ -4,6 +4,7 @@ mod moved;
 mod outcome;
 mod refusal;
 
+use serde::Deserialize;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,8 +13,12 @@ pub use self::outcome::{Clue, Outcome, Unknown};
 pub use self::refusal::{Cause, Needs, Reach, Refusal};
 use super::claim::{Claim, Process, Worker};
 use super::evidence::Conclusion;
+use super::filter::Pattern;
 use super::time::Span;
 use super::verdict::{Reason, Verdict};
+
+/// The name that the end of a server session has on the command line and in the trail.
+pub const TERMINATE: &str = "terminate";
 
 /// What an operator can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +67,17 @@ impl fmt::Display for Action {
     }
 }
 
+/// How much the operator of a source wants to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confirmation {
+    /// Only where the holder may be alive.
+    #[default]
+    ByRisk,
+    /// Before every act; the source's name has to be typed.
+    Always,
+}
+
 /// What the operator says beyond the act itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Authorization {
@@ -70,6 +86,8 @@ pub struct Authorization {
     pub reason: Option<String>,
     /// The holder, named.
     pub holder: Option<String>,
+    /// The holders of a bulk act, each named or all of them by a pattern.
+    pub holders: Vec<Pattern>,
     /// How much more time, for an extension.
     pub by: Option<Span>,
     /// Nobody watches: a sweep does it.
@@ -77,9 +95,25 @@ pub struct Authorization {
 }
 
 impl Authorization {
+    /// Whether a holder is among those that were named. A pattern is enough where the holder may be alive, and
+    /// not where more is known of it.
+    fn names(&self, holder: &str, cause: &Cause) -> bool {
+        let is_enough = |pattern: &&Pattern| match pattern {
+            Pattern::Is(_) => true,
+            Pattern::Like(glob) => is_a_name(glob) && *cause == Cause::HolderMayLive,
+            Pattern::Has(_) => false,
+        };
+        self.holders.iter().filter(is_enough).any(|pattern| pattern.matches(holder))
+    }
+
     fn has_reason(&self) -> bool {
         self.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty())
     }
+}
+
+/// Whether a pattern says enough of a name: stars alone name nobody.
+fn is_a_name(glob: &str) -> bool {
+    glob.chars().filter(|letter| *letter != '*').count() >= 3
 }
 
 /// Whether the act may go ahead, or why not and what would allow it.
@@ -111,6 +145,9 @@ pub fn permit(
     if claim.worker.process == Process::Alive {
         return forced(authorization, holder, Cause::ProcessAlive { pid: claim.worker.pid.clone() });
     }
+    if claim.alive {
+        return forced(authorization, holder, Cause::HolderAtWork);
+    }
     if !(over || gone || silent) {
         return forced(authorization, holder, Cause::NotInTrouble(verdict.headline()));
     }
@@ -137,6 +174,11 @@ pub fn permit_end(
     forced(authorization, Some(id), cause)
 }
 
+/// Whether the server session behind a claim may be ended: that always needs force, a reason, and the holder's name.
+pub fn permit_terminate(holder: &str, authorization: &Authorization) -> Result<(), Refusal> {
+    forced(authorization, Some(holder), Cause::EndsSession)
+}
+
 fn forced(authorization: &Authorization, holder: Option<&str>, cause: Cause) -> Result<(), Refusal> {
     if !authorization.force {
         let needs = Needs::Force { holder: holder.map(str::to_owned) };
@@ -152,6 +194,7 @@ fn named(authorization: &Authorization, is: Option<&str>, cause: Cause) -> Resul
     let holder = is.map(str::to_owned);
     let needs = match (authorization.holder.as_deref(), is) {
         (Some(named), Some(holder)) if named == holder => return Ok(()),
+        (_, Some(holder)) if authorization.names(holder, &cause) => return Ok(()),
         // Nobody can be named.
         (None, None) if authorization.force && authorization.has_reason() => return Ok(()),
         (None, None) => Needs::Force { holder },

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::claim::{Claim, Role, StampedBy};
+use super::fencing::Fencing;
 use super::recovery::Action;
 use super::rules::Rules;
 use super::time::{Moment, Span};
@@ -53,14 +54,35 @@ pub struct Nature {
     pub rules: Rules,
     /// Whose clock writes the times of its claims.
     pub stamped_by: StampedBy,
-    /// A late holder's finish cannot settle somebody else's run; nothing, if nobody said.
-    pub fenced: Option<bool>,
+    pub fencing: Fencing,
+    pub held_by: HeldBy,
     /// After this long the system frees a claim by itself.
     pub self_heals_after: Option<Span>,
     /// What the profile says how to do.
     pub acts: Vec<Action>,
+    pub extension: Extension,
     /// The zone in which its times without one are read, if it has such times.
     pub zone: Option<String>,
+}
+
+/// What an extension gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extension {
+    /// As much time as was asked for.
+    AnyLength,
+    /// Its whole time, counted anew.
+    #[default]
+    Anew,
+}
+
+/// What keeps a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeldBy {
+    /// Its row alone.
+    #[default]
+    Row,
+    /// A session of the server, which `claimtop terminate` ends.
+    Session,
 }
 
 /// How many claims are in each set. A claim may be in several.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::recovery::Outcome;
+use super::recovery::{Cause, Needs, Outcome, Refusal};
 
 /// Different reasons are kept up to this many; a database can refuse every row with a sentence of its own.
 const MOST_REASONS: usize = 12;
@@ -65,6 +65,19 @@ impl BulkTally {
         }
     }
 
+    /// So many that need their holder's name will be done after all: it was given.
+    pub fn include_named(&mut self, count: usize) {
+        self.applied += count;
+        self.refused -= count.min(self.refused);
+        let (mut left, needs_name) = (count, |one: &NotDone| needs_name(&one.outcome));
+        for one in self.reasons.iter_mut().filter(|one| needs_name(one)) {
+            let now = left.min(one.count);
+            one.count -= now;
+            left -= now;
+        }
+        self.reasons.retain(|one| one.count > 0);
+    }
+
     /// A tally to count the results in, after this preview: what it foretold to be skipped is not tried.
     pub fn without_applied(&self) -> BulkTally {
         BulkTally { applied: 0, ..self.clone() }
@@ -80,11 +93,6 @@ impl BulkTally {
         self.wanted.saturating_sub(self.tried())
     }
 
-    /// Whether all that was wanted was done.
-    pub fn is_all_done(&self) -> bool {
-        self.applied == self.wanted && self.stopped.is_none()
-    }
-
     /// What was not done, as counts: "2 refused, 1 moved, 40 not tried"; empty if all was done.
     pub fn not_done(&self) -> String {
         let counts = [
@@ -95,6 +103,33 @@ impl BulkTally {
         ];
         let some = counts.iter().filter(|(count, _)| *count > 0);
         some.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether all that an act lacks is the name of the holder, which may be alive.
+pub fn needs_name(outcome: &Outcome) -> bool {
+    let Outcome::Refused(Refusal::NotPermitted { cause, needs }) = outcome else { return false };
+    *cause == Cause::HolderMayLive && matches!(needs, Needs::Holder { .. })
+}
+
+/// What a preview foresees of one claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreseen {
+    Done,
+    /// It is done only if its holder is named.
+    NeedsName,
+    Skipped,
+}
+
+impl Foreseen {
+    pub const ALL: [Foreseen; 3] = [Foreseen::Done, Foreseen::NeedsName, Foreseen::Skipped];
+
+    pub fn of(outcome: &Outcome) -> Foreseen {
+        match outcome {
+            Outcome::Applied => Foreseen::Done,
+            outcome if needs_name(outcome) => Foreseen::NeedsName,
+            _ => Foreseen::Skipped,
+        }
     }
 }
 
@@ -119,7 +154,7 @@ impl NotDone {
 mod tests {
     use super::*;
     use crate::domain::change::ClaimChange;
-    use crate::domain::recovery::{Clue, Moved, Refusal, Unknown};
+    use crate::domain::recovery::{Clue, Moved, Unknown};
     use crate::domain::time::Span;
 
     fn tally(outcomes: &[Outcome]) -> BulkTally {

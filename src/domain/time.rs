@@ -66,7 +66,7 @@ impl Moment {
     }
 
     /// The same where a time without a zone is meant in this one.
-    pub fn parse_in(text: &str, zone: Zone) -> Option<Moment> {
+    pub(crate) fn parse_in(text: &str, zone: Zone) -> Option<Moment> {
         written::micros(text.trim(), zone).and_then(Moment::from_micros)
     }
 }
@@ -132,7 +132,7 @@ impl Span {
         Span(self.0.saturating_mul(factor))
     }
 
-    pub fn fifth(self) -> Span {
+    pub(crate) fn fifth(self) -> Span {
         Span(self.0 / 5)
     }
 
@@ -148,7 +148,7 @@ impl Span {
 
 impl Span {
     /// How far apart things are done: long enough that there is a pause, short enough to be meant.
-    pub fn parse_interval(text: &str) -> Result<Span, String> {
+    pub(crate) fn parse_interval(text: &str) -> Result<Span, String> {
         let span = Span::parse(text)?;
         if (Span::micros(100_000)..=Span::minutes(366 * 24 * 60)).contains(&span) {
             return Ok(span);
@@ -157,7 +157,7 @@ impl Span {
     }
 
     /// The same for a key of a config.
-    pub fn deserialize_interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+    pub(crate) fn deserialize_interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
         Span::parse_interval(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 

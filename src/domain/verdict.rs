@@ -35,6 +35,17 @@ impl Set {
             Set::Healthy => "healthy",
         }
     }
+
+    /// A mark beside every colour.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Set::Orphaned => "✗",
+            Set::Stale => "!",
+            Set::Unknown => "?",
+            Set::Expiring => "~",
+            Set::Healthy => "✓",
+        }
+    }
 }
 
 impl fmt::Display for Set {
@@ -294,9 +305,10 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
 
     // Its holder.
     let passed_lease = passed && rule != DeadlineRule::Holder;
-    reasons.add_if(Reason::SessionMissing, claim.disowned);
+    reasons.add_if(Reason::SessionMissing, claim.disowned && !claim.alive);
     reasons.add_if(Reason::ProcessDead, claim.worker.process == Process::Dead);
     match &claim.registry {
+        _ if claim.alive => {}
         Registry::None | Registry::Unregistered => {}
         Registry::Missing => reasons.add(Reason::SessionMissing),
         Registry::Listed(session) => {
@@ -341,6 +353,8 @@ pub fn judge(claim: &Claim, rules: &Rules, now: Moment) -> Verdict {
 /// registry tells nothing, and the claim's own age decides.
 fn rule_for(claim: &Claim, rule: DeadlineRule) -> DeadlineRule {
     match (rule, &claim.registry) {
+        // It has until it stops.
+        (DeadlineRule::Holder, _) if claim.alive => DeadlineRule::Endless,
         (DeadlineRule::Holder, Registry::Unregistered) => DeadlineRule::Ttl,
         (rule, _) => rule,
     }

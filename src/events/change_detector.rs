@@ -1,34 +1,34 @@
-//! Who remembers the last look at a source, and compares it with the next.
+//! Remembers the last poll of a source and compares it with the next.
 
 use std::collections::BTreeSet;
 
+use super::diff::{ObservedClaim, Reread, diff};
 use super::event::{Event, millis};
-use super::look::Look;
-use super::reveal::{Again, ObservedClaim, reveal};
+use super::observed_source::ObservedSource;
 use crate::domain::board_id::BoardId;
 use crate::domain::seen_boards::{GONE, gone};
 use crate::domain::time::{Moment, Span};
 use crate::domain::visible::safe;
 
-/// The last look at one source.
+/// The last poll of one source.
 #[derive(Debug, Clone)]
 pub struct ChangeDetector {
     source: String,
-    before: Option<Look>,
+    before: Option<ObservedSource>,
     is_blind: bool,
-    /// Boards that were there before and are not now.
+    /// Boards that existed before and are missing now.
     missing: BTreeSet<BoardId>,
-    /// When another database took the place of the one before.
+    /// When another database replaced the one that was watched.
     replaced_at: Option<Moment>,
 }
 
-/// That a database was replaced is shown for so long; the log keeps it.
+/// How long the warning about a replaced database is shown; the event log keeps it.
 const REPLACED: Span = Span::minutes(10);
-const ANOTHER: &str = "this is another database than before: replaced, or restored from a backup; \
-     what was done to the one before cannot be undone here";
+const ANOTHER: &str = "this is a different database than before: it was replaced or restored from a backup; \
+     acts on the previous one cannot be undone here";
 
 impl ChangeDetector {
-    /// Nothing was seen yet: the first look is no news.
+    /// A detector without a past: the first poll causes no events.
     pub fn new(source: &str) -> ChangeDetector {
         ChangeDetector {
             source: source.into(),
@@ -39,26 +39,26 @@ impl ChangeDetector {
         }
     }
 
-    /// What the next look reveals, in the order in which it is told. `again` reads a claim that is no
-    /// longer among the rows by its key; if it finds out that the source is lost, nothing was seen.
-    pub fn see<E>(
+    /// The events between the last poll and this one, in the order in which they are reported. `again` reads a claim
+    /// by its key when the claim is no longer among the polled rows. If `again` fails, this poll counts as not seen.
+    pub fn observe<E>(
         &mut self,
-        mut look: Look,
+        mut look: ObservedSource,
         at: Moment,
-        again: &mut dyn FnMut(&ObservedClaim<'_>) -> Result<Again, E>,
+        again: &mut dyn FnMut(&ObservedClaim<'_>) -> Result<Reread, E>,
     ) -> Result<Vec<Event>, E> {
         let mut events = Vec::new();
         let is_another = self.before.as_ref().is_some_and(|before| before.database != look.database);
-        // What another database holds says nothing of what became of the claims in this one.
+        // Claims of a different database say nothing about what happened to the claims of this one.
         let before = self.before.as_ref().filter(|_| !is_another);
         if let Some(before) = before {
             let mut lost = None;
-            events.extend(reveal(&self.source, before, &look, &mut |sight| match &lost {
-                None => again(sight).unwrap_or_else(|error| {
+            events.extend(diff(&self.source, before, &look, &mut |observed| match &lost {
+                None => again(observed).unwrap_or_else(|error| {
                     lost = Some(error);
-                    Again::Unknown
+                    Reread::Unknown
                 }),
-                Some(_) => Again::Unknown,
+                Some(_) => Reread::Unknown,
             }));
             if let Some(error) = lost {
                 return Err(error);
@@ -75,12 +75,12 @@ impl ChangeDetector {
             events.extend(self.boards_that_came_or_went(&mut look, at));
         }
         self.before = Some(look);
-        events.sort_by(|one, other| (one.what(), one.address()).cmp(&(other.what(), other.address())));
+        events.sort_by(|one, other| (one.kind(), one.address()).cmp(&(other.kind(), other.address())));
         Ok(events)
     }
 
-    /// A board that is gone may come back: what was seen of it is kept until then.
-    fn boards_that_came_or_went(&mut self, look: &mut Look, at: Moment) -> Vec<Event> {
+    /// A missing board may come back: its last observation is kept until then.
+    fn boards_that_came_or_went(&mut self, look: &mut ObservedSource, at: Moment) -> Vec<Event> {
         let mut events = Vec::new();
         let back: Vec<_> =
             self.missing.iter().filter(|name| look.boards.contains_key(*name)).cloned().collect();
@@ -110,27 +110,27 @@ impl ChangeDetector {
         }
     }
 
-    /// How the source is no longer what it was, as long as that is so or news.
+    /// Warnings about a replaced database (for a while) and about missing boards (while they are missing).
     pub fn warnings(&self, now: Moment) -> Vec<String> {
         let replaced = self.replaced_at.filter(|at| now.since(*at) < REPLACED).map(|_| ANOTHER.to_owned());
         replaced.into_iter().chain(self.missing.iter().map(gone)).collect()
     }
 
-    /// The profiles of the boards that were seen last.
+    /// The profiles of the boards that were observed last.
     pub fn profiles(&self) -> BTreeSet<&str> {
         let boards = self.before.iter().flat_map(|look| look.boards.keys());
         boards.map(BoardId::profile).collect()
     }
 
-    /// Claims that were taken by whoever asks: that they are gone is no news.
+    /// Forgets claims that the caller itself took, so that their disappearance is not reported.
     pub fn took(&mut self, addresses: &[String]) {
         for board in self.before.iter_mut().flat_map(|look| look.boards.values_mut()) {
             board.claims.retain(|address, _| !addresses.contains(address));
         }
     }
 
-    /// A look that failed, and why, without the name of the source; told once, however often it fails. What was
-    /// seen before is kept.
+    /// Records a failed poll. The first failure in a row returns an event; `why` does not contain the source's name.
+    /// The last observation is kept.
     pub fn fail(&mut self, why: &str, at: Moment) -> Option<Event> {
         let is_news = !std::mem::replace(&mut self.is_blind, true);
         let source = self.source.clone();

@@ -1,35 +1,35 @@
-//! An event, named and shaped as in document 000, with where it happened.
+//! An event: its name and its fields follow coordination, plus the place where it happened.
 
 use serde::Serialize;
 
-use super::what::What;
+use super::event_kind::EventKind;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 
-/// Times are milliseconds since 1970, spans milliseconds. Fields come in this order; what is not known
-/// is null.
+/// Times are milliseconds since 1970, durations milliseconds. The order of the fields is part of the format; unknown
+/// values are null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// A claim that is new; told of boards that are small enough to be read whole.
+    /// A new claim. Reported only for boards that are small enough to be read in full.
     #[serde(rename = "claim:acquired")]
     Acquired {
         task_id: String,
         session_id: Option<String>,
         expires_at: Option<i64>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// It left a set because its holder, or its holder's session, showed a sign of life.
+    /// It left a set because its holder, or its holder's session, gave a sign of life.
     #[serde(rename = "claim:extended")]
     Extended {
         task_id: String,
         session_id: Option<String>,
         expires_at: Option<i64>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// Nobody claims it any more. Two looks cannot tell a finish from a release.
+    /// Nobody holds it any more. Two polls cannot tell a finish from a release.
     #[serde(rename = "claim:released")]
     Released {
         task_id: String,
@@ -37,7 +37,7 @@ pub enum Event {
         reason: &'static str,
         held_for_ms: Option<i64>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
     #[serde(rename = "claim:expired")]
     Expired {
@@ -46,7 +46,7 @@ pub enum Event {
         expired_at: Option<i64>,
         age_ms: Option<i64>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
     #[serde(rename = "claim:orphaned")]
     Orphaned {
@@ -55,7 +55,7 @@ pub enum Event {
         reason: &'static str,
         stale_for_ms: Option<i64>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
     #[serde(rename = "claim:expiring")]
     Expiring {
@@ -63,73 +63,81 @@ pub enum Event {
         session_id: Option<String>,
         expires_at: Option<i64>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// Nothing can be said of it.
+    /// Its state cannot be judged.
     #[serde(rename = "claim:unclear")]
     Unclear {
         task_id: String,
         session_id: Option<String>,
         reason: &'static str,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// `session_id` has it now.
+    /// `session_id` holds it now.
     #[serde(rename = "claim:changed_hands")]
     ChangedHands {
         task_id: String,
         session_id: Option<String>,
         from_session_id: Option<String>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// It is in none of the sets any more, and nothing tells why.
+    /// The same holder claimed it again: another attempt.
+    #[serde(rename = "claim:retried")]
+    Retried {
+        task_id: String,
+        session_id: Option<String>,
+        #[serde(flatten)]
+        about: ClaimContext,
+    },
+    /// It is in no set any more, and the reason is unknown.
     #[serde(rename = "claim:left")]
     Left {
         task_id: String,
         session_id: Option<String>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// An act of the operator at a dashboard took it.
+    /// An operator freed it from the dashboard.
     #[serde(rename = "claim:recovered")]
     Recovered {
         task_id: String,
         session_id: Option<String>,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// Taken so often that it is left for a person.
+    /// It was swept so often that it is left to a person.
     #[serde(rename = "claim:poison")]
     Poison {
         task_id: String,
         session_id: Option<String>,
         times: usize,
         #[serde(flatten)]
-        about: About,
+        about: ClaimContext,
     },
-    /// A holder of claims is not registered any more, silent for too long, or proven dead.
+    /// A holder of claims is no longer registered, has been silent for too long, or is proven dead.
     #[serde(rename = "session:lost")]
     SessionLost {
         session_id: String,
         /// `session_missing`, `session_stale` or `process_dead`.
         reason: &'static str,
         stale_for_ms: Option<i64>,
-        /// The claims of it that this look showed.
+        /// How many of its claims this poll showed.
         count: usize,
         #[serde(flatten)]
-        of: OfSource,
+        of: SourceContext,
     },
-    /// All that a session was seen to hold went at once.
+    /// All claims that a session was seen to hold ended at once.
     #[serde(rename = "claims:session_cleanup")]
     SessionCleanup {
         session_id: String,
         reason: &'static str,
         count: usize,
         #[serde(flatten)]
-        of: OfSource,
+        of: SourceContext,
     },
-    /// The end of what a sweep did on one ground.
+    /// The summary of what a sweep did for one reason.
     #[serde(rename = "claims:cleanup")]
     Cleanup {
         /// `expired` or `orphaned`.
@@ -138,27 +146,44 @@ pub enum Event {
         count: usize,
         timestamp: i64,
         source: String,
-        #[serde(skip_serializing_if = "is_no")]
+        #[serde(skip_serializing_if = "is_false")]
         dry_run: bool,
     },
-    /// Stands for all events of one kind, where there are too many.
+    /// Replaces all events of one kind when there are too many.
     #[serde(rename = "claims:batch")]
     Batch {
-        /// The name of the events that it stands for.
-        #[serde(rename = "type", serialize_with = "by_name")]
-        what: What,
+        /// The name of the events that it replaces.
+        #[serde(rename = "type", serialize_with = "serialize_name")]
+        what: EventKind,
         count: usize,
-        /// The addresses of the first of them.
+        /// The addresses of the first ones.
         first: Vec<String>,
-        by: By,
+        by: Origin,
         #[serde(flatten)]
-        of: OfSource,
+        of: SourceContext,
     },
+    /// A cause was found: what claims in trouble have in common, such as a host, a kind or a source.
+    #[serde(rename = "cause:began")]
+    CauseBegan {
+        by: &'static str,
+        name: String,
+        claims: u64,
+        of: u64,
+        sessions: usize,
+        since: Option<i64>,
+        spread_ms: Option<i64>,
+        sentence: String,
+        source: String,
+        timestamp: i64,
+    },
+    /// The claims in trouble no longer have this in common.
+    #[serde(rename = "cause:ended")]
+    CauseEnded { by: &'static str, name: String, source: String, timestamp: i64 },
     #[serde(rename = "source:lost")]
     SourceLost { why: String, source: String, timestamp: i64 },
     #[serde(rename = "source:back")]
     SourceBack { source: String, timestamp: i64 },
-    /// A board went or came, or another database took its place.
+    /// A board appeared or disappeared, or another database replaced this one.
     #[serde(rename = "source:changed")]
     SourceChanged {
         why: String,
@@ -169,83 +194,86 @@ pub enum Event {
     },
 }
 
-/// Which claim of which source, and the act.
+/// The claim that an event is about, its source, and the act if there was one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct About {
+pub struct ClaimContext {
     pub source: String,
     pub profile: String,
     pub board: String,
     pub address: String,
     pub why: String,
-    pub by: By,
+    pub by: Origin,
     pub action_id: Option<String>,
     pub timestamp: i64,
-    #[serde(skip_serializing_if = "is_no")]
+    #[serde(skip_serializing_if = "is_false")]
     pub dry_run: bool,
-    /// Its id as it may be shown.
+    /// The claim's id, made safe for display.
     #[serde(skip)]
     pub shown: String,
 }
 
-/// Of which source an event tells that is not of a single claim.
+/// The source of an event that is not about a single claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OfSource {
+pub struct SourceContext {
     pub source: String,
     pub profile: String,
     pub timestamp: i64,
 }
 
-/// Whether two looks revealed it, or somebody here has done it.
+/// How an event came to be known: two polls differ, or this program acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum Origin {
     Look,
     Sweep,
     Operator,
 }
 
-fn is_no(flag: &bool) -> bool {
+fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-fn by_name<S: serde::Serializer>(what: &What, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_name<S: serde::Serializer>(what: &EventKind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(what.name())
 }
 
-/// An instant as document 000 writes it.
+/// An instant in milliseconds, as coordination writes it.
 pub fn millis(at: Moment) -> i64 {
     at.micros().div_euclid(1_000)
 }
 
 impl Event {
-    /// Its kind; a batch is of the kind that it stands for.
-    pub fn what(&self) -> What {
+    /// The kind of the event; a batch has the kind of the events that it replaces.
+    pub fn kind(&self) -> EventKind {
         match self {
-            Event::Acquired { .. } => What::Acquired,
-            Event::Extended { .. } => What::Renewed,
-            Event::Released { .. } => What::Finished,
-            Event::Expired { .. } => What::Entered(Set::Stale),
-            Event::Orphaned { .. } => What::Entered(Set::Orphaned),
-            Event::Expiring { .. } => What::Entered(Set::Expiring),
-            Event::Unclear { .. } => What::Entered(Set::Unknown),
-            Event::ChangedHands { .. } => What::ChangedHands,
-            Event::Left { .. } => What::Left,
-            Event::Recovered { .. } => What::Recovered,
-            Event::Poison { .. } => What::Poison,
-            Event::SessionLost { .. } => What::SessionLost,
-            Event::SessionCleanup { .. } => What::SessionCleanup,
-            Event::Cleanup { .. } => What::Cleanup,
+            Event::Acquired { .. } => EventKind::Acquired,
+            Event::Extended { .. } => EventKind::Renewed,
+            Event::Released { .. } => EventKind::Finished,
+            Event::Expired { .. } => EventKind::Entered(Set::Stale),
+            Event::Orphaned { .. } => EventKind::Entered(Set::Orphaned),
+            Event::Expiring { .. } => EventKind::Entered(Set::Expiring),
+            Event::Unclear { .. } => EventKind::Entered(Set::Unknown),
+            Event::ChangedHands { .. } => EventKind::ChangedHands,
+            Event::Retried { .. } => EventKind::Retried,
+            Event::Left { .. } => EventKind::Left,
+            Event::Recovered { .. } => EventKind::Recovered,
+            Event::Poison { .. } => EventKind::Poison,
+            Event::SessionLost { .. } => EventKind::SessionLost,
+            Event::SessionCleanup { .. } => EventKind::SessionCleanup,
+            Event::Cleanup { .. } => EventKind::Cleanup,
             Event::Batch { what, .. } => *what,
-            Event::SourceLost { .. } => What::SourceLost,
-            Event::SourceBack { .. } => What::SourceBack,
-            Event::SourceChanged { .. } => What::SourceChanged,
+            Event::CauseBegan { .. } => EventKind::CauseBegan,
+            Event::CauseEnded { .. } => EventKind::CauseEnded,
+            Event::SourceLost { .. } => EventKind::SourceLost,
+            Event::SourceBack { .. } => EventKind::SourceBack,
+            Event::SourceChanged { .. } => EventKind::SourceChanged,
         }
     }
 
-    /// The claim that it tells of, if it is a single one: its id, its holder, and the rest.
-    pub fn claim(&self) -> Option<(&str, Option<&str>, &About)> {
+    /// The claim's id, holder and context, if the event is about a single claim.
+    pub fn claim(&self) -> Option<(&str, Option<&str>, &ClaimContext)> {
         match self {
             Event::Acquired { task_id, session_id, about, .. }
             | Event::Extended { task_id, session_id, about, .. }
@@ -255,6 +283,7 @@ impl Event {
             | Event::Expiring { task_id, session_id, about, .. }
             | Event::Unclear { task_id, session_id, about, .. }
             | Event::ChangedHands { task_id, session_id, about, .. }
+            | Event::Retried { task_id, session_id, about, .. }
             | Event::Left { task_id, session_id, about, .. }
             | Event::Recovered { task_id, session_id, about, .. }
             | Event::Poison { task_id, session_id, about, .. } => {
@@ -264,25 +293,27 @@ impl Event {
             | Event::SessionCleanup { .. }
             | Event::Cleanup { .. }
             | Event::Batch { .. }
+            | Event::CauseBegan { .. }
+            | Event::CauseEnded { .. }
             | Event::SourceLost { .. }
             | Event::SourceBack { .. }
             | Event::SourceChanged { .. } => None,
         }
     }
 
-    pub fn about(&self) -> Option<&About> {
+    pub fn about(&self) -> Option<&ClaimContext> {
         self.claim().map(|(_, _, about)| about)
     }
 
-    /// The address of its claim; empty for what is not of a single one.
+    /// The address of the claim; empty if the event is not about a single claim.
     pub fn address(&self) -> &str {
         self.about().map_or("", |about| &about.address)
     }
 
-    /// The same claim, taken by an act at this screen.
+    /// The same claim, freed by an act from this dashboard.
     pub fn recovered(&self, why: String) -> Event {
         let Some((task_id, session_id, about)) = self.claim() else { return self.clone() };
-        let about = About { why, by: By::Operator, ..about.clone() };
+        let about = ClaimContext { why, by: Origin::Operator, ..about.clone() };
         Event::Recovered { task_id: task_id.into(), session_id: session_id.map(Into::into), about }
     }
 }

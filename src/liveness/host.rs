@@ -1,17 +1,17 @@
-//! Host names: whether the name in a row is this machine's.
+//! Host names: whether the name in a row is the name of this machine.
 
 use rustix::system::uname;
 use std::net::IpAddr;
 
 /// This machine's name, as the kernel has it.
-pub fn ours() -> String {
+pub(super) fn ours() -> String {
     uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Whether two names mean one host: equal in full, or one is the other without its domain.
+/// Whether two names mean the same host: they are equal, or one is the other without its domain.
 ///
 /// Two names with different domains are two hosts: `web1.eu` is not `web1.us`.
-pub fn same(ours: &str, theirs: &str) -> bool {
+pub(super) fn same(ours: &str, theirs: &str) -> bool {
     let (ours, theirs) = (normal(ours), normal(theirs));
     if is_anybody(&ours) || is_anybody(&theirs) {
         return false;
@@ -19,7 +19,7 @@ pub fn same(ours: &str, theirs: &str) -> bool {
     if ours == theirs {
         return true;
     }
-    // The dots of an address separate no domain: 10.0.0.1 and 10.0.0.2 are no relatives.
+    // The dots of an IP address do not separate a domain: 10.0.0.1 and 10.0.0.2 are different hosts.
     let is_address = |name: &str| name.parse::<IpAddr>().is_ok();
     if is_address(&ours) || is_address(&theirs) {
         return false;
@@ -35,7 +35,7 @@ fn short(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// Names that every host may give itself, or that Linux shows where none was set.
+/// Names that any host may have, or that Linux shows where none was set.
 fn is_anybody(name: &str) -> bool {
     matches!(short(name), "" | "localhost" | "(none)")
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())

@@ -1,13 +1,13 @@
-//! The machine: where this program runs, and what it may say of a process from there.
+//! The machine on which this program runs, and what can be said about a process from here.
 
 use rustix::process::Pid;
 use std::fs;
 
-use super::identity::Identity;
 use super::namespace::Namespace;
-use super::proc_stat::{Kind, Stat, State, boot_time, moment_of, ticks_per_second};
-use super::sighting::Sighting;
-use super::{Finding, HoldersOn, Subject, host};
+use super::pid_sighting::PidSighting;
+use super::proc_stat::{ProcKind, ProcStat, ProcState, boot_time, moment_of, ticks_per_second};
+use super::process_identity::ProcessIdentity;
+use super::{HoldersOn, ProcessFinding, ProcessSubject, host};
 use crate::domain::claim::Process;
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
@@ -15,8 +15,7 @@ use crate::domain::visible::visible;
 
 /// This machine as seen from this process.
 ///
-/// One is meant to last as long as the program: it remembers the boot time as the clock had it,
-/// and so notices when the clock is set meanwhile.
+/// Keep one for the lifetime of the program: it remembers the boot time, and so notices when the clock is set.
 #[derive(Debug, Clone)]
 pub struct Machine {
     host: String,
@@ -28,7 +27,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn here() -> Machine {
-        /// The most that any Linux allows.
+        /// The largest limit of any Linux.
         const PID_MAX_LIMIT: i64 = 1 << 22;
         let pid_max = fs::read_to_string("/proc/sys/kernel/pid_max").ok();
         let auxv = fs::read("/proc/self/auxv").ok();
@@ -41,19 +40,20 @@ impl Machine {
         }
     }
 
-    /// What can be said of the subject's process; dead only on proof.
-    pub fn probe(&self, subject: &Subject<'_>, holders_on: Option<HoldersOn>) -> Finding {
+    /// Whether the subject's process is alive, dead (only on proof) or unknown.
+    pub fn probe(&self, subject: &ProcessSubject<'_>, holders_on: Option<HoldersOn>) -> ProcessFinding {
+        // The PID limit of this kernel does not apply to processes of another host.
         let admitted = self
-            .pid(subject.pid)
-            .and_then(|pid| self.admit_host(subject.host, holders_on).map(|()| pid))
+            .admit_host(subject.host, holders_on)
+            .and_then(|()| self.pid(subject.pid))
             .and_then(|pid| self.admit_namespace(pid).map(|()| pid));
         let finding = match admitted {
-            Ok(pid) => self.look(pid, subject),
-            Err(why) => Finding::unknown(why),
+            Ok(pid) => self.examine(pid, subject),
+            Err(why) => ProcessFinding::unknown(why),
         };
         match (finding.process, holders_on) {
-            // The name in the row alone does not tell a host from a container on it.
-            (Process::Dead, None) => Finding::unknown(format!(
+            // A host name in the row does not distinguish a host from a container on it.
+            (Process::Dead, None) => ProcessFinding::unknown(format!(
                 "{}; but holders_on is not set, so it may be a process elsewhere",
                 finding.evidence
             )),
@@ -61,10 +61,9 @@ impl Machine {
         }
     }
 
-    /// The number in the row, unless it is none that this kernel would give to a process.
+    /// The PID in the row, if it is one that this kernel could give to a process.
     ///
-    /// Never cast: 0 and negatives mean groups of processes to the kernel, and 2^32 + 1 would
-    /// become process 1.
+    /// Never cast: 0 and negative numbers mean process groups to the kernel, and 2^32 + 1 would become process 1.
     fn pid(&self, value: &Value) -> Result<Pid, String> {
         let number = match value {
             Value::Int(number) => Some(*number).filter(|number| (1..=self.pid_max).contains(number)),
@@ -91,8 +90,8 @@ impl Machine {
         }
     }
 
-    /// In a container neither answer is one: what is missing may live outside, and what is found
-    /// may be a namesake of the holder.
+    /// In a container neither result is proof: a missing process may live outside, and a process that is found may
+    /// only have the same PID.
     fn admit_namespace(&self, pid: Pid) -> Result<(), String> {
         let pid = pid.as_raw_pid();
         match self.namespace {
@@ -106,66 +105,76 @@ impl Machine {
         }
     }
 
-    fn look(&self, pid: Pid, subject: &Subject<'_>) -> Finding {
+    fn examine(&self, pid: Pid, subject: &ProcessSubject<'_>) -> ProcessFinding {
         let number = pid.as_raw_pid();
-        match Sighting::of(pid) {
-            Sighting::Absent => Finding::dead(format!("no process {number}")),
-            Sighting::Thread(Some(leader)) => {
-                Finding::dead(format!("no process {number}: it is a thread of {leader}"))
+        match PidSighting::of(pid) {
+            PidSighting::Absent => ProcessFinding::dead(format!("no process {number}")),
+            PidSighting::Thread(Some(leader)) => {
+                ProcessFinding::dead(format!("no process {number}: it is a thread of {leader}"))
             }
-            Sighting::Thread(None) => {
-                Finding::dead(format!("no process {number}: it is a thread of another process"))
+            PidSighting::Thread(None) => {
+                ProcessFinding::dead(format!("no process {number}: it is a thread of another process"))
             }
-            Sighting::Refused(errno) => Finding::unknown(format!("the kernel does not say: {errno}")),
-            Sighting::Garbled => {
-                Finding::unknown(format!("process {number} exists, but /proc is unreadable"))
+            PidSighting::Refused(errno) => {
+                ProcessFinding::unknown(format!("the kernel does not say: {errno}"))
             }
-            Sighting::Hidden => undated(&format!("process {number}"), subject),
-            Sighting::Seen(stat, inner) => self.recognise(number, &stat, inner, subject),
+            PidSighting::Garbled => {
+                ProcessFinding::unknown(format!("process {number} exists, but /proc is unreadable"))
+            }
+            PidSighting::Hidden => undated(&format!("process {number}"), subject),
+            PidSighting::Seen(stat, inner) => self.recognise(number, &stat, inner, subject),
         }
     }
 
-    /// Decides whether the process that was seen is the holder's.
-    fn recognise(&self, pid: i32, stat: &Stat, inner: Option<i64>, subject: &Subject<'_>) -> Finding {
+    /// Decides whether the process that was found is the holder's.
+    fn recognise(
+        &self,
+        pid: i32,
+        stat: &ProcStat,
+        inner: Option<i64>,
+        subject: &ProcessSubject<'_>,
+    ) -> ProcessFinding {
         let name = format!("process {pid} ({})", visible(&stat.command));
-        if stat.state == State::Zombie {
-            // Whoever it was: nobody else can have the number, and this one has ended.
-            return Finding::dead(format!("{name} has ended and is a zombie"));
+        if stat.state == ProcState::Zombie {
+            // No other process can have this PID, and this one has ended.
+            return ProcessFinding::dead(format!("{name} has ended and is a zombie"));
         }
         let start = self.boot.and_then(|boot| moment_of(boot, stat.start, self.ticks));
-        let identity = start.map(|start| Identity::of(start, subject.started_at, subject.beat_at));
+        let identity = start.map(|start| ProcessIdentity::of(start, subject.started_at, subject.beat_at));
         let started = start.map_or_else(String::new, |start| format!(" started {}", start.rfc3339()));
         match (identity, stat.kind, inner) {
-            (Some(Identity::Other(_)), _, _) if self.clock_was_set() => Finding::unknown(format!(
-                "{name} exists, but the clock was set, so its start time means nothing"
-            )),
-            (Some(Identity::Other(sign)), _, _) => Finding::dead(format!(
+            (Some(ProcessIdentity::Other(_)), _, _) if self.clock_was_set() => ProcessFinding::unknown(
+                format!("{name} exists, but the clock was set, so its start time means nothing"),
+            ),
+            (Some(ProcessIdentity::Other(sign)), _, _) => ProcessFinding::dead(format!(
                 "pid {pid} was reused: {name}{started}, after the last heartbeat {}",
                 sign.rfc3339()
             )),
-            (_, Kind::Kernel, _) => Finding::unknown(format!(
+            (_, ProcKind::Kernel, _) => ProcessFinding::unknown(format!(
                 "{name} is a thread of the kernel, so the pid was counted elsewhere (a container?)"
             )),
-            // Asked for its pid it would have written the inner one.
-            (_, Kind::User, Some(inner)) => Finding::unknown(format!(
+            // The holder would have written its inner PID.
+            (_, ProcKind::User, Some(inner)) => ProcessFinding::unknown(format!(
                 "{name} runs in a PID namespace of its own and knows itself as {inner}, so it may be another process"
             )),
-            (None, Kind::User, None) => undated(&name, subject),
-            (Some(Identity::Doubtful(registered)), Kind::User, None) => Finding::unknown(format!(
-                "{name}{started}, after the session was registered {}, so it may be another process",
-                registered.rfc3339()
-            )),
-            (Some(Identity::Same), Kind::User, None) => {
-                Finding::alive(format!("{name}{started}{}", manner(stat.state)))
+            (None, ProcKind::User, None) => undated(&name, subject),
+            (Some(ProcessIdentity::Doubtful(registered)), ProcKind::User, None) => {
+                ProcessFinding::unknown(format!(
+                    "{name}{started}, after the session was registered {}, so it may be another process",
+                    registered.rfc3339()
+                ))
             }
-            (Some(Identity::Unchecked), Kind::User, None) => Finding::alive(format!(
+            (Some(ProcessIdentity::Same), ProcKind::User, None) => {
+                ProcessFinding::alive(format!("{name}{started}{}", run_state(stat.state)))
+            }
+            (Some(ProcessIdentity::Unchecked), ProcKind::User, None) => ProcessFinding::alive(format!(
                 "{name}{started}{}; the row has no time to compare that with",
-                manner(stat.state)
+                run_state(stat.state)
             )),
         }
     }
 
-    /// The kernel recomputes the boot time from the clock: if it moved, the clock was set.
+    /// The kernel computes the boot time from the clock: if it changed, the clock was set.
     fn clock_was_set(&self) -> bool {
         match (self.boot, read_boot_time()) {
             (Some(then), Some(now)) => now.since(then).abs() > Span::seconds(1),
@@ -174,22 +183,22 @@ impl Machine {
     }
 }
 
-/// A process that exists since nobody knows when: the holder, if no time could say otherwise.
-fn undated(name: &str, subject: &Subject<'_>) -> Finding {
+/// A process whose start time is unknown: the holder, unless the session has a time to compare with.
+fn undated(name: &str, subject: &ProcessSubject<'_>) -> ProcessFinding {
     match (subject.started_at, subject.beat_at) {
         (None, None) => {
-            Finding::alive(format!("{name} exists; neither its start nor the session's is known"))
+            ProcessFinding::alive(format!("{name} exists; neither its start nor the session's is known"))
         }
-        (Some(_), _) | (_, Some(_)) => Finding::unknown(format!(
+        (Some(_), _) | (_, Some(_)) => ProcessFinding::unknown(format!(
             "{name} exists, but its start time cannot be read, so it may be another process"
         )),
     }
 }
 
-fn manner(state: State) -> &'static str {
+fn run_state(state: ProcState) -> &'static str {
     match state {
-        State::Running | State::Zombie => " and runs",
-        State::Stopped => " and is stopped",
+        ProcState::Running | ProcState::Zombie => " and runs",
+        ProcState::Stopped => " and is stopped",
     }
 }
 
@@ -209,11 +218,11 @@ mod tests {
         Machine { namespace: Namespace::Initial, ..Machine::here() }
     }
 
-    /// This test's own process, in a session that last beat so many seconds after boot.
-    fn probe(machine: &Machine, beat_after_boot: i64) -> Finding {
+    /// This test's own process, in a session whose last heartbeat was this many seconds after boot.
+    fn probe(machine: &Machine, beat_after_boot: i64) -> ProcessFinding {
         let pid = own_pid();
         let beat_at = read_boot_time().map(|boot| boot.plus(Span::seconds(beat_after_boot)));
-        let subject = Subject { pid: &pid, host: None, started_at: None, beat_at };
+        let subject = ProcessSubject { pid: &pid, host: None, started_at: None, beat_at };
         machine.probe(&subject, Some(HoldersOn::ThisHost))
     }
 
@@ -230,6 +239,18 @@ mod tests {
     fn without_a_boot_time_no_process_is_called_reused() {
         let found = probe(&Machine { boot: None, ..machine() }, -60);
         assert_eq!(found.process, Process::Unknown, "{}", found.evidence);
+    }
+
+    #[test]
+    fn a_pid_beyond_our_own_limit_is_no_fault_of_a_row_of_another_host() {
+        let pid = Value::Int(4_000_000);
+        let subject =
+            ProcessSubject { pid: &pid, host: Some("far.example"), started_at: None, beat_at: None };
+        let small = Machine { pid_max: 32_768, ..machine() };
+        let found = small.probe(&subject, Some(HoldersOn::HostColumn));
+        assert_eq!(found.process, Process::Unknown);
+        assert!(found.evidence.contains("far.example"), "{}", found.evidence);
+        assert!(!found.evidence.contains("32768"), "{}", found.evidence);
     }
 
     #[test]

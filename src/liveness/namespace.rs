@@ -1,32 +1,31 @@
-//! PID namespaces: whether a number means the same process to us as to the row.
+//! PID namespaces: whether a PID means the same process here as in the row.
 //!
-//! A row carries a bare number and not the namespace it was counted in. Only where this program
-//! runs in the machine's first namespace, the one that numbers every process, does "no such
-//! process" say anything; in a container a live process of the host looks just as absent.
+//! A row contains a bare PID and not its namespace. "No such process" is proof only if this program runs in the
+//! machine's initial namespace, which numbers every process. In a container a live process of the host looks just as
+//! absent.
 
 use std::fs;
 use std::path::Path;
 
 /// Whether a PID of a row can be looked up from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Namespace {
-    /// The machine's first: every process has a number here.
+pub(super) enum Namespace {
+    /// The initial one: every process has a PID here.
     Initial,
-    /// A container or the like, which numbers only its own processes.
+    /// That of a container, which numbers only its own processes.
     Nested,
-    /// `kill` and `/proc` count in different namespaces, or `/proc` does not say.
+    /// `kill` and `/proc` use different namespaces, or `/proc` does not show which.
     Unclear,
 }
 
-/// The kernel gives the first PID namespace this inode number on every machine
-/// (`PROC_PID_INIT_INO`). The other signs all have gaps: with a `/proc` of its own a container
-/// sees one number in `NSpid` and its own namespace in `/proc/1/ns/pid`, which outside needs
-/// rights over process 1 that even root may lack.
+/// The kernel gives the initial PID namespace this inode number on every machine (`PROC_PID_INIT_INO`). All other
+/// signs have gaps: a container with its own `/proc` sees one number in `NSpid` and its own namespace in
+/// `/proc/1/ns/pid`, and reading that on the host needs privileges over process 1 that even root may lack.
 const INITIAL: &str = "pid:[4026531836]";
 
 impl Namespace {
-    /// Asks `/proc/self` where this process is.
-    pub fn of_this_process() -> Namespace {
+    /// Reads from `/proc/self` where this process is.
+    pub(super) fn of_this_process() -> Namespace {
         let link =
             |path: &str| fs::read_link(Path::new(path)).ok().and_then(|at| at.to_str().map(str::to_owned));
         Namespace::from_links(
@@ -41,8 +40,8 @@ impl Namespace {
         if namespace != INITIAL {
             return Namespace::Nested;
         }
-        // Inside `nsenter -m` or a foreign chroot /proc may be another namespace's: then it names
-        // this process otherwise, or not at all, and what it tells of 4312 is of another 4312.
+        // With `nsenter -m` or in a chroot, /proc may belong to another namespace. It then shows this process under
+        // another PID or not at all, and its entry 4312 is a different process than ours.
         if this.parse() == Ok(pid) { Namespace::Initial } else { Namespace::Unclear }
     }
 }

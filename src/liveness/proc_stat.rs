@@ -1,78 +1,78 @@
-//! The texts of `/proc`, parsed: total, and `None` for whatever the kernel would not write.
+//! Parsers for files in `/proc`: they never panic, and return `None` for anything the kernel would not write.
 
 use crate::domain::time::{Moment, Span};
 
-/// What `/proc/PID/stat` says of a process.
+/// The contents of `/proc/PID/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stat {
+pub struct ProcStat {
     pub command: String,
-    pub state: State,
-    pub kind: Kind,
+    pub state: ProcState,
+    pub kind: ProcKind,
     /// Clock ticks from boot to the start of the process.
     pub start: u64,
 }
 
-/// Whether a process can still do anything.
+/// Whether a process can still run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ProcState {
     Running,
-    /// Stopped by a signal or a debugger: it continues when told to.
+    /// Stopped by a signal or a debugger; it can continue.
     Stopped,
-    /// Ended, and not yet collected by its parent.
+    /// Ended, and not yet reaped by its parent.
     Zombie,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProcKind {
     User,
-    /// A thread of the kernel itself.
+    /// A kernel thread.
     Kernel,
 }
 
-impl Stat {
-    pub fn parse(bytes: &[u8]) -> Option<Stat> {
+impl ProcStat {
+    pub fn parse(bytes: &[u8]) -> Option<ProcStat> {
         /// `PF_KTHREAD` of the field `flags`.
         const KERNEL_THREAD: u64 = 0x0020_0000;
         let open = bytes.iter().position(|byte| *byte == b'(')?;
-        // The last one: a command may be named ") Z 1 (", and the fields behind it have no ')'.
+        // The last ')': a command may be named ") Z 1 (", and the fields after it contain no ')'.
         let close = bytes.iter().rposition(|byte| *byte == b')').filter(|close| *close > open)?;
         let fields: Vec<&str> = str::from_utf8(&bytes[close + 1..]).ok()?.split_ascii_whitespace().collect();
         // Counted from the third field of proc(5), the state.
         let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
         let (flags, threads, start) = (number(6)?, number(17)?, number(19)?);
-        let kind = if flags & KERNEL_THREAD == 0 { Kind::User } else { Kind::Kernel };
+        let kind = if flags & KERNEL_THREAD == 0 { ProcKind::User } else { ProcKind::Kernel };
         let command = String::from_utf8_lossy(&bytes[open + 1..close]).into_owned();
-        Some(Stat { command, state: State::parse(fields.first()?, threads)?, kind, start })
+        Some(ProcStat { command, state: ProcState::parse(fields.first()?, threads)?, kind, start })
     }
 }
 
-impl State {
-    fn parse(letter: &str, threads: u64) -> Option<State> {
+impl ProcState {
+    fn parse(letter: &str, threads: u64) -> Option<ProcState> {
         match letter {
-            // A main thread that ended before the others shows as a zombie, but the process lives
-            // in the others and is counted with them.
-            "Z" | "X" | "x" if threads > 1 => Some(State::Running),
-            "Z" | "X" | "x" => Some(State::Zombie),
-            "T" | "t" => Some(State::Stopped),
-            // Running, sleeping, waiting for a disk, and what kernels may yet invent.
+            // A main thread that ended first shows as a zombie, but the process lives on in its other threads, which
+            // are counted here.
+            "Z" | "X" | "x" if threads > 1 => Some(ProcState::Running),
+            "Z" | "X" | "x" => Some(ProcState::Zombie),
+            "T" | "t" => Some(ProcState::Stopped),
+            // Running, sleeping, waiting for a disk, and states of future kernels.
             other => {
-                (other.len() == 1 && other.as_bytes()[0].is_ascii_alphabetic()).then_some(State::Running)
+                (other.len() == 1 && other.as_bytes()[0].is_ascii_alphabetic()).then_some(ProcState::Running)
             }
         }
     }
 }
 
-/// What `/proc/PID/status` says of a number.
+/// The contents of `/proc/PID/status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// The process that the number belongs to; another number if it is a thread's.
+pub struct ProcStatus {
+    /// The process that this PID belongs to; a different number if it is the number of a thread.
     pub leader: i64,
-    /// What the process itself believes its number to be, if it runs in a namespace below.
+    /// The PID inside the process's own namespace, if it runs in a nested one.
     pub inner: Option<i64>,
 }
 
-impl Status {
-    pub fn parse(bytes: &[u8]) -> Option<Status> {
+impl ProcStatus {
+    pub fn parse(bytes: &[u8]) -> Option<ProcStatus> {
         // The kernel escapes line breaks in `Name:`, so a command cannot forge a line here.
         let text = String::from_utf8_lossy(bytes);
         let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
@@ -82,10 +82,10 @@ impl Status {
                 Some(number) => Some(number.parse().ok()?),
                 None => None,
             },
-            // Kernels before 4.1 do not say.
+            // Kernels before 4.1 do not show it.
             None => None,
         };
-        Some(Status { leader, inner })
+        Some(ProcStatus { leader, inner })
     }
 }
 
@@ -109,7 +109,7 @@ pub fn ticks_per_second(auxv: &[u8]) -> Option<u64> {
         .filter(|ticks| *ticks > 0)
 }
 
-/// The wall time of so many ticks after boot.
+/// The wall time of this many ticks after boot.
 pub fn moment_of(boot: Moment, ticks: u64, per_second: u64) -> Option<Moment> {
     let micros = (u128::from(ticks) * 1_000_000).checked_div(u128::from(per_second))?;
     let span = Span::micros(i64::try_from(micros).ok()?);

@@ -5,13 +5,14 @@ use super::*;
 const REST: &str =
     "6211 6211 1373 0 -1 4227084 1108 0 5 0 1 0 0 0 20 0 1 0 620650 0 0 18446744073709551615 0\n";
 
-fn stat(command: &str, state: &str) -> Option<Stat> {
-    Stat::parse(format!("4312 ({command}) {state} {REST}").as_bytes())
+fn stat(command: &str, state: &str) -> Option<ProcStat> {
+    ProcStat::parse(format!("4312 ({command}) {state} {REST}").as_bytes())
 }
 
 #[test]
 fn a_plain_line_is_read() {
-    let expected = Stat { command: "sleep".into(), state: State::Running, kind: Kind::User, start: 620_650 };
+    let expected =
+        ProcStat { command: "sleep".into(), state: ProcState::Running, kind: ProcKind::User, start: 620_650 };
     assert_eq!(stat("sleep", "S"), Some(expected));
 }
 
@@ -19,26 +20,26 @@ fn a_plain_line_is_read() {
 fn a_command_may_hold_brackets_spaces_and_line_breaks() {
     for command in [") Z 1 (", "a) R 1\n(b", "((", "))", "", " ", "tmux: server", "\n\n"] {
         let read = stat(command, "S").expect(command);
-        assert_eq!((read.command.as_str(), read.state, read.start), (command, State::Running, 620_650));
+        assert_eq!((read.command.as_str(), read.state, read.start), (command, ProcState::Running, 620_650));
     }
 }
 
 #[test]
 fn a_command_that_is_no_text_is_still_a_command() {
     let line = [b"7 (a\xff\xfe) S ", REST.as_bytes()].concat();
-    assert_eq!(Stat::parse(&line).map(|stat| stat.command), Some("a\u{fffd}\u{fffd}".into()));
+    assert_eq!(ProcStat::parse(&line).map(|stat| stat.command), Some("a\u{fffd}\u{fffd}".into()));
 }
 
 #[test]
 fn states_are_told_apart() {
     for (letter, state) in [
-        ("R", State::Running),
-        ("D", State::Running),
-        ("I", State::Running),
-        ("T", State::Stopped),
-        ("t", State::Stopped),
-        ("Z", State::Zombie),
-        ("X", State::Zombie),
+        ("R", ProcState::Running),
+        ("D", ProcState::Running),
+        ("I", ProcState::Running),
+        ("T", ProcState::Stopped),
+        ("t", ProcState::Stopped),
+        ("Z", ProcState::Zombie),
+        ("X", ProcState::Zombie),
     ] {
         assert_eq!(stat("sleep", letter).map(|stat| stat.state), Some(state), "{letter}");
     }
@@ -47,35 +48,35 @@ fn states_are_told_apart() {
 #[test]
 fn a_main_thread_that_ended_first_does_not_end_the_process() {
     let line = format!("4312 (python3) Z {}", REST.replace(" 20 0 1 0 ", " 20 0 2 0 "));
-    assert_eq!(Stat::parse(line.as_bytes()).map(|stat| stat.state), Some(State::Running));
+    assert_eq!(ProcStat::parse(line.as_bytes()).map(|stat| stat.state), Some(ProcState::Running));
 }
 
 #[test]
 fn a_kernel_thread_is_told_from_a_process() {
     let line = format!("2 (kthreadd) S {}", REST.replace("4227084", "2129984"));
-    assert_eq!(Stat::parse(line.as_bytes()).map(|stat| stat.kind), Some(Kind::Kernel));
+    assert_eq!(ProcStat::parse(line.as_bytes()).map(|stat| stat.kind), Some(ProcKind::Kernel));
 }
 
 #[test]
 fn malformed_lines_are_refused_and_never_guessed() {
     let whole = format!("4312 (sleep) S {REST}");
     for end in 0..whole.find(" 620650").unwrap() {
-        assert_eq!(Stat::parse(&whole.as_bytes()[..end]), None, "cut at {end}");
+        assert_eq!(ProcStat::parse(&whole.as_bytes()[..end]), None, "cut at {end}");
     }
     for text in ["", ")", "(", ")(", "1 (x", "1 x) S 1", "1 (x) 9 1 1", "(a)", "\0\0\0"] {
-        assert_eq!(Stat::parse(text.as_bytes()), None, "{text}");
+        assert_eq!(ProcStat::parse(text.as_bytes()), None, "{text}");
     }
     assert_eq!(stat("sleep", "SLEEPING"), None);
-    assert_eq!(Stat::parse(whole.replace("620650", "-1").as_bytes()), None);
-    assert_eq!(Stat::parse(whole.replace("620650", "99999999999999999999").as_bytes()), None);
+    assert_eq!(ProcStat::parse(whole.replace("620650", "-1").as_bytes()), None);
+    assert_eq!(ProcStat::parse(whole.replace("620650", "99999999999999999999").as_bytes()), None);
 }
 
 #[test]
 fn a_status_names_the_process_of_a_thread_and_the_inner_number() {
-    let read = |text: &str| Status::parse(text.as_bytes());
-    assert_eq!(read("Name:\tx\nTgid:\t7\nNSpid:\t7\n"), Some(Status { leader: 7, inner: None }));
-    assert_eq!(read("Name:\tx\nTgid:\t7\n"), Some(Status { leader: 7, inner: None }));
-    assert_eq!(read("Tgid:\t7\nNSpid:\t7\t3\t1\n"), Some(Status { leader: 7, inner: Some(1) }));
+    let read = |text: &str| ProcStatus::parse(text.as_bytes());
+    assert_eq!(read("Name:\tx\nTgid:\t7\nNSpid:\t7\n"), Some(ProcStatus { leader: 7, inner: None }));
+    assert_eq!(read("Name:\tx\nTgid:\t7\n"), Some(ProcStatus { leader: 7, inner: None }));
+    assert_eq!(read("Tgid:\t7\nNSpid:\t7\t3\t1\n"), Some(ProcStatus { leader: 7, inner: Some(1) }));
     for text in ["", "Tgid:", "Tgid:\tx", "Name:\tTgid: 7\n", "Tgid:\t7\nNSpid:\t7\tx\n"] {
         assert_eq!(read(text), None, "{text}");
     }

@@ -1,10 +1,10 @@
-//! Every metric: its name, its labels, and the sentence that a scraper is told.
+//! Every metric: its name, its labels and its help text.
 
 use prometheus_client::metrics::MetricType;
 
-/// What a metric is.
+/// The type and unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nature {
+pub enum MetricKind {
     Gauge,
     /// A gauge in seconds.
     Seconds,
@@ -14,17 +14,17 @@ pub enum Nature {
     Info,
 }
 
-impl Nature {
+impl MetricKind {
     pub fn in_seconds(self) -> bool {
-        matches!(self, Nature::Seconds | Nature::Histogram)
+        matches!(self, MetricKind::Seconds | MetricKind::Histogram)
     }
 
     pub fn encoded(self) -> MetricType {
         match self {
-            Nature::Gauge | Nature::Seconds => MetricType::Gauge,
-            Nature::Counter => MetricType::Counter,
-            Nature::Histogram => MetricType::Histogram,
-            Nature::Info => MetricType::Info,
+            MetricKind::Gauge | MetricKind::Seconds => MetricType::Gauge,
+            MetricKind::Counter => MetricType::Counter,
+            MetricKind::Histogram => MetricType::Histogram,
+            MetricKind::Info => MetricType::Info,
         }
     }
 }
@@ -32,9 +32,9 @@ impl Nature {
 /// One metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Without the unit and the ending that its nature adds.
+    /// Without the unit and the suffix that its kind adds.
     pub name: &'static str,
-    pub nature: Nature,
+    pub kind: MetricKind,
     pub labels: &'static [&'static str],
     pub help: &'static str,
 }
@@ -42,45 +42,46 @@ pub struct Metric {
 impl Metric {
     const fn new(
         name: &'static str,
-        nature: Nature,
+        kind: MetricKind,
         labels: &'static [&'static str],
         help: &'static str,
     ) -> Metric {
-        Metric { name, nature, labels, help }
+        Metric { name, kind, labels, help }
     }
 
-    /// The names that its samples have.
+    /// The names of its samples.
     pub fn samples(&self) -> Vec<String> {
         let name = self.name;
-        match self.nature {
-            Nature::Gauge => vec![name.into()],
-            Nature::Seconds => vec![format!("{name}_seconds")],
-            Nature::Counter => vec![format!("{name}_total")],
-            Nature::Histogram => {
+        match self.kind {
+            MetricKind::Gauge => vec![name.into()],
+            MetricKind::Seconds => vec![format!("{name}_seconds")],
+            MetricKind::Counter => vec![format!("{name}_total")],
+            MetricKind::Histogram => {
                 ["sum", "count", "bucket"].iter().map(|end| format!("{name}_seconds_{end}")).collect()
             }
-            Nature::Info => vec![format!("{name}_info")],
+            MetricKind::Info => vec![format!("{name}_info")],
         }
     }
 }
 
-use Nature::{Counter, Gauge, Histogram, Info, Seconds};
+use MetricKind::{Counter, Gauge, Histogram, Info, Seconds};
 
 const SOURCE: &[&str] = &["source"];
 const BOARD: &[&str] = &["source", "profile", "board"];
 
-pub const BUILD: Metric = Metric::new("claimtop_build", Info, &["version"], "The program that answers.");
+pub const BUILD: Metric =
+    Metric::new("claimtop_build", Info, &["version"], "The version of the running program.");
 pub const UP: Metric = Metric::new(
     "claimtop_up",
     Gauge,
     SOURCE,
-    "1 if the last poll of the source was good, is not too old, and found every board that was there before.",
+    "1 if the last poll of the source succeeded, is recent, and found every board that was there before.",
 );
 pub const AGE: Metric = Metric::new(
     "claimtop_last_good_poll_age",
     Seconds,
     SOURCE,
-    "Time since the source was last read well, or since the start if it never was.",
+    "Time since the last successful poll of the source, or since the start if there was none.",
 );
 pub const POLLS: Metric =
     Metric::new("claimtop_polls", Counter, &["source", "result"], "Polls, by result: good or failed.");
@@ -106,37 +107,43 @@ pub const RUNAWAY: Metric = Metric::new(
     "claimtop_claims_runaway",
     Gauge,
     BOARD,
-    "Claims that have taken twice the time they may, or more.",
+    "Claims that have taken at least twice the time they may take.",
 );
 pub const EXHAUSTED: Metric = Metric::new(
     "claimtop_claims_exhausted",
     Gauge,
     BOARD,
-    "Claims with as many attempts as they may have; looked at less often than the rest.",
+    "Claims that have used all their attempts; updated less often than the rest.",
 );
 pub const EXACT: Metric = Metric::new(
     "claimtop_counts_exact",
     Gauge,
     BOARD,
-    "0 while a part of the counts comes from a census that has not seen every row yet.",
+    "0 while some counts come from a census that has not seen every row yet.",
 );
 pub const OLDEST_STALE: Metric = Metric::new(
     "claimtop_oldest_stale",
     Seconds,
     BOARD,
-    "How long the worst stale claim is past its deadline, or silent; 0 without one.",
+    "How long the worst stale claim is past its deadline, or silent; 0 if there is none.",
 );
 pub const OLDEST_QUEUED: Metric = Metric::new(
     "claimtop_oldest_queued",
     Seconds,
     BOARD,
-    "How long the oldest job has waited that nobody holds; 0 without one.",
+    "How long the oldest job that nobody holds has waited; 0 if there is none.",
 );
 pub const BACKLOG: Metric = Metric::new(
     "claimtop_backlog",
     Gauge,
     &["source", "profile", "board", "state"],
-    "Jobs that nobody holds, by the states that the profile names, queued and dead among them.",
+    "Jobs that nobody holds, by the states that the profile names, including queued and dead.",
+);
+pub const CAUSES: Metric = Metric::new(
+    "claimtop_causes",
+    Gauge,
+    SOURCE,
+    "Causes: what claims in trouble have in common, such as a host that fell silent. `check` names them.",
 );
 pub const SESSIONS: Metric = Metric::new(
     "claimtop_sessions",
@@ -148,13 +155,13 @@ pub const KIND_CLAIMS: Metric = Metric::new(
     "claimtop_kind_claims",
     Gauge,
     &["source", "profile", "board", "kind", "state"],
-    "Claims by kind: running are all, and of them stale, orphaned, exhausted. Looked at less often.",
+    "Claims by kind: running counts all of them; stale, orphaned and exhausted are parts of it. Updated less often.",
 );
 pub const KIND_BACKLOG: Metric = Metric::new(
     "claimtop_kind_backlog",
     Gauge,
     &["source", "profile", "board", "kind", "state"],
-    "Jobs that nobody holds by kind: queued, dead. Looked at less often.",
+    "Jobs that nobody holds, by kind: queued, dead. Updated less often.",
 );
 pub const KIND_QUEUED: Metric = Metric::new(
     "claimtop_kind_oldest_queued",
@@ -166,37 +173,37 @@ pub const KINDS_EXACT: Metric = Metric::new(
     "claimtop_kinds_exact",
     Gauge,
     BOARD,
-    "0 where a board has too many rows to count all of them by kind.",
+    "0 if a board has too many rows to count all of them by kind.",
 );
 pub const TRAIL: Metric = Metric::new(
     "claimtop_trail_up",
     Gauge,
     &[],
-    "1 while the trail, from which acts are counted, can be read.",
+    "1 while the audit trail, from which acts are counted, can be read.",
 );
 pub const ACTS: Metric = Metric::new(
     "claimtop_acts",
     Counter,
     &["source", "profile", "board", "kind", "action", "by", "outcome"],
-    "Acts in the trail of this user, whichever process did them: by operator or sweeper.",
+    "Acts in this user's audit trail, done by any process: by operator or sweeper.",
 );
 pub const ACT: Metric = Metric::new(
     "claimtop_act",
     Histogram,
     SOURCE,
-    "How long the acts of the own sweeper took; those of one pass share its time, pauses left out.",
+    "How long acts of this process's sweeper took; the acts of one pass share its time, without pauses.",
 );
 pub const SWEEPS: Metric = Metric::new(
     "claimtop_sweeps",
     Counter,
     &["source", "result"],
-    "Passes of the own sweeper: done, held by a brake, or failed.",
+    "Passes of this process's sweeper: done, held by a brake, or failed.",
 );
 pub const SWEEP_CLAIMS: Metric = Metric::new(
     "claimtop_sweep_claims",
     Gauge,
     &["source", "state"],
-    "What the last pass left: left in all, watching because seen too shortly, poison.",
+    "Claims that the last pass left alone: left (all of them), watching (not watched long enough), poison.",
 );
 pub const HELD_BY: Metric = Metric::new(
     "claimtop_sweep_held",
@@ -208,13 +215,13 @@ pub const HOLDS: Metric = Metric::new(
     "claimtop_sweep_holds",
     Counter,
     &["source", "brake"],
-    "Passes of the own sweeper that the brake held.",
+    "Passes of this process's sweeper that the brake held.",
 );
 pub const ATTEMPTS: Metric = Metric::new(
     "finalization_claim_attempts",
     Counter,
     SOURCE,
-    "Attempts to claim a task for finalization, seen in the attempts table since the start.",
+    "Attempts to claim a task for finalization, counted in the attempts table since the start.",
 );
 pub const SUCCESS: Metric =
     Metric::new("finalization_claim_success", Counter, SOURCE, "Attempts that got the claim.");
@@ -227,8 +234,8 @@ pub const CONTENTION_BY: Metric = Metric::new(
     "Attempts that did not get the claim, by reason.",
 );
 
-/// All of them, in the order in which they are printed.
-pub const ALL: [&Metric; 32] = [
+/// All metrics in the order in which they are printed.
+pub const ALL: [&Metric; 33] = [
     &BUILD,
     &UP,
     &AGE,
@@ -245,6 +252,7 @@ pub const ALL: [&Metric; 32] = [
     &OLDEST_STALE,
     &OLDEST_QUEUED,
     &BACKLOG,
+    &CAUSES,
     &SESSIONS,
     &KIND_CLAIMS,
     &KIND_BACKLOG,

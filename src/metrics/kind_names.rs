@@ -1,20 +1,20 @@
-//! Which kinds get a label of their own: a kind is a text of the database, and there may be many.
+//! Which kinds get their own label: a kind is a text of the database, and there may be many.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Kinds of one board that have a label of their own.
+/// How many kinds of one board get their own label.
 const MOST: usize = 50;
 const LONGEST: usize = 100;
-/// All kinds beyond those.
+/// The label of all other kinds.
 const OTHER: &str = "other";
 
-/// The first kinds that were seen of each board; they keep their labels.
+/// The first kinds that were seen on each board; they keep their labels.
 #[derive(Debug, Clone, Default)]
-pub struct KindNames(HashMap<String, BTreeSet<String>>);
+pub(super) struct KindNames(HashMap<String, BTreeSet<String>>);
 
 impl KindNames {
-    /// The label for a kind of a board; empty for none.
-    pub fn label<'a>(&mut self, board: &str, kind: Option<&'a str>) -> &'a str {
+    /// The label for a kind of a board; empty if the claim has no kind.
+    pub(super) fn label<'a>(&mut self, board: &str, kind: Option<&'a str>) -> &'a str {
         let Some(kind) = kind else { return "" };
         let known = self.0.entry(board.into()).or_default();
         if known.contains(kind) {

@@ -8,54 +8,54 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::catalog::{ALL, Metric, Nature};
+use super::catalog::{ALL, Metric, MetricKind};
 use crate::domain::visible::{escape, is_deceptive};
 
-/// What a sample says.
+/// The value of a sample.
 #[derive(Debug, Clone)]
-enum Value {
+enum SampleValue {
     Number(f64),
     Count(u64),
     Times(Histogram),
 }
 
-/// Samples by metric and by the values of its labels, so that none is there twice.
+/// Samples by metric and label values, so that each exists once.
 #[derive(Debug, Default)]
-pub struct MetricSamples(BTreeMap<&'static str, BTreeMap<Vec<String>, Value>>);
+pub(super) struct MetricSamples(BTreeMap<&'static str, BTreeMap<Vec<String>, SampleValue>>);
 
 impl MetricSamples {
-    pub fn set(&mut self, metric: &Metric, labels: &[&str], value: f64) {
-        self.put(metric, labels, Value::Number(value));
+    pub(super) fn set(&mut self, metric: &Metric, labels: &[&str], value: f64) {
+        self.put(metric, labels, SampleValue::Number(value));
     }
 
-    /// Counts on, if there is a sample already.
-    pub fn count(&mut self, metric: &Metric, labels: &[&str], more: u64) {
+    /// Adds to the sample, which starts at zero.
+    pub(super) fn count(&mut self, metric: &Metric, labels: &[&str], more: u64) {
         let before = match self.of(metric).get(&owned(labels)) {
-            Some(Value::Count(before)) => *before,
-            Some(Value::Number(_) | Value::Times(_)) | None => 0,
+            Some(SampleValue::Count(before)) => *before,
+            Some(SampleValue::Number(_) | SampleValue::Times(_)) | None => 0,
         };
-        self.put(metric, labels, Value::Count(before + more));
+        self.put(metric, labels, SampleValue::Count(before + more));
     }
 
-    pub fn times(&mut self, metric: &Metric, labels: &[&str], times: &Histogram) {
-        self.put(metric, labels, Value::Times(times.clone()));
+    pub(super) fn times(&mut self, metric: &Metric, labels: &[&str], times: &Histogram) {
+        self.put(metric, labels, SampleValue::Times(times.clone()));
     }
 
-    fn put(&mut self, metric: &Metric, labels: &[&str], value: Value) {
+    fn put(&mut self, metric: &Metric, labels: &[&str], value: SampleValue) {
         debug_assert_eq!(metric.labels.len(), labels.len(), "{}", metric.name);
         self.of(metric).insert(owned(labels), value);
     }
 
-    fn of(&mut self, metric: &Metric) -> &mut BTreeMap<Vec<String>, Value> {
+    fn of(&mut self, metric: &Metric) -> &mut BTreeMap<Vec<String>, SampleValue> {
         self.0.entry(metric.name).or_default()
     }
 
-    /// As text, to its end. A metric without samples is named all the same.
-    pub fn text(self, format: Format) -> Result<String, fmt::Error> {
+    /// All samples as text. A metric without samples still has its HELP and TYPE lines.
+    pub(super) fn text(self, format: ExpositionFormat) -> Result<String, fmt::Error> {
         let text = self.openmetrics()?;
         Ok(match format {
-            Format::OpenMetrics => text,
-            Format::Prometheus => prometheus(&text),
+            ExpositionFormat::OpenMetrics => text,
+            ExpositionFormat::Prometheus => prometheus(&text),
         })
     }
 
@@ -72,28 +72,28 @@ fn owned(labels: &[&str]) -> Vec<String> {
     labels.iter().map(|label| shown(label)).collect()
 }
 
-/// A label's value without anything that acts on a terminal or cannot be seen. Two different texts stay
-/// different: one with a backslash is escaped as well.
+/// A label value without control or invisible characters. Different texts stay different: backslashes are escaped as
+/// well.
 fn shown(text: &str) -> String {
     if text.chars().any(|c| c == '\\' || is_deceptive(c)) { escape(text) } else { text.to_owned() }
 }
 
-/// The two formats that scrapers ask for.
+/// The two text formats that scrapers ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum ExpositionFormat {
     OpenMetrics,
-    /// The older text format, version 0.0.4.
+    /// The classic text format, version 0.0.4.
     Prometheus,
 }
 
-/// The same in the older format: it has no units, no type for information and no mark at the end, and a family
-/// is called what its samples are called.
+/// The same samples in the classic format: it has no units, no info type and no EOF line, and a metric family has the
+/// same name as its samples.
 fn prometheus(openmetrics: &str) -> String {
-    let nature = |name: &str| {
+    let kind_of = |name: &str| {
         let same = |metric: &&&Metric| {
-            metric.name == name || metric.nature.in_seconds() && name == format!("{}_seconds", metric.name)
+            metric.name == name || metric.kind.in_seconds() && name == format!("{}_seconds", metric.name)
         };
-        ALL.iter().find(same).map(|metric| metric.nature)
+        ALL.iter().find(same).map(|metric| metric.kind)
     };
     let mut text = String::with_capacity(openmetrics.len());
     for line in openmetrics.lines() {
@@ -102,9 +102,9 @@ fn prometheus(openmetrics: &str) -> String {
         match comment {
             (Some("#"), Some("UNIT"), _, _) | (Some("#"), Some("EOF"), _, _) => continue,
             (Some("#"), Some(word @ ("HELP" | "TYPE")), Some(name), Some(rest)) => {
-                let (ending, kind) = match nature(name) {
-                    Some(Nature::Counter) => ("_total", "counter"),
-                    Some(Nature::Info) => ("_info", "gauge"),
+                let (ending, kind) = match kind_of(name) {
+                    Some(MetricKind::Counter) => ("_total", "counter"),
+                    Some(MetricKind::Info) => ("_info", "gauge"),
                     _ => ("", rest),
                 };
                 let rest = if word == "TYPE" { kind } else { rest };
@@ -120,22 +120,24 @@ fn prometheus(openmetrics: &str) -> String {
 impl Collector for MetricSamples {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         for metric in ALL {
-            let unit = metric.nature.in_seconds().then_some(Unit::Seconds);
-            let nature = metric.nature.encoded();
-            let mut family = encoder.encode_descriptor(metric.name, metric.help, unit.as_ref(), nature)?;
+            let unit = metric.kind.in_seconds().then_some(Unit::Seconds);
+            let kind = metric.kind.encoded();
+            let mut family = encoder.encode_descriptor(metric.name, metric.help, unit.as_ref(), kind)?;
             for (values, value) in self.0.get(metric.name).into_iter().flatten() {
                 let labels: Vec<(&str, &str)> =
                     metric.labels.iter().copied().zip(values.iter().map(String::as_str)).collect();
                 let labels = labels.as_slice();
-                match (metric.nature, value) {
-                    (Nature::Info, _) => family.encode_info(&labels)?,
-                    // An empty pair of braces is allowed, and looks wrong.
-                    (_, Value::Number(number)) if labels.is_empty() => family.encode_gauge(number)?,
-                    (_, Value::Number(number)) => family.encode_family(&labels)?.encode_gauge(number)?,
-                    (_, Value::Count(count)) => {
+                match (metric.kind, value) {
+                    (MetricKind::Info, _) => family.encode_info(&labels)?,
+                    // Empty braces are allowed, but look wrong.
+                    (_, SampleValue::Number(number)) if labels.is_empty() => family.encode_gauge(number)?,
+                    (_, SampleValue::Number(number)) => {
+                        family.encode_family(&labels)?.encode_gauge(number)?;
+                    }
+                    (_, SampleValue::Count(count)) => {
                         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(count, None)?;
                     }
-                    (_, Value::Times(times)) => times.encode(family.encode_family(&labels)?)?,
+                    (_, SampleValue::Times(times)) => times.encode(family.encode_family(&labels)?)?,
                 }
             }
         }

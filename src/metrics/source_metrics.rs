@@ -1,48 +1,50 @@
-//! What is known of one source: its polls, its figures as long as they are fresh, its sweeps.
+//! The metrics of one source: its polls, its figures while they are fresh, its sweeps.
 
 use prometheus_client::metrics::histogram::Histogram;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::attempts::Attempted;
-use super::catalog::{ACTS, AGE, POLL, POLLS, UP};
+use super::attempt_counts::AttemptCounts;
+use super::catalog::{ACTS, AGE, CAUSES, POLL, POLLS, UP};
 use super::kind_names::KindNames;
-use super::look::{Look, fill_kinds};
+use super::poll_figures::{PollFigures, fill_kinds};
 use super::samples::MetricSamples;
-use super::sweeps::Sweeps;
+use super::sweep_metrics::SweepMetrics;
 use crate::domain::detail::Kinds;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::store::Attempt;
 
-/// Bounds in seconds: a quiet poll takes less than a millisecond, and ten seconds end any.
+/// Bucket bounds in seconds: a quiet poll takes less than a millisecond, and every poll ends after ten seconds.
 const BOUNDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
-/// Figures are shown until so many polls in a row have brought nothing.
+/// Figures are shown until this many polls in a row have failed.
 const MISSED: u32 = 3;
-/// And for this long at least: a busy machine may skip a few quick polls.
+/// They are shown at least this long: a busy machine may skip a few polls.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// What a poll of a source found.
 #[derive(Debug)]
-pub struct Found {
+pub struct PollResult {
     pub fingerprint: String,
     pub snapshots: Vec<Snapshot>,
-    /// What is said of each board that was there before and is missing now.
+    /// How many causes there are.
+    pub causes: usize,
+    /// A sentence for each board that was there before and is missing now.
     pub missing: Vec<String>,
-    /// Only now and then.
+    /// Only every few polls.
     pub kinds: Option<Vec<Kinds>>,
-    /// New ones, where the source has such a table.
+    /// New attempts, if the source has such a table.
     pub attempts: Option<Vec<Attempt>>,
 }
 
-/// One poll of a source, whatever came of it.
+/// One poll of a source, successful or not.
 #[derive(Debug)]
-pub struct Poll {
+pub struct PollRecord {
     pub at: Instant,
     pub took: Duration,
-    /// How far apart the polls are.
+    /// The time between two polls.
     pub pace: Duration,
-    pub found: Result<Found, String>,
+    pub found: Result<PollResult, String>,
 }
 
 /// One source.
@@ -53,21 +55,22 @@ pub(super) struct SourceMetrics {
     good: u64,
     failed: u64,
     took: Histogram,
-    fresh: Option<Fresh>,
-    /// Why the last poll brought nothing.
+    fresh: Option<FreshFigures>,
+    /// Why the last poll failed.
     error: Option<String>,
     fingerprints: BTreeSet<String>,
     kind_names: KindNames,
-    attempted: Option<Attempted>,
-    pub(super) sweeps: Option<Sweeps>,
+    attempted: Option<AttemptCounts>,
+    pub(super) sweeps: Option<SweepMetrics>,
 }
 
-/// Figures, and until when they are believed.
+/// Figures and the time until which they are shown.
 #[derive(Debug)]
-struct Fresh {
+struct FreshFigures {
     at: Instant,
     until: Instant,
-    look: Look,
+    look: PollFigures,
+    causes: usize,
     missing: Vec<String>,
     kinds: Vec<Kinds>,
     now: Option<Moment>,
@@ -90,7 +93,7 @@ impl SourceMetrics {
         }
     }
 
-    pub(super) fn polled(&mut self, poll: Poll) {
+    pub(super) fn polled(&mut self, poll: PollRecord) {
         self.took.observe(poll.took.as_secs_f64());
         let found = match poll.found {
             Ok(found) => found,
@@ -108,26 +111,28 @@ impl SourceMetrics {
             attempts.iter().for_each(|attempt| attempted.add(attempt));
         }
         let before = self.fresh.take().map(|fresh| fresh.kinds).unwrap_or_default();
-        self.fresh = Some(Fresh {
+        self.fresh = Some(FreshFigures {
             at: poll.at,
             until: poll.at + poll.took + (poll.pace * MISSED).max(GRACE),
             now: found.snapshots.first().map(|snapshot| snapshot.now),
-            look: Look::of(found.snapshots),
+            look: PollFigures::of(found.snapshots),
+            causes: found.causes,
             missing: found.missing,
             kinds: found.kinds.unwrap_or(before),
         });
     }
 
-    /// The figures, unless they are too old to be believed.
-    fn believed(&self, now: Instant) -> Option<&Fresh> {
+    /// The figures, unless they are too old.
+    fn believed(&self, now: Instant) -> Option<&FreshFigures> {
         self.fresh.as_ref().filter(|fresh| now <= fresh.until)
     }
 
-    /// Whether it was read well lately, and what is to be said of it.
+    /// Whether the source was read recently, with a sentence for people.
     pub(super) fn readiness(&self, now: Instant) -> Result<String, String> {
         let label = &self.label;
-        let ago =
-            |fresh: &Fresh| format!("read {} ms ago", now.saturating_duration_since(fresh.at).as_millis());
+        let ago = |fresh: &FreshFigures| {
+            format!("read {} ms ago", now.saturating_duration_since(fresh.at).as_millis())
+        };
         match (self.believed(now), &self.fresh, &self.error) {
             (Some(fresh), _, _) if fresh.missing.is_empty() => Ok(format!("{label}: {}", ago(fresh))),
             (Some(fresh), _, _) => Err(format!("{label}: {}; {}", ago(fresh), fresh.missing.join("; "))),
@@ -144,8 +149,8 @@ impl SourceMetrics {
 
     pub(super) fn fill(&mut self, samples: &mut MetricSamples, now: Instant) {
         let source = self.label.clone();
-        // A source that is not read in full is not up: what is not there raises no alarm of its own.
-        let in_full = |fresh: &Fresh| fresh.missing.is_empty();
+        // A source that is not read in full is not up: missing figures raise no alarm of their own.
+        let in_full = |fresh: &FreshFigures| fresh.missing.is_empty();
         let up = self.error.is_none() && self.believed(now).is_some_and(in_full);
         samples.set(&UP, &[&source], f64::from(u8::from(up)));
         let last = self.fresh.as_ref().map_or(self.since, |fresh| fresh.at);
@@ -159,14 +164,15 @@ impl SourceMetrics {
         if let Some(attempted) = &self.attempted {
             attempted.fill(samples, &source);
         }
-        // Not by way of a method: the names of kinds are written meanwhile.
+        // Not a method of `self`: the kind names are changed while the figures are borrowed.
         let Some(fresh) = self.fresh.as_ref().filter(|fresh| now <= fresh.until) else { return };
         fresh.look.fill(samples, &source);
+        samples.set(&CAUSES, &[&source], fresh.causes as f64);
         fill_kinds(samples, &source, &fresh.kinds, &mut self.kind_names, fresh.now);
     }
 
-    /// Says of every kind that none of it was reclaimed yet: without a zero before it, the first
-    /// reclaim is no increase.
+    /// Sets the reclaim counter of every kind to zero. Without a zero before it, Prometheus does not see the first reclaim
+    /// as an increase.
     pub(super) fn fill_zeros(&mut self, samples: &mut MetricSamples) {
         let Some(fresh) = &self.fresh else { return };
         for (profile, board) in fresh.look.boards() {

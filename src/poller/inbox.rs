@@ -1,4 +1,4 @@
-//! The requests that wait for a thread. One that was repeated is answered once.
+//! The requests that wait for a thread. A repeated request is answered once.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -10,12 +10,12 @@ pub(super) struct Inbox<R> {
     replaces: fn(&R, &R) -> bool,
 }
 
-/// What there is to do.
-pub(super) enum Taken<R> {
+/// The next thing to do.
+pub(super) enum InboxItem<R> {
     Request(R),
-    /// Nobody asked until it was time to look.
-    Nothing,
-    /// Nobody will ask any more.
+    /// No request came before the poll was due.
+    PollIsDue,
+    /// No further request can come.
     End,
 }
 
@@ -24,31 +24,31 @@ impl<R> Inbox<R> {
         Inbox { receiver, waiting: VecDeque::new(), replaces }
     }
 
-    /// The next request, if there is one before a look is due.
-    pub(super) fn take(&mut self, due: Option<Instant>) -> Taken<R> {
+    /// The next request, if one comes before the poll is due.
+    pub(super) fn take(&mut self, due: Option<Instant>) -> InboxItem<R> {
         loop {
             match self.receiver.try_recv() {
                 Ok(request) => self.put(request),
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Taken::End,
+                Err(TryRecvError::Disconnected) => return InboxItem::End,
             }
         }
         if let Some(request) = self.waiting.pop_front() {
-            return Taken::Request(request);
+            return InboxItem::Request(request);
         }
         let came = match due {
             None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(due) => self.receiver.recv_timeout(due.saturating_duration_since(Instant::now())),
         };
         match came {
-            Ok(request) => Taken::Request(request),
-            Err(RecvTimeoutError::Timeout) => Taken::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Taken::End,
+            Ok(request) => InboxItem::Request(request),
+            Err(RecvTimeoutError::Timeout) => InboxItem::PollIsDue,
+            Err(RecvTimeoutError::Disconnected) => InboxItem::End,
         }
     }
 
-    /// Of requests whose answers replace each other only the last is kept: a database that was away for a while
-    /// does not have to answer every key that was pressed meanwhile.
+    /// Of requests whose answers replace each other only the last is kept: after an outage, a database does not have
+    /// to answer every key that was pressed meanwhile.
     fn put(&mut self, request: R) {
         self.waiting.retain(|other| !(self.replaces)(&request, other));
         self.waiting.push_back(request);
@@ -70,12 +70,12 @@ mod tests {
         }
         let mut inbox = Inbox::new(receiver, |new, old| new == old && *new != "probe");
         let mut answered = Vec::new();
-        while let Taken::Request(request) = inbox.take(Some(Instant::now())) {
+        while let InboxItem::Request(request) = inbox.take(Some(Instant::now())) {
             answered.push(request);
         }
         let count = |request: &str| answered.iter().filter(|other| **other == request).count();
         assert_eq!((count("holders"), count("kinds"), count("probe")), (1, 1, 10));
         drop(ask);
-        assert!(matches!(inbox.take(None), Taken::End));
+        assert!(matches!(inbox.take(None), InboxItem::End));
     }
 }

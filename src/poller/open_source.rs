@@ -1,11 +1,11 @@
-//! A source with the connection that reads it: opened when it is first needed, and kept.
+//! A source and its read connection, opened when it is first needed and kept.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::store::{Options, Reader, StoreError};
 
-/// How to open a source, as often as it takes.
+/// Opens a source; called again after a lost connection.
 pub type Opener = Arc<dyn Fn() -> Result<Options, StoreError> + Send + Sync>;
 
 pub struct OpenSource {
@@ -18,7 +18,7 @@ impl OpenSource {
         OpenSource { open, reader: None }
     }
 
-    /// The reader, opened if there is none.
+    /// The reader; opened if there is none.
     pub fn reader(&mut self) -> Result<&mut Reader, StoreError> {
         match &mut self.reader {
             Some(reader) => Ok(reader),
@@ -26,7 +26,7 @@ impl OpenSource {
         }
     }
 
-    /// Whatever was wrong with the connection, the next look opens another one.
+    /// Closes the connection; the next poll opens another one.
     pub fn close(&mut self) {
         self.reader = None;
     }

@@ -1,35 +1,53 @@
-//! A source that is watched from look to look, and the events that two looks reveal.
+//! A source that is watched from poll to poll, and the events between two polls.
 
-use super::{OpenSource, Opener};
+use super::{FactsWatch, OpenSource, Opener};
 use crate::domain::detail::Whole;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
-use crate::events::{Again, ChangeDetector, Event, Look, ObservedClaim};
+use crate::events::{CauseLog, ChangeDetector, Event, ObservedClaim, ObservedSource, Reread};
 use crate::store::{Reader, StoreError, clock};
 
-/// Boards of at most this many claims are read whole.
+/// Boards with at most this many claims are read in full.
 pub const SMALL: usize = 500;
 
 #[derive(Debug)]
 pub struct SourceWatch {
     pub source: OpenSource,
     pub detector: ChangeDetector,
+    pub facts: FactsWatch,
+    label: String,
+    causes: CauseLog,
 }
 
 impl SourceWatch {
     pub fn new(label: &str, open: Opener) -> SourceWatch {
-        SourceWatch { source: OpenSource::new(open), detector: ChangeDetector::new(label) }
+        SourceWatch {
+            source: OpenSource::new(open),
+            detector: ChangeDetector::new(label),
+            facts: FactsWatch::new(label),
+            label: label.into(),
+            causes: CauseLog::default(),
+        }
     }
 
-    /// A poll, and the events since the last one, dated `at`.
+    /// Polls, and returns the events since the last poll, dated `at`.
     pub fn look(&mut self, at: Moment) -> Result<(Vec<Snapshot>, Vec<Event>), StoreError> {
         let reader = self.source.reader()?;
         let (snapshots, small) = (reader.poll()?, reader.whole(SMALL)?);
+        self.facts.refresh(reader, &snapshots)?;
         let events = self.detect(&snapshots, &small, at)?;
         Ok((snapshots, events))
     }
 
-    /// The events that a poll reveals.
+    /// Polls, and updates the facts in which causes are found.
+    pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
+        let reader = self.source.reader()?;
+        let snapshots = reader.poll()?;
+        self.facts.refresh(reader, &snapshots)?;
+        Ok(snapshots)
+    }
+
+    /// The events between the last poll and this one.
     pub fn detect(
         &mut self,
         snapshots: &[Snapshot],
@@ -37,18 +55,21 @@ impl SourceWatch {
         at: Moment,
     ) -> Result<Vec<Event>, StoreError> {
         let reader = self.source.reader()?;
-        let look = Look::of(&reader.fingerprint(), snapshots, small);
-        self.detector.see(look, at, &mut |claim| read_again(reader, claim))
+        let look = ObservedSource::of(&reader.fingerprint(), snapshots, small);
+        let mut events = self.detector.observe(look, at, &mut |claim| read_again(reader, claim))?;
+        events.extend(self.causes.observe(self.facts.causes(), &self.label, at));
+        Ok(events)
     }
 
-    /// The events of a look that failed. The next one opens the source anew.
+    /// The events of a failed poll. The next one opens the source again.
     pub fn fail(&mut self, why: &str) -> Vec<Event> {
         self.source.close();
+        self.facts.forget();
         self.detector.fail(why, clock()).into_iter().collect()
     }
 }
 
-/// An answer that a look can do without: only a lost connection is an error.
+/// The result of an optional query: only a lost connection is an error.
 pub fn unless_lost<T>(answer: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -58,19 +79,19 @@ pub fn unless_lost<T>(answer: Result<T, StoreError>) -> Result<Option<T>, StoreE
 }
 
 /// The current state of a claim that is no longer among the rows of a poll, found by its key.
-pub fn read_again(reader: &mut Reader, claim: &ObservedClaim<'_>) -> Result<Again, StoreError> {
-    let Some(mark) = &claim.judged.mark else { return Ok(Again::Unknown) };
+pub fn read_again(reader: &mut Reader, claim: &ObservedClaim<'_>) -> Result<Reread, StoreError> {
+    let Some(mark) = &claim.judged.mark else { return Ok(Reread::Unknown) };
     let key = claim.judged.claim.key.address();
     let examined = unless_lost(reader.examine(claim.profile, claim.board, mark, &key))?;
     Ok(match examined {
-        Some(Some(examined)) => Again::Is(Box::new(examined.judged)),
+        Some(Some(examined)) => Reread::Is(Box::new(examined.judged)),
         Some(None) => {
             let key = &claim.judged.claim.key;
             match unless_lost(reader.released(claim.profile, claim.board, key))?.flatten() {
-                Some(row) => Again::Released { state: row.state, error: row.error },
-                None => Again::Gone,
+                Some(row) => Reread::Released { state: row.state, error: row.error },
+                None => Reread::Gone,
             }
         }
-        None => Again::Unknown,
+        None => Reread::Unknown,
     })
 }

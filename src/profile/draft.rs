@@ -25,13 +25,16 @@ pub use render::Draft;
 pub use sample::{DatabaseSample, Reference, SampleColumn, TableSample};
 pub use watch::Watch;
 
-/// The draft for one table, or for the likeliest one; nothing, if no table looks like claims.
+/// The draft for one table, or for the likeliest one; nothing, if no table looks like claims or jobs.
 pub fn draft<'a>(database: &'a DatabaseSample, table: Option<&str>, source: &str) -> Option<Draft<'a>> {
     let ranked = rank(database);
     let is_likely = |candidate: &&Candidate<'_>| candidate.score >= LIKELY;
     let chosen = match table {
         Some(name) => ranked.iter().find(|candidate| candidate.table.name == name)?,
-        None => ranked.iter().find(is_likely)?,
+        None => {
+            let has_jobs = || ranked.iter().find(|candidate| candidate.is_for_jobs());
+            ranked.iter().find(is_likely).or_else(has_jobs)?
+        }
     };
     let others = ranked.iter().filter(is_likely).filter(|other| other.table.name != chosen.table.name);
     let others = others.take(5).map(|other| format!("{} ({})", other.table.name, other.score)).collect();

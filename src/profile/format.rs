@@ -79,12 +79,18 @@ pub struct Profile {
     pub generic: bool,
     /// Values for `{name}` anywhere in the file, such as a schema or a table prefix.
     #[serde(default)]
-    pub vars: BTreeMap<String, String>,
+    pub vars: BTreeMap<String, Variable>,
+    /// What they stand for here; not a key of the file.
+    #[serde(skip)]
+    pub values: BTreeMap<String, String>,
     /// The zone of times that have none, for every claim, session and history without one of its own.
     pub zone: Option<ZoneName>,
     /// `table.column` pairs that must all exist for the profile to be tried.
     #[serde(default)]
     pub detect: Vec<String>,
+    /// Tables, and columns as `table.column`, that only some versions of the system have.
+    #[serde(default)]
+    pub optional: Vec<String>,
     #[serde(rename = "claim")]
     pub boards: Vec<Board>,
     /// The registry of every board without one of its own.
@@ -93,6 +99,20 @@ pub struct Profile {
     pub backlog: Option<Backlog>,
     #[serde(default)]
     pub history: Vec<History>,
+}
+
+/// What a variable may stand for: one text, or a list of which the first is the usual one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Variable {
+    #[serde(deserialize_with = "one_or_many")]
+    pub candidates: Vec<String>,
+}
+
+impl Variable {
+    pub fn usual(&self) -> &str {
+        self.candidates.first().map_or("", String::as_str)
+    }
 }
 
 /// One table of claims.
@@ -117,6 +137,10 @@ pub struct Board {
     /// The holder's process, where the claim itself names it and no registry does.
     pub pid: Option<String>,
     pub host: Option<String>,
+    /// The version of the holder's software.
+    pub version: Option<String>,
+    /// The server session that holds it, where ending that session frees it.
+    pub backend: Option<String>,
     pub claimed_at: Option<Time>,
     pub beat_at: Option<Time>,
     pub attempts: Option<String>,
@@ -135,6 +159,10 @@ pub struct Board {
     pub deadline: Deadline,
     /// A predicate of the system's own: nobody can be working on this claim.
     pub orphaned_when: Option<String>,
+    /// A predicate of the system's own: its holder is at work, whatever the registry says.
+    pub alive_when: Option<String>,
+    /// A predicate that refuses every act on the claim.
+    pub refuse_when: Option<String>,
     pub orphan_after: Option<Span>,
     pub silent_after: Option<Span>,
     pub warn_before: Option<Span>,
@@ -263,12 +291,13 @@ impl<'de> Deserialize<'de> for Never {
 pub struct Registry {
     pub table: String,
     pub id: String,
-    pub beat_at: String,
+    pub beat_at: Option<String>,
     pub started_at: Option<String>,
     /// When the system gives a session up, where that is not its beat plus `orphan_after`.
     pub stale_at: Option<String>,
     pub pid: Option<String>,
     pub host: Option<String>,
+    pub version: Option<String>,
     #[serde(default)]
     pub time: TimeUnit,
     pub zone: Option<ZoneName>,
@@ -338,18 +367,100 @@ pub struct Act {
     pub set: BTreeMap<String, String>,
     /// Statements that run first in the transaction.
     #[serde(default)]
-    pub before: Vec<String>,
-    /// Statements that run after it.
+    pub before: Vec<Statement>,
+    /// Statements that run after it, or before it where they say so.
     #[serde(default)]
-    pub also: Vec<String>,
+    pub also: Vec<Statement>,
     /// A predicate over the claim that refuses the act.
     pub blocked_by: Option<String>,
+    /// Why it cannot be done on this database; not a key of the file.
+    #[serde(skip)]
+    pub unusable: Option<String>,
+    /// Functions that its values and its condition call, and that may have effects outside of the transaction; not
+    /// a key of the file.
+    #[serde(skip)]
+    pub outside: Vec<String>,
+}
+
+/// A statement that runs beside an act: a text, or a table in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "WrittenStatement")]
+pub struct Statement {
+    pub sql: String,
+    /// So many rows it has to change or select; otherwise the act is taken back.
+    pub rows: Option<u64>,
+    pub when: When,
+    /// Functions that it calls and that may have effects outside of the transaction; not a key of the file.
+    pub outside: Vec<String>,
+}
+
+/// A statement with its keys.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatementTable {
+    pub sql: String,
+    pub rows: Option<u64>,
+    #[serde(default)]
+    pub when: When,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenStatement {
+    Sql(String),
+    Table(StatementTable),
+}
+
+impl From<WrittenStatement> for Statement {
+    fn from(written: WrittenStatement) -> Statement {
+        let StatementTable { sql, rows, when } = match written {
+            WrittenStatement::Sql(sql) => StatementTable { sql, rows: None, when: When::After },
+            WrittenStatement::Table(table) => table,
+        };
+        Statement { sql, rows, when, outside: Vec::new() }
+    }
+}
+
+/// When a statement of `also` runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    Before,
+    #[default]
+    After,
 }
 
 impl Act {
     /// An act either deletes the row or sets columns of it.
     pub fn is_complete(&self) -> bool {
         self.delete == self.set.is_empty()
+    }
+
+    /// Whether nothing runs beside it, and nothing is asked before.
+    pub fn is_alone(&self) -> bool {
+        self.before.is_empty() && self.also.is_empty() && self.blocked_by.is_none()
+    }
+
+    /// The statements that run before it, and those that run after it, in order.
+    pub fn steps(&self) -> (Vec<Statement>, Vec<Statement>) {
+        let (early, late): (Vec<_>, Vec<_>) =
+            self.also.iter().cloned().partition(|statement| statement.when == When::Before);
+        (self.before.iter().cloned().chain(early).collect(), late)
+    }
+
+    /// Refuses it on one more condition.
+    pub fn refuse_when(&mut self, condition: Option<&str>) {
+        // The line breaks end comments.
+        let both = |own: String, more: &str| format!("({own}\n) OR ({more}\n)");
+        self.blocked_by = match (self.blocked_by.take(), condition) {
+            (Some(own), Some(more)) => Some(both(own, more)),
+            (own, more) => own.or(more.map(str::to_owned)),
+        };
+    }
+
+    /// Every statement that runs beside it.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.before.iter().chain(&self.also)
     }
 }
 
@@ -381,6 +492,7 @@ impl Profile {
                 pid: None,
                 host: None,
                 orphaned_when: None,
+                alive_when: None,
                 session: None,
                 deadline: Deadline { never: Never::Unknown, ..Deadline::default() },
                 reclaim: None,

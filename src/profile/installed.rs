@@ -1,6 +1,6 @@
 //! What the system's own recovery in the database does otherwise than these rules.
 //!
-//! The documents and the running systems differ, and so may any installation. The source of a function
+//! The specifications and the running systems differ, and so may any installation. The source of a function
 //! is read for what matters here: how long each kind may take, and when a job is dead.
 
 use std::collections::BTreeMap;

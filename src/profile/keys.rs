@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
-use super::format::{Defaulted, Engine, Never, Role, StampedBy, Time};
+use super::format::{Defaulted, Engine, Never, Role, StampedBy, Time, Variable, When};
 use crate::domain::time::{Span, TimeUnit, ZoneName};
 pub use reference::markdown;
 pub use table::KEYS;
@@ -37,6 +37,7 @@ pub enum Group {
     Session,
     Backlog,
     Act,
+    Statement,
     History,
 }
 
@@ -47,6 +48,8 @@ pub enum Kind {
     Table(Group),
     /// Several such tables.
     Tables(Group),
+    /// SQL statements, each a text or such a table.
+    Statements(Group),
     /// For each engine a table with keys of this one, which replace those of the table around it.
     Engines(Group),
     Text,
@@ -56,11 +59,14 @@ pub enum Kind {
     Values,
     Condition,
     TextMap,
+    Variables,
     Flag,
     /// A flag, or what a claim is then.
     Never,
     Duration,
     DurationMap,
+    Count,
+    When,
     Time,
     Unit,
     Zone,
@@ -70,13 +76,14 @@ pub enum Kind {
 }
 
 impl Group {
-    pub const ALL: [Group; 7] = [
+    pub const ALL: [Group; 8] = [
         Group::Profile,
         Group::Claim,
         Group::Deadline,
         Group::Session,
         Group::Backlog,
         Group::Act,
+        Group::Statement,
         Group::History,
     ];
 
@@ -89,6 +96,7 @@ impl Group {
             Group::Session => "session",
             Group::Backlog => "backlog",
             Group::Act => "act",
+            Group::Statement => "statement",
             Group::History => "history",
         }
     }
@@ -102,6 +110,7 @@ impl Group {
             Group::Session => "[session], [claim.session]",
             Group::Backlog => "[backlog], [claim.backlog]",
             Group::Act => "[claim.reclaim], [claim.release], [claim.extend], [claim.requeue], [session.end]",
+            Group::Statement => "{ } in `before` and `also`",
             Group::History => "[[history]]",
         }
     }
@@ -115,7 +124,7 @@ impl Group {
             }
             Group::Deadline => {
                 "When a claim is over. Exactly one of `column`, `claimed_at_plus`, `ttl` or \
-                                `otherwise`, `holder`, `never`."
+                                `otherwise`, `holder`, `never`; `column` may have an `otherwise`."
             }
             Group::Session => {
                 "The table in which holders are registered. At the top of the file it is for every claim \
@@ -128,6 +137,12 @@ impl Group {
                 "What an act changes: either `delete = true` or a `set`. claimtop itself adds the guard that \
                            nothing has changed since you looked. In SQL, `:id`, `:holder`, `:now`, `:until`, `:why` and \
                            other parameters stand for values of the claim."
+            }
+            Group::Statement => {
+                "A statement that runs in the same transaction as the act. A plain text is its `sql`. Besides the \
+                           parameters of the act it may name every column of the row as it was before: `:old.queue_id`. A \
+                           dry run leaves it out if it calls a function that the config allows although its effects may \
+                           stay."
             }
             Group::History => {
                 "Traces of earlier recoveries that the system itself keeps, for `claimtop list --history`."
@@ -161,6 +176,7 @@ impl Kind {
         match self {
             Kind::Table(_) => "table",
             Kind::Tables(_) => "one or more tables",
+            Kind::Statements(_) => "list of SQL statements, each a text or a table",
             Kind::Engines(_) => "tables by engine: sqlite, postgres",
             Kind::Text => "text",
             Kind::Texts => "list of texts",
@@ -168,10 +184,13 @@ impl Kind {
             Kind::Values => "column, or list of columns",
             Kind::Condition => "SQL condition",
             Kind::TextMap => "table of texts",
+            Kind::Variables => "table of texts, or of lists of texts",
             Kind::Flag => "true or false",
             Kind::Never => "true or \"healthy\"",
             Kind::Duration => "duration: \"90s\", \"30m\", \"1h 30m\"",
             Kind::DurationMap => "table of durations",
+            Kind::Count => "number",
+            Kind::When => "before or after",
             Kind::Time => "column, or { expr = SQL, unit = UNIT }",
             Kind::Unit => "unix_s, unix_ms, unix_us, unix_ns, text_utc, timestamptz or timestamp",
             Kind::Zone => {
@@ -195,15 +214,19 @@ impl Kind {
             Kind::Tables(_) => {
                 expect(value.get_ref().is_array(), "[[ ]] around the name: there may be several")
             }
+            Kind::Statements(_) => expect(value.get_ref().is_array(), "a list"),
             Kind::Engines(_) => is::<BTreeMap<Engine, toml::Table>>(value),
             Kind::Text | Kind::Value | Kind::Condition => is::<String>(value),
             Kind::Texts => is::<Vec<String>>(value),
             Kind::Values => is::<String>(value).or_else(|_| is::<Vec<String>>(value)),
             Kind::TextMap => is::<BTreeMap<String, String>>(value),
+            Kind::Variables => is::<BTreeMap<String, Variable>>(value),
             Kind::Flag => is::<bool>(value),
             Kind::Never => is::<Never>(value),
             Kind::Duration => is::<Span>(value),
             Kind::DurationMap => is::<BTreeMap<String, Span>>(value),
+            Kind::Count => is::<u64>(value),
+            Kind::When => is::<When>(value),
             Kind::Time => is::<Time>(value),
             Kind::Unit => is::<TimeUnit>(value),
             Kind::Zone => is::<ZoneName>(value),

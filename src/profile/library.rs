@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::format::{Profile, ProfileError};
-use super::similar::did_you_mean;
+use crate::domain::similar::did_you_mean;
 
 /// Every profile in `assets/profiles/`, by name: the five reference systems first.
-const BUILT_IN: [(&str, &str); 46] = [
+const BUILT_IN: [(&str, &str); 48] = [
     ("coordination", include_str!("../../assets/profiles/coordination.toml")),
     ("executor-jobs", include_str!("../../assets/profiles/executor-jobs.toml")),
     ("merge-queue", include_str!("../../assets/profiles/merge-queue.toml")),
@@ -29,6 +29,7 @@ const BUILT_IN: [(&str, &str); 46] = [
     ("flyway", include_str!("../../assets/profiles/flyway.toml")),
     ("golang-migrate", include_str!("../../assets/profiles/golang-migrate.toml")),
     ("good-job", include_str!("../../assets/profiles/good-job.toml")),
+    ("good-job-3", include_str!("../../assets/profiles/good-job-3.toml")),
     ("graphile-worker", include_str!("../../assets/profiles/graphile-worker.toml")),
     ("hangfire", include_str!("../../assets/profiles/hangfire.toml")),
     ("huey", include_str!("../../assets/profiles/huey.toml")),
@@ -36,6 +37,7 @@ const BUILT_IN: [(&str, &str); 46] = [
     ("laravel", include_str!("../../assets/profiles/laravel.toml")),
     ("liquibase", include_str!("../../assets/profiles/liquibase.toml")),
     ("litequeue", include_str!("../../assets/profiles/litequeue.toml")),
+    ("litequeue-0.9", include_str!("../../assets/profiles/litequeue-0.9.toml")),
     ("minion", include_str!("../../assets/profiles/minion.toml")),
     ("oban", include_str!("../../assets/profiles/oban.toml")),
     ("oban-py", include_str!("../../assets/profiles/oban-py.toml")),
@@ -71,12 +73,30 @@ impl Entry {
     /// Whether the profile could fit a database with these tables. Only a quick look: a profile
     /// of somebody else's is always tried, so that its errors are told.
     pub fn may_fit<'a>(&self, mut tables: impl Iterator<Item = &'a str>) -> bool {
-        self.origin != Origin::BuiltIn || tables.any(|table| self.names(table))
+        let is_any = |written: String| written.starts_with('{') && written.ends_with('}');
+        self.origin != Origin::BuiltIn || self.tables().any(is_any) || tables.any(|table| self.names(table))
+    }
+
+    /// The tables that it speaks of, as they are written.
+    fn tables(&self) -> impl Iterator<Item = String> {
+        let lines = self.text.lines().filter(|line| line.starts_with("table"));
+        lines.filter_map(|line| Some(line.split('"').nth(1)?.to_ascii_lowercase()))
     }
 
     /// Whether it speaks of a table.
     pub fn names(&self, table: &str) -> bool {
-        self.text.to_ascii_lowercase().contains(&format!("\"{}\"", table.to_ascii_lowercase()))
+        let (text, table) = (self.text.to_ascii_lowercase(), table.to_ascii_lowercase());
+        let bare = table.rsplit_once('.').map_or(table.as_str(), |(_, bare)| bare);
+        // What surrounds a variable in the name of a table.
+        let may_be = |written: String| {
+            let Some((before, rest)) = written.split_once('{') else { return false };
+            let Some((_, after)) = rest.split_once('}') else { return false };
+            let after = after.trim_start_matches('.');
+            // A variable alone is no name.
+            let is_named = !before.is_empty() || !after.is_empty();
+            is_named && bare.starts_with(before) && bare.ends_with(after)
+        };
+        text.contains(&format!("\"{table}\"")) || self.tables().any(may_be)
     }
 }
 
@@ -140,9 +160,10 @@ impl Library {
         if name.contains('/') || name.ends_with(".toml") {
             return read(Path::new(name))?.profile();
         }
-        match self.entries.iter().find(|entry| entry.name == name) {
-            Some(entry) => entry.profile(),
-            None => {
+        match (self.entries.iter().find(|entry| entry.name == name), name.split_once('@')) {
+            (Some(entry), _) => entry.profile(),
+            (None, Some((base, value))) => self.find(base)?.called_after(value),
+            (None, None) => {
                 let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
                 let near = did_you_mean(name, names.iter().copied());
                 Err(ProfileError::Invalid {

@@ -1,27 +1,42 @@
 //! Reading a profile: from its text, through its variables and engines, to one that makes sense.
 
-use super::format::{Act, Board, Engine, Never, Profile, ProfileError, Registry};
+use std::collections::BTreeMap;
+
+use super::format::{Act, Board, Engine, Never, Profile, ProfileError, Registry, Variable};
 use super::problems::problems;
 use crate::domain::time::Span;
 
 impl Profile {
     /// Reads and validates a profile.
     pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
+        Profile::parse_with(name, text, &BTreeMap::new())
+    }
+
+    /// The same with other values for some of its variables.
+    pub(super) fn parse_with(
+        name: &str,
+        text: &str,
+        chosen: &BTreeMap<String, String>,
+    ) -> Result<Profile, ProfileError> {
         ProfileError::of(problems(name, text))?;
         let syntax = |error| syntax(name, text, &error);
         let mut profile: Profile = toml::from_str(text).map_err(syntax)?;
-        if !profile.vars.is_empty() {
-            let mut filled = text.to_owned();
-            for (var, value) in &profile.vars {
-                filled = filled.replace(&format!("{{{var}}}"), value);
-            }
+        let value = |(var, variable): (&String, &Variable)| {
+            let value = chosen.get(var).map_or(variable.usual(), String::as_str);
+            (var.clone(), value.to_owned())
+        };
+        let values: BTreeMap<String, String> = profile.vars.iter().map(value).collect();
+        let mut filled = text.to_owned();
+        for (var, value) in &values {
+            filled = filled.replace(&format!("{{{var}}}"), value);
+        }
+        if !values.is_empty() {
             profile = toml::from_str(&filled).map_err(syntax)?;
         }
-        profile.name = name.into();
-        profile.text = text.into();
+        (profile.name, profile.values, profile.text) = (name.into(), values, filled);
         let invalid = |problem| ProfileError::Invalid { name: name.into(), problem };
         ProfileError::of(profile.validate().into_iter().map(invalid).collect())?;
-        Ok(profile)
+        Ok(Profile { text: text.into(), ..profile })
     }
 
     /// The profile with the overrides for `engine` applied.
@@ -41,7 +56,7 @@ impl Profile {
         }
         let merged = toml::to_string(&table)
             .map_err(|error| ProfileError::Invalid { name: self.name.clone(), problem: error.to_string() })?;
-        let merged = Profile::parse(&self.name, &merged)?;
+        let merged = Profile::parse_with(&self.name, &merged, &self.values)?;
         Ok(Profile { text: self.text, ..merged })
     }
 
@@ -56,13 +71,33 @@ impl Profile {
                 wrong.push(format!("two claims are named {:?}", board.name));
             }
             let of_board = board.validate().into_iter().chain(self.requeue_without_dead(board));
+            let of_board = of_board.chain(self.holder_without_times(board));
             wrong.extend(of_board.map(|problem| format!("claim {:?}: {problem}", board.name)));
         }
         wrong.extend(self.session.iter().filter_map(Registry::validate));
+        wrong.extend(self.optional_for_nothing());
         let pairs = self.boards.iter().flat_map(|board| &board.detect).chain(&self.detect);
         let lone = pairs.filter(|pair| !pair.contains('.'));
         wrong.extend(lone.map(|pair| format!("detect wants \"table.column\", not {pair:?}")));
         wrong
+    }
+
+    /// What is optional, and nothing in the profile uses.
+    fn optional_for_nothing(&self) -> Vec<String> {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let used: Vec<&str> = self.text.split(|c| !is_word(c)).collect();
+        let is_unused = |written: &&String| {
+            let name = written.rsplit_once('.').map_or(written.as_str(), |(_, name)| name);
+            used.iter().filter(|word| word.eq_ignore_ascii_case(name)).count() < 2
+        };
+        let unused = self.optional.iter().filter(is_unused);
+        unused.map(|name| format!("nothing uses {name:?}, which is optional")).collect()
+    }
+
+    fn holder_without_times(&self, board: &Board) -> Option<String> {
+        let session = self.registry(board).filter(|_| board.deadline.holder)?;
+        (session.beat_at.is_none() && session.stale_at.is_none() && board.alive_when.is_none())
+            .then(|| "this deadline needs a session with beat_at or stale_at, or an alive_when".into())
     }
 
     fn requeue_without_dead(&self, board: &Board) -> Option<String> {
@@ -81,7 +116,9 @@ impl Board {
             }
         };
         let deadline = &self.deadline;
-        let has_ttl = deadline.ttl.is_some() || deadline.otherwise.is_some();
+        // Beside a column it is for rows in which that is NULL.
+        let has_otherwise = deadline.otherwise.is_some() && deadline.column.is_none();
+        let has_ttl = deadline.ttl.is_some() || has_otherwise;
         let ways = [
             deadline.column.is_some(),
             deadline.claimed_at_plus.is_some(),
@@ -99,7 +136,7 @@ impl Board {
             "this deadline needs claimed_at",
         );
         expect(
-            !has_ttl || self.claimed_at.is_some() || self.beat_at.is_some(),
+            !has_ttl && deadline.otherwise.is_none() || self.claimed_at.is_some() || self.beat_at.is_some(),
             "a TTL needs claimed_at or beat_at to count from",
         );
         for (verb, act) in [
@@ -120,7 +157,7 @@ impl Board {
             let is_something = span.is_none_or(Span::is_positive);
             expect(is_something, &format!("{key} has to be longer than nothing"));
         }
-        // The documents' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
+        // The specifications' clocks tick in whole seconds; a TTL of a few ticks cannot be told from
         // the moment of renewal.
         let shortest = self.time.tick().times(5);
         for ttl in deadline.ttl.iter().flatten().map(|(_, ttl)| ttl).chain(&deadline.otherwise) {

@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::format::ProfileError;
 use super::keys::{Group, Kind};
-use super::similar::did_you_mean;
+use crate::domain::similar::did_you_mean;
 
 /// A problem, and where in the text it is.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ struct Found {
 
 /// What is wrong with the keys of a file, each with its line: unknown ones, wrong values, missing ones. If the
 /// file is no TOML, only that.
-pub fn problems(name: &str, text: &str) -> Vec<ProfileError> {
+pub(super) fn problems(name: &str, text: &str) -> Vec<ProfileError> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut found: Vec<Found> = errors.iter().map(|error| of_toml(error, text)).collect();
     if found.is_empty() {
@@ -84,6 +84,13 @@ impl Search<'_> {
             (Kind::Tables(inner), DeValue::Array(tables)) => {
                 for table in tables.iter() {
                     self.element(table, inner);
+                }
+            }
+            (Kind::Statements(inner), DeValue::Array(statements)) => {
+                for statement in statements.iter().filter(|statement| !statement.get_ref().is_str()) {
+                    // Even where it replaces another list, a statement is whole.
+                    let mut search = Search { found: &mut *self.found, partial: false };
+                    search.element(statement, inner);
                 }
             }
             (Kind::Engines(inner), DeValue::Table(engines)) => {

@@ -66,7 +66,8 @@ pub fn rules(board: &Board, registry: Option<&Registry>, operator: &Operator) ->
     let mut thresholds = Thresholds::default();
     operator.defaults.lay_onto(&mut thresholds);
     Limits {
-        ttl: board.deadline.otherwise,
+        // Beside a column it is in the deadline itself.
+        ttl: board.deadline.otherwise.filter(|_| board.deadline.column.is_none()),
         lease: board.deadline.lease,
         warn_before: board.warn_before.or(lock_warning(board)),
         silent_after: board.silent_after,

@@ -16,7 +16,9 @@ impl Board {
     /// What its deadlines are based on.
     pub fn deadline_basis(&self) -> String {
         let Deadline { column, claimed_at_plus, ttl, otherwise, holder, .. } = &self.deadline;
-        if column.is_some() {
+        if let (Some(_), Some(otherwise)) = (column, otherwise) {
+            format!("a time in the row, or age of the claim, {otherwise}")
+        } else if column.is_some() {
             "a time in the row".into()
         } else if claimed_at_plus.is_some() {
             "seconds in the row".into()

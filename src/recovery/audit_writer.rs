@@ -1,35 +1,37 @@
-//! Writing down acts on one source: intents, outcomes, and the lines of a batch.
+//! Writes records of acts on one source: intents, outcomes, and the rows of a batch.
 
 use serde_json::{Value as Json, json};
 
-use super::trail::{Evidence, Line, Record, Stage, Who};
-use crate::domain::recovery::{Authorization, Outcome};
+use super::trail::{Record, RecordStage, RecordedEvidence, RowToWrite, UserIdentity};
+use crate::domain::recovery::{Authorization, Outcome, TERMINATE};
 use crate::domain::verdict::Reason;
 use crate::store::session::END;
-use crate::store::{Acted, Actor, Differences, Images, Order, Pending, Registered, Seen, Side, clock};
+use crate::store::{
+    Acted, Actor, Backend, Differences, Images, Order, Pending, Registered, Seen, Side, clock,
+};
 
-/// In whose name acts are done.
+/// Who started an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
-    /// Somebody who looked.
+pub(super) enum ActInitiator {
+    /// A person, on the command line or the dashboard.
     Operator,
-    /// Nobody was watching.
+    /// An automatic sweep.
     Sweeper,
 }
 
-impl By {
-    /// The record, in this name.
+impl ActInitiator {
+    /// Marks the record with the initiator.
     pub(super) fn sign(self, record: Record) -> Record {
         match self {
-            By::Operator => record,
-            By::Sweeper => Record { by: "sweeper".into(), ..record },
+            ActInitiator::Operator => record,
+            ActInitiator::Sweeper => Record { by: "sweeper".into(), ..record },
         }
     }
 }
 
-/// Knows who acts, on what, and what they said to it.
+/// Who acts on which source, and what was added to the act.
 pub(super) struct AuditWriter<'a> {
-    pub(super) who: &'a Who,
+    pub(super) who: &'a UserIdentity,
     pub(super) source: &'a str,
     pub(super) fingerprint: &'a str,
     pub(super) authorization: &'a Authorization,
@@ -38,13 +40,18 @@ pub(super) struct AuditWriter<'a> {
 impl AuditWriter<'_> {
     pub(super) fn intent(&self, order: &Order<'_>, pending: &Pending<'_>) -> Record {
         Record {
-            profile: pending.profile.into(),
-            board: pending.board.into(),
+            profile: pending.seen.place.board.profile().into(),
+            board: pending.seen.place.board.board().into(),
             before: Images { changes: pending.changes, side: Side::Before }.json(),
             after: Images { changes: pending.changes, side: Side::After }.json(),
             db_at: Some(pending.db_at.rfc3339()),
             transaction: pending.transaction.map(str::to_owned),
-            ..self.of_claim(Stage::Intent, order, pending.seen, &pending.address)
+            ..self.of_claim(
+                RecordStage::Intent,
+                (order.action_id, order.action.as_str()),
+                pending.seen,
+                &pending.address,
+            )
         }
     }
 
@@ -55,11 +62,31 @@ impl AuditWriter<'_> {
             board,
             outcome: Some(acted.outcome.as_str().into()),
             why: acted.outcome.why().or_else(|| acted.effects.sentence()),
-            ..self.of_claim(Stage::Outcome, order, seen, &actor.address(seen))
+            ..self.of_claim(
+                RecordStage::Outcome,
+                (order.action_id, order.action.as_str()),
+                seen,
+                &actor.address(seen),
+            )
         }
     }
 
-    fn of_claim(&self, stage: Stage, order: &Order<'_>, seen: &Seen, address: &str) -> Record {
+    /// The termination of a server session: its intent or its outcome.
+    pub(super) fn terminate(
+        &self,
+        stage: RecordStage,
+        id: &str,
+        seen: &Seen,
+        backend: Option<&Backend>,
+    ) -> Record {
+        let mut record = self.of_claim(stage, (id, TERMINATE), seen, &seen.address());
+        record.profile = seen.place.board.profile().into();
+        record.board = seen.place.board.board().into();
+        record.evidence["backend"] = json!(backend);
+        record
+    }
+
+    fn of_claim(&self, stage: RecordStage, (id, action): (&str, &str), seen: &Seen, address: &str) -> Record {
         let reasons: Vec<&str> = seen.judged.verdict.reasons.iter().map(Reason::as_str).collect();
         Record {
             address: address.into(),
@@ -72,23 +99,23 @@ impl AuditWriter<'_> {
                 "forced": self.authorization.force,
                 "kind": seen.judged.claim.kind,
             }),
-            ..self.blank(stage, order.action_id, order.action.as_str())
+            ..self.blank(stage, id, action)
         }
     }
 
     /// What all acts of a batch on one board share.
-    pub(super) fn shared(&self, stage: Stage, actor: &Actor, seen: &Seen, order: &Order<'_>) -> Record {
+    pub(super) fn shared(&self, stage: RecordStage, actor: &Actor, seen: &Seen, order: &Order<'_>) -> Record {
         let (profile, board) = actor.names(seen);
         Record { profile, board, ..self.blank(stage, order.action_id, order.action.as_str()) }
     }
 
-    /// One act of a batch, about to be done.
+    /// The intent of one act of a batch.
     pub(super) fn line<'a>(
         &self,
         n: usize,
         pending: &'a Pending<'_>,
-    ) -> Line<'a, Images<'a>, Differences<'a>> {
-        Line {
+    ) -> RowToWrite<'a, Images<'a>, Differences<'a>> {
+        RowToWrite {
             before: Some(Images { changes: pending.changes, side: Side::Before }),
             after: Some(Differences(pending.changes)),
             evidence: Some(self.evidence(pending.seen)),
@@ -96,8 +123,8 @@ impl AuditWriter<'_> {
         }
     }
 
-    /// One act of a batch that came to something else than the others. What speaks for an act that was not
-    /// done is not repeated: there may be many that somebody else was quicker with.
+    /// An act of a batch with a different outcome than the others. The evidence for an act that was not done is not
+    /// repeated: somebody else may have been faster with many of them.
     pub(super) fn exception<'a>(
         &self,
         n: usize,
@@ -105,12 +132,17 @@ impl AuditWriter<'_> {
         seen: &'a Seen,
         outcome: &'a str,
         why: Option<&'a str>,
-    ) -> Line<'a, Images<'a>, Differences<'a>> {
-        Line { outcome: Some(outcome), why, ..self.row(n, address, seen) }
+    ) -> RowToWrite<'a, Images<'a>, Differences<'a>> {
+        RowToWrite { outcome: Some(outcome), why, ..self.row(n, address, seen) }
     }
 
-    fn row<'a>(&self, n: usize, address: &'a str, seen: &'a Seen) -> Line<'a, Images<'a>, Differences<'a>> {
-        Line {
+    fn row<'a>(
+        &self,
+        n: usize,
+        address: &'a str,
+        seen: &'a Seen,
+    ) -> RowToWrite<'a, Images<'a>, Differences<'a>> {
+        RowToWrite {
             address,
             before: None,
             after: None,
@@ -122,8 +154,8 @@ impl AuditWriter<'_> {
         }
     }
 
-    fn evidence<'a>(&self, seen: &'a Seen) -> Evidence<'a> {
-        Evidence {
+    fn evidence<'a>(&self, seen: &'a Seen) -> RecordedEvidence<'a> {
+        RecordedEvidence {
             conclusion: seen.conclusion.as_str(),
             forced: self.authorization.force,
             kind: seen.judged.claim.kind.as_deref(),
@@ -133,9 +165,9 @@ impl AuditWriter<'_> {
         }
     }
 
-    /// The end of a session: about to be done, or done.
-    pub(super) fn end(&self, stage: Stage, seen: &Registered, id: &str, acted: &Acted) -> Record {
-        let is_outcome = stage == Stage::Outcome;
+    /// The end of a registered session: its intent or its outcome.
+    pub(super) fn end(&self, stage: RecordStage, seen: &Registered, id: &str, acted: &Acted) -> Record {
+        let is_outcome = stage == RecordStage::Outcome;
         let image = |side| if is_outcome { Json::Null } else { acted.images(side) };
         Record {
             profile: seen.profile.clone(),
@@ -159,18 +191,18 @@ impl AuditWriter<'_> {
         }
     }
 
-    /// That a whole session may not be released.
+    /// The refusal to release a whole session.
     pub(super) fn refusal(&self, session: &str, id: &str, outcome: &Outcome) -> Record {
         Record {
             address: session.into(),
             holder: Some(session.into()),
             outcome: Some(outcome.as_str().into()),
             why: outcome.why(),
-            ..self.blank(Stage::Outcome, id, "release")
+            ..self.blank(RecordStage::Outcome, id, "release")
         }
     }
 
-    fn blank(&self, stage: Stage, action_id: &str, action: &str) -> Record {
+    fn blank(&self, stage: RecordStage, action_id: &str, action: &str) -> Record {
         Record {
             stage,
             action_id: action_id.into(),

@@ -1,12 +1,14 @@
-//! The actor where acts are done: each with its intent written before it, its outcome after.
+//! Performs acts with their record: the intent is written before each act, the outcome after it.
 
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
 
-use super::audit_writer::{AuditWriter, By};
-use super::trail::{Position, Record, Trail, TrailError, Who, new_action_id};
+use super::audit_writer::{ActInitiator, AuditWriter};
+use super::permission::NotUndoable;
+use super::trail::{Position, Record, Trail, TrailError, UserIdentity, new_action_id};
+use crate::domain::fencing::Fencing;
 use crate::domain::recovery::{Action, Authorization, Outcome, Refusal};
 use crate::store::StoreError;
 use crate::store::suspend::uninterrupted;
@@ -26,39 +28,44 @@ pub enum RecoveryError {
     #[error("action {action} was done to another database ({was}), not to this one ({is})")]
     OtherSource { action: String, was: String, is: String },
     #[error(
-        "the trail cannot be believed, so nothing is undone by it: {0}; `claimtop audit verify` tells all"
+        "the trail has been changed, so nothing is undone by it: {0}; `claimtop audit verify` shows all findings"
     )]
     Tampered(String),
+    #[error("{0}")]
+    Refused(Refusal),
     #[error("action {action} is not undone: {why}")]
-    OutOfScope { action: String, why: String },
+    OutOfScope { action: String, why: Box<NotUndoable> },
 }
 
-/// What is to be said of one act.
+/// The result of one act.
 #[derive(Debug)]
-pub struct Report {
+pub struct ActReport {
     pub action_id: String,
     pub action: &'static str,
     pub outcome: Outcome,
     pub id: String,
     pub address: String,
     pub holder: Option<String>,
+    pub fencing: Fencing,
+    /// The risk of freeing the claim.
+    pub risk: Option<&'static str>,
     pub changes: Vec<Change>,
     pub preview: Vec<String>,
     pub effects: SideEffects,
-    /// Why its outcome is not on record, although it was applied. What became of it can be found out from the rows.
+    /// Why the outcome is not on record although the act was applied. It can be found out from the rows.
     pub unrecorded: Option<String>,
 }
 
-/// A source that can be acted on, and the trail that is kept of it.
+/// A source that can be acted on, and its audit trail.
 #[derive(Debug)]
 pub struct AuditedActor {
     pub(super) actor: Actor,
     pub(super) trail: Trail,
-    pub(super) who: Who,
-    pub(super) by: By,
+    pub(super) who: UserIdentity,
+    pub(super) by: ActInitiator,
     pub(super) source: String,
     pub(super) fingerprint: String,
-    /// Up to here in the journal, what became of every act on this source is known.
+    /// Up to this position in the journal, the outcome of every act on this source is known.
     pub(super) settled: Position,
     /// What acts may change, by profile, board and action.
     pub(super) scopes: HashMap<[String; 3], Option<Scope>>,
@@ -72,7 +79,7 @@ impl AuditedActor {
         AuditedActor::at(access, source, trail)
     }
 
-    /// An actor where acts can only be rehearsed: it creates no journal and writes to none.
+    /// An actor that can only rehearse: it creates no journal and writes to none.
     pub fn rehearsing(
         access: WriteAccess,
         source: &str,
@@ -85,7 +92,7 @@ impl AuditedActor {
     fn at(access: WriteAccess, source: &str, trail: Trail) -> Result<AuditedActor, RecoveryError> {
         let actor = Actor::open(access)?;
         let (fingerprint, settled) = (actor.fingerprint(), Position::default());
-        let (who, by) = (Who::here(), By::Operator);
+        let (who, by) = (UserIdentity::here(), ActInitiator::Operator);
         Ok(AuditedActor {
             actor,
             trail,
@@ -99,7 +106,7 @@ impl AuditedActor {
         })
     }
 
-    /// Prepares an actor that was kept open for another act, with its journal opened anew. `false`: it has to be opened
+    /// Prepares an open actor for another act and reopens its journal. Returns `false` if the actor has to be opened
     /// again, because its connection is lost or leads to another database now.
     pub fn renew(&mut self, trail: &Path) -> Result<bool, RecoveryError> {
         self.trail = Trail::open(trail)?;
@@ -108,12 +115,12 @@ impl AuditedActor {
         Ok(self.actor.refresh().is_ok() && self.actor.fingerprint() == self.fingerprint)
     }
 
-    /// The same actor for acts that nobody watches: its records say so.
-    pub fn as_sweeper(self) -> AuditedActor {
-        AuditedActor { by: By::Sweeper, ..self }
+    /// The same actor for automatic sweeps: its records say so.
+    pub fn for_sweeps(self) -> AuditedActor {
+        AuditedActor { by: ActInitiator::Sweeper, ..self }
     }
 
-    /// What the source is called.
+    /// The name of the source.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -128,18 +135,18 @@ impl AuditedActor {
         seen: &Seen,
         action: Action,
         authorization: &Authorization,
-    ) -> Result<Report, RecoveryError> {
+    ) -> Result<ActReport, RecoveryError> {
         self.settle_open_actions()?;
         self.perform_one(seen, action, authorization)
     }
 
-    /// What `action` would do, with nothing written anywhere.
+    /// What `action` would do; writes nothing.
     pub fn rehearse(
         &mut self,
         seen: &Seen,
         action: Action,
         authorization: &Authorization,
-    ) -> Result<Report, RecoveryError> {
+    ) -> Result<ActReport, RecoveryError> {
         let id = new_action_id();
         let order = Order { action, authorization, action_id: &id, dry_run: true };
         let acted = self.actor.act(seen, &order, &mut |_| Ok(()))?;
@@ -151,15 +158,15 @@ impl AuditedActor {
         seen: &Seen,
         action: Action,
         authorization: &Authorization,
-    ) -> Result<Report, RecoveryError> {
+    ) -> Result<ActReport, RecoveryError> {
         let (id, acted, unwritten) = self.act_on_record(seen, action, authorization)?;
         let mut report = self.report(seen, &id, action, acted);
         report.note_unrecorded(unwritten.as_ref());
         Ok(report)
     }
 
-    /// Does it, with its intent and its outcome on record: by which name, what came of it, and why the outcome
-    /// is not on record.
+    /// Does it, with its intent and its outcome on record. Returns the action id, the result, and why the outcome is
+    /// not on record.
     pub(super) fn act_on_record(
         &mut self,
         seen: &Seen,
@@ -185,26 +192,28 @@ impl AuditedActor {
         Ok((id, acted, unwritten))
     }
 
-    pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> Report {
+    pub(super) fn report(&self, seen: &Seen, action_id: &str, action: Action, acted: Acted) -> ActReport {
         let address = self.actor.address(seen);
         report_of(seen, action_id.into(), address, action, acted)
     }
 }
 
-/// What came of an act on a claim.
+/// The result of an act on a claim.
 pub(super) fn report_of(
     seen: &Seen,
     action_id: String,
     address: String,
     action: Action,
     acted: Acted,
-) -> Report {
-    Report {
+) -> ActReport {
+    ActReport {
         action_id,
         action: action.as_str(),
         id: seen.judged.claim.key.text(),
         address,
         holder: seen.judged.claim.holder.clone(),
+        fencing: seen.fencing,
+        risk: seen.risk(action),
         changes: acted.changes,
         outcome: acted.outcome,
         preview: acted.preview,
@@ -213,18 +222,18 @@ pub(super) fn report_of(
     }
 }
 
-impl Report {
-    /// Tables in which triggers, or foreign keys, changed rows that nobody can tell: an undo leaves those.
+impl ActReport {
+    /// Tables in which triggers or foreign keys changed rows that are not known: an undo leaves those.
     pub fn untold(&self) -> Vec<&str> {
         self.changes.iter().filter(|change| change.is_untold()).map(|change| change.table.as_str()).collect()
     }
 
-    /// The rows as they were, or as the act left them.
+    /// The rows before or after the act.
     pub fn images(&self, side: Side) -> Json {
         Images { changes: &self.changes, side }.json()
     }
 
-    /// Notes that an act was done and its outcome could not be put on record.
+    /// Notes that an act was done and its outcome could not be recorded.
     pub(super) fn note_unrecorded(&mut self, unwritten: Option<&TrailError>) {
         self.unrecorded =
             unwritten.filter(|_| self.outcome == Outcome::Applied).map(|error| error.to_string());

@@ -1,49 +1,51 @@
-//! Many acts: in short transactions, with one intent and one outcome each, and pauses between them.
+//! Bulk acts: many acts in short transactions, each with one intent and one outcome, and pauses in between.
 
 use std::collections::VecDeque;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::audit_writer::AuditWriter;
-use super::audited_actor::{AuditedActor, RecoveryError, Report, report_of};
-use super::trail::{Lines, Position, Record, Stage, Stretch, Trail, TrailError, new_action_id};
+use super::audited_actor::{ActReport, AuditedActor, RecoveryError, report_of};
+use super::trail::{
+    AppendedRange, BatchRows, Position, Record, RecordStage, Trail, TrailError, new_action_id,
+};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Batch, Intents, Order, Pending, Seen, numbered, prefix};
 
-/// How long a batch may keep other writers waiting. SQLite looks for the lock again after 1, 3, 8,
-/// 18 and 33 ms: whoever finds it taken has it at the latest then.
+/// How long a batch may block other writers. SQLite retries the lock after 1, 3, 8, 18 and 33 ms: a writer that finds
+/// it taken gets it on one of these retries.
 const BATCH: Duration = Duration::from_millis(28);
-/// How long the acts of the first batch may take; from then on the batches before tell.
+/// How long the acts of the first batch may take. Later batches are sized by the ones before.
 const FIRST: Duration = Duration::from_millis(6);
 const MOST_AT_ONCE: usize = 10_000;
 
-/// What came of one transaction.
-struct Done {
-    /// The name of the acts, and what all addresses begin with.
+/// The result of one transaction.
+struct BatchResult {
+    /// The id of the acts, and the common start of all addresses.
     id: String,
     prefix: String,
     batch: Batch,
-    /// When it let other writers in again.
+    /// When other writers could continue.
     released: Instant,
-    /// Why what came of the acts is not on record.
+    /// Why the outcomes are not on record.
     unwritten: Option<TrailError>,
 }
 
-/// What came of one act among many.
+/// The result of one act of a bulk.
 #[derive(Debug)]
-pub struct Told<'a> {
+pub struct PerformedAct<'a> {
     pub seen: &'a Seen,
     pub acted: Acted,
     action: Action,
-    /// The name of the transaction, and its number there.
+    /// The id of the transaction, and the act's number in it.
     id: &'a str,
     number: usize,
     prefix: &'a str,
     unwritten: Option<&'a TrailError>,
 }
 
-impl Told<'_> {
+impl PerformedAct<'_> {
     pub fn action_id(&self) -> String {
         numbered(self.id, self.number)
     }
@@ -52,8 +54,8 @@ impl Told<'_> {
         self.seen.address_after(self.prefix)
     }
 
-    /// Everything that is to be said of it.
-    pub fn report(self) -> Report {
+    /// The full report of the act.
+    pub fn report(self) -> ActReport {
         let (id, address) = (self.action_id(), self.address());
         let mut report = report_of(self.seen, id, address, self.action, self.acted);
         report.note_unrecorded(self.unwritten);
@@ -61,13 +63,13 @@ impl Told<'_> {
     }
 }
 
-/// Hears what came of each act; `false` ends the bulk after the current transaction.
-pub(super) type Each<'a> = dyn FnMut(Told<'_>) -> bool + 'a;
+/// Receives the result of each act; `false` ends the bulk after the current transaction.
+pub(super) type EachAct<'a> = dyn FnMut(PerformedAct<'_>) -> bool + 'a;
 
-/// A bulk that is under way.
+/// A running bulk.
 #[derive(Debug)]
-pub(super) struct Run {
-    /// What all its acts are undone by.
+pub(super) struct BulkRun {
+    /// The id that undoes all its acts.
     pub(super) batch: String,
     /// How long the acts of the next transaction may take.
     budget: Duration,
@@ -75,40 +77,39 @@ pub(super) struct Run {
     paused: Duration,
 }
 
-impl Run {
-    pub(super) fn new() -> Run {
-        Run { batch: new_action_id(), budget: FIRST, paused: Duration::ZERO }
+impl BulkRun {
+    pub(super) fn new() -> BulkRun {
+        BulkRun { batch: new_action_id(), budget: FIRST, paused: Duration::ZERO }
     }
 }
 
 impl AuditedActor {
-    /// Does `action` to many claims, in short transactions with pauses between them so that other
-    /// writers get their turn; `each` hears of every one as it is done, on a server in an order of its own, and
-    /// may end it with `false`: then nothing more is begun, and it hears the rest of what was done.
-    /// An error that would hit every further claim ends it as well.
-    /// The answer is the time spent in pauses.
+    /// Does `action` to many claims, in short transactions with pauses in between, so that other writers can
+    /// continue. `each` receives the result of every act, on a server in any order. If it returns `false`, no further
+    /// transaction begins, but it still receives the results of those that were done. An error that would hit every
+    /// further claim also ends the bulk. Returns the time spent in pauses.
     pub fn perform_all(
         &mut self,
         all: Vec<&Seen>,
         action: Action,
         authorization: &Authorization,
-        each: &mut Each<'_>,
+        each: &mut EachAct<'_>,
     ) -> Result<Duration, RecoveryError> {
         self.settle_open_actions()?;
-        let mut run = Run::new();
+        let mut run = BulkRun::new();
         self.perform_each(all, action, authorization, &mut run, each)?;
         Ok(run.paused)
     }
 
-    /// Does `action` to many claims, and returns when the disk has every record of it.
+    /// Does `action` to many claims, and returns when all records are on disk.
     pub(super) fn perform_each(
         &mut self,
         all: Vec<&Seen>,
         action: Action,
         authorization: &Authorization,
-        run: &mut Run,
-        each: &mut Each<'_>,
-    ) -> Result<Ended, RecoveryError> {
+        run: &mut BulkRun,
+        each: &mut EachAct<'_>,
+    ) -> Result<BulkEnd, RecoveryError> {
         let ended = self.perform_batches(all, action, authorization, run, each);
         let _uninterrupted = uninterrupted();
         self.trail.sync()?;
@@ -120,15 +121,16 @@ impl AuditedActor {
         mut all: Vec<&Seen>,
         action: Action,
         authorization: &Authorization,
-        run: &mut Run,
-        each: &mut Each<'_>,
-    ) -> Result<Ended, RecoveryError> {
+        run: &mut BulkRun,
+        each: &mut EachAct<'_>,
+    ) -> Result<BulkEnd, RecoveryError> {
         let mut boards: VecDeque<&mut [&Seen]> =
             all.chunk_by_mut(|one, other| one.place.board == other.place.board).collect();
         while let Some(rest) = boards.pop_front() {
             let together = rest.len().min(MOST_AT_ONCE);
             let done = self.perform_batch(&mut rest[..together], action, authorization, run)?;
-            let Done { id, prefix, batch: Batch { passed, tried, held, log }, released, unwritten } = done;
+            let BatchResult { id, prefix, batch: Batch { passed, tried, held, log }, released, unwritten } =
+                done;
             let (now_done, others) = rest.split_at_mut(passed + tried.len());
             if !others.is_empty() {
                 boards.push_front(others);
@@ -136,7 +138,7 @@ impl AuditedActor {
             if let (Some(held), true) = (held, now_done.len() < together) {
                 run.budget = next_budget(run.budget, held);
             }
-            // All of them are done: also who wants no more has to hear of each.
+            // All of them are done, so report each even if the receiver wants no more.
             let (mut go_on, mut stop) = (true, None);
             let too_late = (0..passed).map(|_| Acted::too_late());
             for (at, (seen, acted)) in now_done.iter().zip(too_late.chain(tried)).enumerate() {
@@ -144,31 +146,31 @@ impl AuditedActor {
                     stop = acted.outcome.stops_a_bulk();
                 }
                 let (id, prefix, unwritten, number) = (&id, &prefix, unwritten.as_ref(), at + 1);
-                go_on &= each(Told { seen, acted, action, id, number, prefix, unwritten });
+                go_on &= each(PerformedAct { seen, acted, action, id, number, prefix, unwritten });
             }
             if let Some(why) = stop {
-                return Ok(Ended::Stopped(why));
+                return Ok(BulkEnd::Stopped(why));
             }
             if !go_on {
-                return Ok(Ended::Early);
+                return Ok(BulkEnd::Early);
             }
             if let (Some(held), false) = (held, boards.is_empty()) {
                 run.paused += pause(held, released);
             }
-            // It never fails; and the next batch should not begin before it is done.
+            // The sync never fails the bulk, and the next batch should not begin before it is done.
             let _ = log.map(JoinHandle::join);
         }
-        Ok(Ended::AtTheEnd)
+        Ok(BulkEnd::AtTheEnd)
     }
 
-    /// As many of the claims, all of one board, as fit into one short transaction, at least one.
+    /// Acts on as many of the claims, all of one board, as fit into one short transaction; at least one.
     fn perform_batch(
         &mut self,
         all: &mut [&Seen],
         action: Action,
         authorization: &Authorization,
-        run: &Run,
-    ) -> Result<Done, RecoveryError> {
+        run: &BulkRun,
+    ) -> Result<BatchResult, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let _at_work = self.trail.at_work();
         let AuditedActor { actor, trail, who, by, source, fingerprint, settled, .. } = self;
@@ -176,19 +178,19 @@ impl AuditedActor {
         let id = new_action_id();
         let order = Order { action, authorization, action_id: &id, dry_run: false };
         let of_bulk = |record| by.sign(Record { batch: Some(run.batch.clone()), ..record });
-        let of = of_bulk(audit.shared(Stage::Intent, actor, all[0], &order));
-        let lines = Lines::default();
-        let mut intents = LinesOf { audit: &audit, trail, of, lines, added: Ok(()), written: None };
+        let of = of_bulk(audit.shared(RecordStage::Intent, actor, all[0], &order));
+        let lines = BatchRows::default();
+        let mut intents = BatchIntents { audit: &audit, trail, of, lines, added: Ok(()), written: None };
         let batch = actor.act_batch(all, &order, run.budget, &mut intents)?;
         let intended = intents.written;
         let (profile, board) = actor.names(all[0]);
         let prefix = prefix(&profile, &board);
-        // The outcome is written while the others have their turn.
+        // Write the outcome while other writers continue.
         let released = Instant::now();
         let unwritten = if batch.tried.is_empty() {
             None
         } else {
-            let shared = of_bulk(audit.shared(Stage::Outcome, actor, all[0], &order));
+            let shared = of_bulk(audit.shared(RecordStage::Outcome, actor, all[0], &order));
             let begun = all.iter().copied().enumerate().skip(batch.passed).zip(&batch.tried);
             match write_outcomes(trail, &audit, shared, &prefix, begun) {
                 Ok(told) => {
@@ -198,23 +200,23 @@ impl AuditedActor {
                 Err(error) => Some(error),
             }
         };
-        Ok(Done { id, prefix, batch, released, unwritten })
+        Ok(BatchResult { id, prefix, batch, released, unwritten })
     }
 }
 
-/// The intents of a batch, on their way to the trail.
-struct LinesOf<'a> {
+/// The intents of a batch, to be written to the trail.
+struct BatchIntents<'a> {
     audit: &'a AuditWriter<'a>,
     trail: &'a mut Trail,
     of: Record,
-    lines: Lines,
-    /// The first failure to put one into words.
+    lines: BatchRows,
+    /// The first failure to serialize an intent.
     added: serde_json::Result<()>,
-    /// Where they stand.
-    written: Option<Stretch>,
+    /// The position of the line in the journal.
+    written: Option<AppendedRange>,
 }
 
-impl Intents for LinesOf<'_> {
+impl Intents for BatchIntents<'_> {
     fn add(&mut self, number: usize, pending: &Pending<'_>) {
         if self.lines.is_empty() {
             self.of.db_at = Some(pending.db_at.rfc3339());
@@ -237,15 +239,15 @@ impl Intents for LinesOf<'_> {
     }
 }
 
-/// Writes down what came of a batch: that all were applied, but for those that were not.
+/// Records the outcomes of a batch: applied, except for those that were not.
 fn write_outcomes<'a>(
     trail: &mut Trail,
     audit: &AuditWriter<'_>,
     shared: Record,
     prefix: &str,
     all: impl Iterator<Item = ((usize, &'a Seen), &'a Acted)>,
-) -> Result<Stretch, TrailError> {
-    let (mut others, mut applied) = (Lines::default(), 0);
+) -> Result<AppendedRange, TrailError> {
+    let (mut others, mut applied) = (BatchRows::default(), 0);
     for ((at, seen), tried) in all {
         let said = tried.effects.sentence();
         if tried.outcome == Outcome::Applied && said.is_none() {
@@ -260,9 +262,14 @@ fn write_outcomes<'a>(
     trail.append_outcomes(&shared, &others, applied)
 }
 
-/// Up to where what became of every act is known, after a batch: what one has just written oneself, with nothing
-/// of others in between, need not be read again.
-fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried: &[Acted]) -> Position {
+/// The position up to which the outcome of every act is known after a batch. Lines that this process has just written,
+/// with no lines of others in between, need not be read again.
+fn settled_by(
+    before: Position,
+    intended: Option<AppendedRange>,
+    told: AppendedRange,
+    tried: &[Acted],
+) -> Position {
     let from = intended.map_or(told.from, |intended| intended.from);
     let goes_on = intended.is_none_or(|intended| intended.to == Some(told.from));
     let is_open = |tried: &Acted| matches!(tried.outcome, Outcome::Unknown(_));
@@ -274,22 +281,22 @@ fn settled_by(before: Position, intended: Option<Stretch>, told: Stretch, tried:
 
 /// How far a bulk came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum BulkEnd {
     AtTheEnd,
-    /// Nobody wanted to hear more.
+    /// The receiver wanted no more.
     Early,
-    /// The rest would have met the same error.
+    /// Every further act would have met the same error.
     Stopped(String),
 }
 
-/// How long the next batch may act so that it keeps the lock for [`BATCH`], with its record and commit.
+/// How long the acts of the next batch may take, so that it holds the lock for [`BATCH`] including record and commit.
 fn next_budget(budget: Duration, held: Duration) -> Duration {
     let share = BATCH.as_secs_f64() / held.as_secs_f64().max(1e-6);
     budget.mul_f64(share.clamp(0.25, 2.0)).clamp(Duration::from_millis(2), BATCH)
 }
 
-/// Waits until the lock has been free for twice as long as it was held, so that a waiting writer is
-/// the next one to have it; how long that took.
+/// Waits until the lock has been free for twice as long as it was held, so that a waiting writer gets it next. Returns
+/// the duration of the pause.
 #[allow(clippy::disallowed_methods, reason = "nothing tells when other writers have had their turn")]
 fn pause(held: Duration, released: Instant) -> Duration {
     let length = (held * 2).max(Duration::from_millis(10)).saturating_sub(released.elapsed());

@@ -1,42 +1,54 @@
-//! A bulk act from its preview to its result. Both are the same tally: the preview asks the rules before anything
-//! is written, and only what they allow is tried.
+//! A bulk act from its preview to its result. Both are the same tally: the preview applies the rules before anything is
+//! written, and only claims that they allow are tried.
 
-use super::audited_actor::{AuditedActor, RecoveryError, Report};
-use super::bulk::{Ended, Run, Told};
-use crate::domain::recovery::{Action, Authorization, Outcome};
-use crate::domain::tally::BulkTally;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::audited_actor::{ActReport, AuditedActor, RecoveryError};
+use super::bulk::{BulkEnd, BulkRun, PerformedAct};
+use super::listing::{HolderTally, Listing};
+use crate::domain::fencing::UNFENCED;
+use crate::domain::idle::LeftAlone;
+use crate::domain::recovery::{Action, Authorization, Moved, Outcome};
+use crate::domain::snapshot::Judged;
+use crate::domain::tally::{BulkTally, Foreseen};
 use crate::domain::visible::visible;
 use crate::store::{Noted, Order, Part, Seen, Selection};
 
-/// So many claims are listed in a preview.
-pub const LISTED: usize = 40;
-
-/// A bulk act that was looked at and not yet done.
+/// A planned bulk act.
 #[derive(Debug)]
 pub struct BulkPlan {
     pub action: Action,
-    /// What will come of it if nothing moves: `applied` will be done, the rest is not even tried.
+    /// What will happen if nothing changes: `applied` will be done, the rest will not be tried.
     pub preview: BulkTally,
-    /// The first of those that will be done.
-    pub listed: Vec<ListedClaim>,
-    /// Those that will be done.
+    /// The claims one by one.
+    pub listing: Listing,
+    /// The result for the claims of each holder.
+    pub holders: BTreeMap<String, HolderTally>,
+    /// What happens to the selected claims if nobody acts.
+    pub left_alone: LeftAlone,
+    /// How many of the claims that will be done could be finished a second time by a late worker.
+    pub unfenced: usize,
+    /// The claims that will be done.
     claims: Selection,
+    /// The claims that will also be done if their holders are named.
+    named: UnnamedClaims,
 }
 
-/// A claim in a preview.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedClaim {
-    pub address: String,
-    pub why: String,
+/// The claims whose holders must be named.
+#[derive(Debug, Default)]
+struct UnnamedClaims {
+    whole: Vec<Seen>,
+    noted: Vec<Noted>,
+    holders: BTreeSet<String>,
 }
 
-/// What came of a bulk act.
+/// The result of a bulk act.
 #[derive(Debug)]
 pub struct BulkResult {
-    /// Undoes all of it, if anything was done; none if it was one act after all.
+    /// The id that undoes all of it, if anything was done; none if there was only one act.
     pub batch: Option<String>,
     pub tally: BulkTally,
-    /// What ended it before its end, unless the tally has a claim that says so.
+    /// What ended it early, unless a claim in the tally says so.
     pub error: Option<RecoveryError>,
 }
 
@@ -45,67 +57,83 @@ impl BulkResult {
         BulkResult { batch: Some(batch), tally, error: None }
     }
 
-    /// Counts one act and tells of it; whether the next may begin.
+    /// Counts one act and reports it. Returns whether the next may begin.
     pub(super) fn tell(
         &mut self,
-        report: Result<Report, RecoveryError>,
-        each: &mut dyn FnMut(Report) -> bool,
+        report: Result<ActReport, RecoveryError>,
+        each: &mut dyn FnMut(ActReport) -> bool,
     ) -> bool {
         let report = match report {
             Ok(report) => report,
             Err(error) => return self.goes_on(Err(error)),
         };
         self.tally.add(&report.outcome, || visible(&report.id));
-        let stop = report.outcome.stops_a_bulk().map(Ended::Stopped);
-        let ended = if each(report) { Ended::AtTheEnd } else { Ended::Early };
+        let stop = report.outcome.stops_a_bulk().map(BulkEnd::Stopped);
+        let ended = if each(report) { BulkEnd::AtTheEnd } else { BulkEnd::Early };
         self.goes_on(Ok(stop.unwrap_or(ended)))
     }
 
-    /// Takes in how a part of it ended; whether the next part may begin.
-    pub(super) fn goes_on(&mut self, ended: Result<Ended, RecoveryError>) -> bool {
+    /// Records how a part ended. Returns whether the next part may begin.
+    pub(super) fn goes_on(&mut self, ended: Result<BulkEnd, RecoveryError>) -> bool {
         let why = match ended {
-            Ok(Ended::AtTheEnd) => return true,
-            Ok(Ended::Stopped(why)) => why,
-            Ok(Ended::Early) => "the output was closed".into(),
+            Ok(BulkEnd::AtTheEnd) => return true,
+            Ok(BulkEnd::Stopped(why)) => why,
+            Ok(BulkEnd::Early) => "the output was closed".into(),
             Err(error) => {
                 let why = error.to_string();
                 self.error = Some(error);
                 why
             }
         };
-        // What ended the last act has stopped nothing.
+        // An error of the last act has not prevented anything.
         self.tally.stopped = Some(why).filter(|_| self.tally.not_tried() > 0);
         false
     }
 }
 
 impl AuditedActor {
-    /// Asks the rules about each of the claims; `skipped` hears of those that will not be tried.
+    /// Applies the rules to each claim; `skipped` receives those that will not be tried.
     pub fn plan(
         &mut self,
         claims: Selection,
         action: Action,
         authorization: &Authorization,
-        skipped: &mut dyn FnMut(Report),
+        skipped: &mut dyn FnMut(ActReport),
     ) -> Result<BulkPlan, RecoveryError> {
         let samples = claims.samples().to_vec();
         let mut plan = BulkPlan {
             action,
             preview: BulkTally::of(claims.len()),
-            listed: Vec::new(),
+            listing: Listing::default(),
+            holders: BTreeMap::new(),
+            left_alone: LeftAlone::default(),
+            unfenced: 0,
             claims: Selection::default(),
+            named: UnnamedClaims::default(),
         };
         let (mut whole, mut noted) = (Vec::new(), Vec::new());
         for part in claims.parts() {
             match part {
                 Part::Whole(all) => {
-                    let permitted = self.foresee(&mut plan, &all, authorization, skipped)?;
-                    whole.extend(all.into_iter().zip(permitted).filter_map(|(seen, is)| is.then_some(seen)));
+                    let foreseen = self.foresee(&mut plan, &all, authorization, skipped)?;
+                    for (seen, foreseen) in all.into_iter().zip(foreseen) {
+                        match foreseen {
+                            Foreseen::Done => whole.push(seen),
+                            Foreseen::NeedsName => plan.named.whole.push(seen),
+                            Foreseen::Skipped => {}
+                        }
+                    }
                 }
                 Part::Noted(all) => {
                     let (all, seen) = self.seen_again(all, &mut plan.preview)?;
-                    let permitted = self.foresee(&mut plan, &seen, authorization, skipped)?;
-                    noted.extend(all.into_iter().zip(permitted).filter_map(|(one, is)| is.then_some(one)));
+                    let foreseen = self.foresee(&mut plan, &seen, authorization, skipped)?;
+                    for (one, foreseen) in all.into_iter().zip(foreseen) {
+                        match foreseen {
+                            Foreseen::Done => noted.push(one),
+                            Foreseen::NeedsName => plan.named.noted.push(one),
+                            Foreseen::Skipped => {}
+                        }
+                    }
                 }
             }
         }
@@ -113,31 +141,46 @@ impl AuditedActor {
         Ok(plan)
     }
 
-    /// Whether each of the claims may be done; tallied.
+    /// What will happen to each claim, with a tally.
     fn foresee(
         &mut self,
         plan: &mut BulkPlan,
         all: &[Seen],
         authorization: &Authorization,
-        skipped: &mut dyn FnMut(Report),
-    ) -> Result<Vec<bool>, RecoveryError> {
+        skipped: &mut dyn FnMut(ActReport),
+    ) -> Result<Vec<Foreseen>, RecoveryError> {
         let order = Order { action: plan.action, authorization, action_id: "", dry_run: true };
         let outcomes = self.actor.foresee(&all.iter().collect::<Vec<_>>(), &order)?;
-        let mut permitted = Vec::with_capacity(all.len());
+        let mut foreseen = Vec::with_capacity(all.len());
         for (seen, outcome) in all.iter().zip(outcomes) {
             plan.preview.add(&outcome, || seen.judged.claim.key.visible());
-            permitted.push(outcome == Outcome::Applied);
+            let one = Foreseen::of(&outcome);
+            foreseen.push(one);
+            let holder = seen.judged.claim.holder.clone().unwrap_or_default();
+            if one == Foreseen::NeedsName {
+                plan.named.holders.insert(holder.clone());
+            }
+            plan.holders.entry(holder).or_default().add(one);
+            if one != Foreseen::Skipped
+                && let Some(nature) = self.actor.nature(seen)
+            {
+                let Judged { claim, verdict, .. } = &seen.judged;
+                plan.left_alone.add(claim, verdict, &nature, seen.now);
+            }
+            let is_at_risk = outcome == Outcome::Applied && seen.risk(plan.action).is_some();
+            plan.unfenced += usize::from(is_at_risk);
+            plan.listing.add(one, || {
+                let why = outcome.cause().unwrap_or_else(|| seen.why.clone());
+                (self.actor.address(seen), why)
+            });
             if outcome != Outcome::Applied {
                 skipped(self.skipped(seen, plan.action, outcome));
-            } else if plan.listed.len() < LISTED {
-                let (address, why) = (self.actor.address(seen), seen.why.clone());
-                plan.listed.push(ListedClaim { address, why });
             }
         }
-        Ok(permitted)
+        Ok(foreseen)
     }
 
-    /// Those of the claims that are what they were; the others have moved.
+    /// The claims that are unchanged; the others have moved.
     fn seen_again(
         &mut self,
         all: Vec<Noted>,
@@ -157,16 +200,16 @@ impl AuditedActor {
         Ok((noted, seen))
     }
 
-    /// Does what was planned. Errors on the way end it, and are in the result with what was done before.
+    /// Performs the plan. An error ends it, and is in the result together with what was done before.
     pub fn run_plan(
         &mut self,
         plan: BulkPlan,
         authorization: &Authorization,
-        each: &mut dyn FnMut(Told<'_>) -> bool,
+        each: &mut dyn FnMut(PerformedAct<'_>) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         self.settle_open_actions()?;
         let BulkPlan { action, preview, claims, .. } = plan;
-        let mut run = Run::new();
+        let mut run = BulkRun::new();
         let mut result = BulkResult::new(run.batch.clone(), preview.without_applied());
         for part in claims.parts() {
             let seen = match part {
@@ -192,13 +235,46 @@ impl AuditedActor {
         Ok(result)
     }
 
-    fn skipped(&self, seen: &Seen, action: Action, outcome: Outcome) -> Report {
+    fn skipped(&self, seen: &Seen, action: Action, outcome: Outcome) -> ActReport {
         self.report(seen, "", action, crate::store::Acted::nothing(outcome))
     }
 }
 
 impl BulkPlan {
-    /// A claim of each profile whose claims it is about.
+    /// Counts and lists a claim that had changed before the rules were asked about it.
+    pub fn add_moved(&mut self, address: &str, shown: String, moved: Moved) {
+        self.listing.add(Foreseen::Skipped, || (address.to_owned(), moved.to_string()));
+        self.preview.wanted += 1;
+        self.preview.add(&Outcome::Moved(moved), || shown);
+    }
+
+    /// How many claims will be done only if their holders are named.
+    pub fn needs_name(&self) -> usize {
+        self.named.whole.len() + self.named.noted.len()
+    }
+
+    /// The holders of those claims.
+    pub fn unnamed_holders(&self) -> impl Iterator<Item = &str> {
+        self.named.holders.iter().map(String::as_str)
+    }
+
+    /// Includes the claims whose holders were named.
+    pub fn include_named(&mut self) {
+        self.preview.include_named(self.needs_name());
+        let UnnamedClaims { whole, noted, .. } = std::mem::take(&mut self.named);
+        let samples = self.claims.samples().to_vec();
+        let (mut all_whole, mut all_noted) = std::mem::take(&mut self.claims).into_parts();
+        all_whole.extend(whole);
+        all_noted.extend(noted);
+        self.claims = Selection::of(all_whole, all_noted, samples);
+    }
+
+    /// The risk of the act, if any.
+    pub fn risk(&self) -> Option<String> {
+        (self.unfenced > 0).then(|| format!("{} of {}: {UNFENCED}", self.unfenced, self.preview.applied))
+    }
+
+    /// One claim of each profile that is concerned.
     pub fn samples(&self) -> &[Seen] {
         self.claims.samples()
     }

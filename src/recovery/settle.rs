@@ -1,15 +1,15 @@
-//! Finding out what became of acts whose outcome was never written.
+//! Resolves acts whose outcome was never recorded.
 
 use std::collections::HashSet;
 
 use super::audited_actor::{AuditedActor, RecoveryError};
-use super::trail::{Entry, Position, Record, Stage};
+use super::trail::{JournalEntry, Position, Record, RecordStage};
 use crate::store::suspend::uninterrupted;
 use crate::store::{Basis, Change, Resolution, clock};
 
 impl AuditedActor {
-    /// Finds out what became of acts on this source whose outcome was never written, and writes down what can be
-    /// shown. What cannot stays open.
+    /// Resolves acts on this source whose outcome was never recorded, and records what can be shown. The others stay
+    /// open.
     pub fn settle_open_actions(&mut self) -> Result<Vec<Record>, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let (open, end) = self.open_here()?;
@@ -17,7 +17,7 @@ impl AuditedActor {
             self.settled = end;
             return Ok(Vec::new());
         }
-        // Somebody at work writes his own outcomes; what he leaves open is for the next time.
+        // A process that is still acting writes its own outcomes; what it leaves open is resolved the next time.
         let Some(_alone) = self.trail.alone() else { return Ok(Vec::new()) };
         let (open, _) = self.open_here()?;
         let mut settled = Vec::new();
@@ -27,7 +27,7 @@ impl AuditedActor {
             let resolution = self.actor.resolve(action_id, transaction.as_deref(), &changes)?;
             settled.extend(outcome(entry.record, resolution));
         }
-        // Somebody who was still at work may have written it in the meantime.
+        // A process that was still acting may have written the outcome in the meantime.
         let (open, _) = self.open_here()?;
         let open: HashSet<&str> = open.iter().map(|entry| entry.record.action_id.as_str()).collect();
         settled.retain(|record| open.contains(record.action_id.as_str()));
@@ -37,9 +37,9 @@ impl AuditedActor {
         Ok(settled)
     }
 
-    /// The open acts on this source, and how far the journal was read. What was settled once is not
-    /// read again.
-    fn open_here(&self) -> Result<(Vec<Entry>, Position), RecoveryError> {
+    /// The open acts on this source, and the position up to which the journal was read. Settled parts are not read
+    /// again.
+    fn open_here(&self) -> Result<(Vec<JournalEntry>, Position), RecoveryError> {
         let (mut open, end) = self.trail.open_actions_since(self.settled)?;
         open.retain(|entry| entry.record.fingerprint == self.fingerprint);
         Ok((open, end))
@@ -64,7 +64,7 @@ fn outcome(intent: Record, resolution: Resolution) -> Option<Record> {
         }
     };
     Some(Record {
-        stage: Stage::Outcome,
+        stage: RecordStage::Outcome,
         at: clock().rfc3339(),
         outcome: Some(outcome.into()),
         why: Some(why.into()),

@@ -1,22 +1,23 @@
-//! Taking acts of the trail back, each as an act of its own.
+//! Undoes acts of the trail, each as an act of its own.
 
 use std::collections::HashMap;
 
 use super::audit_writer::tool;
-use super::audited_actor::{AuditedActor, RecoveryError, Report};
+use super::audited_actor::{ActReport, AuditedActor, RecoveryError};
 use super::plan::BulkResult;
-use super::trail::{Entry, Record, Stage, new_action_id};
-use crate::domain::recovery::{Authorization, Outcome, Refusal};
+use super::trail::{JournalEntry, Record, RecordStage, new_action_id};
+use crate::domain::fencing::Fencing;
+use crate::domain::recovery::{Authorization, Outcome, Refusal, TERMINATE};
 use crate::domain::tally::BulkTally;
 use crate::store::suspend::uninterrupted;
 use crate::store::{Acted, Change, Side, Undo, clock};
 
-/// So many acts are rehearsed in one transaction; more would keep other writers waiting.
+/// At most this many acts are rehearsed in one transaction; more would delay other writers.
 const MOST_TOGETHER: usize = 500;
 
 impl AuditedActor {
-    /// Takes back what an act of the trail did, if every row is still as it left them.
-    pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<Report, RecoveryError> {
+    /// Undoes an act of the trail, if every row is still as the act left it.
+    pub fn undo(&mut self, action_id: &str, reason: Option<&str>) -> Result<ActReport, RecoveryError> {
         let mut done = self.applied(|record| record.action_id == action_id, action_id)?;
         match done.pop() {
             Some(done) => self.undo_one(&done, reason, None),
@@ -24,13 +25,13 @@ impl AuditedActor {
         }
     }
 
-    /// The same for one act, or for all of a bulk by the id of that or of one of its transactions: the last one
-    /// first, each by itself, until `each` says `false`.
+    /// The same for one act, or for a whole bulk by its id or that of one of its transactions: the last act first, each
+    /// in its own transaction, until `each` returns `false`.
     pub fn undo_all(
         &mut self,
         action_id: &str,
         reason: Option<&str>,
-        each: &mut dyn FnMut(Report) -> bool,
+        each: &mut dyn FnMut(ActReport) -> bool,
     ) -> Result<BulkResult, RecoveryError> {
         let done = self.applied(|record| record.is_of_batch(action_id), action_id)?;
         let is_one = done.len() == 1 && done[0].intent.action_id == action_id;
@@ -38,7 +39,7 @@ impl AuditedActor {
         let mut result = BulkResult::new(batch.clone(), BulkTally::of(done.len()));
         for done in done.iter().rev() {
             let report = self.undo_one(done, reason, (!is_one).then_some(batch.as_str()));
-            // What is wrong with a single act is all there is to say of it.
+            // A single act's problem is the whole result.
             if is_one && let Err(error) = report {
                 return Err(error);
             }
@@ -50,12 +51,12 @@ impl AuditedActor {
         Ok(result)
     }
 
-    /// What an undo would write, every row with its columns, and nothing written anywhere: of one act, or of all of
-    /// a bulk, the last one first, until `each` says `false`. The answer is how many acts it is about.
+    /// What an undo would write, every row with its columns; writes nothing. For one act or a whole bulk, the last act
+    /// first, until `each` returns `false`. Returns the number of acts.
     pub fn rehearse_undo(
         &mut self,
         action_id: &str,
-        each: &mut dyn FnMut(Report) -> bool,
+        each: &mut dyn FnMut(ActReport) -> bool,
     ) -> Result<usize, RecoveryError> {
         self.believe(action_id)?;
         let done = self.done_by(|record| record.is_of_batch(action_id), action_id)?;
@@ -78,9 +79,9 @@ impl AuditedActor {
         Ok(done.len())
     }
 
-    /// Whether all acts of a bulk can be undone one after another. A claim may need its session back first, so
-    /// each by itself would tell too little.
-    fn fits_together(&mut self, done: &[Done]) -> Result<bool, RecoveryError> {
+    /// Whether all acts of a bulk can be undone one after another. A claim may need its session back first, so single
+    /// rehearsals would not show it.
+    fn fits_together(&mut self, done: &[UndoTarget]) -> Result<bool, RecoveryError> {
         if !(2..=MOST_TOGETHER).contains(&done.len()) {
             return Ok(false);
         }
@@ -93,7 +94,7 @@ impl AuditedActor {
         Ok(self.actor.undo(&all, Undo::Rehearse, &mut |_| Ok(()))?.outcome == Outcome::Applied)
     }
 
-    /// What the act of a record changed, if it was done here, and can have done that.
+    /// What the recorded act changed, if it was done here and its profile allows such changes.
     fn changes_of(&mut self, record: &Record) -> Result<Vec<Change>, RecoveryError> {
         if record.fingerprint != self.fingerprint {
             return Err(RecoveryError::OtherSource {
@@ -101,6 +102,9 @@ impl AuditedActor {
                 was: record.fingerprint.clone(),
                 is: self.fingerprint.clone(),
             });
+        }
+        if record.action == TERMINATE {
+            return Err(RecoveryError::Refused(Refusal::CannotUndo { action_id: record.action_id.clone() }));
         }
         let changes = Change::from_json(&record.before, &record.after)
             .ok_or_else(|| RecoveryError::NotApplied(record.action_id.clone()))?;
@@ -110,10 +114,10 @@ impl AuditedActor {
 
     fn undo_one(
         &mut self,
-        done: &Done,
+        done: &UndoTarget,
         reason: Option<&str>,
         batch: Option<&str>,
-    ) -> Result<Report, RecoveryError> {
+    ) -> Result<ActReport, RecoveryError> {
         let _uninterrupted = uninterrupted();
         let record = &done.intent;
         let changes = self.changes_of(record)?;
@@ -122,7 +126,7 @@ impl AuditedActor {
         let AuditedActor { actor, trail, who, .. } = self;
         let authorization = Authorization { reason: reason.map(str::to_owned), ..Authorization::default() };
         let mut written = Record {
-            stage: Stage::Intent,
+            stage: RecordStage::Intent,
             action_id: id.clone(),
             action: "undo".into(),
             at: clock().rfc3339(),
@@ -144,7 +148,7 @@ impl AuditedActor {
         let undo = Undo::For { action_id: &id, address: &record.address, authorization: &authorization };
         let mut write = |acted: &Acted| {
             written.transaction.clone_from(&acted.transaction);
-            // What a trigger made of the rows is what the next undo will find.
+            // If a trigger changed the rows, the next undo finds that version.
             (written.before, written.after) = (acted.images(Side::Before), acted.images(Side::After));
             trail.append(std::slice::from_ref(&written)).map(|_| ()).map_err(|error| error.to_string())
         };
@@ -152,28 +156,28 @@ impl AuditedActor {
             Some(why) => Acted::nothing(Outcome::Refused(why)),
             None => actor.undo(&changes, undo, &mut write)?,
         };
-        written.stage = Stage::Outcome;
+        written.stage = RecordStage::Outcome;
         written.outcome = Some(acted.outcome.as_str().into());
         written.why = acted.outcome.why();
-        // The rows are back and the intent is on record; the outcome can be found out from the rows.
+        // The rows are restored and the intent is on record; the outcome can be found out from the rows.
         let unwritten = trail.append(std::slice::from_ref(&written)).err();
         let mut report = undone(record, id, acted);
         report.note_unrecorded(unwritten.as_ref());
         Ok(report)
     }
 
-    /// The acts of this name that were applied, or may have been, in their order.
+    /// The acts with this id that were applied, or may have been, in their order.
     fn applied(
         &mut self,
         is_meant: impl Fn(&Record) -> bool,
         name: &str,
-    ) -> Result<Vec<Done>, RecoveryError> {
+    ) -> Result<Vec<UndoTarget>, RecoveryError> {
         self.believe(name)?;
         self.settle_open_actions()?;
         self.done_by(is_meant, name)
     }
 
-    /// Refuses to go by a trail that was changed: what an edited line says would be written into the database.
+    /// Refuses a trail that was changed: an edited line would be written into the database.
     fn believe(&self, name: &str) -> Result<(), RecoveryError> {
         let verified = self.trail.verify_since(name)?;
         match verified.findings.iter().find(|finding| finding.is_tampering()) {
@@ -182,23 +186,30 @@ impl AuditedActor {
         }
     }
 
-    fn done_by(&self, is_meant: impl Fn(&Record) -> bool, name: &str) -> Result<Vec<Done>, RecoveryError> {
+    fn done_by(
+        &self,
+        is_meant: impl Fn(&Record) -> bool,
+        name: &str,
+    ) -> Result<Vec<UndoTarget>, RecoveryError> {
         let mut entries = self.trail.batch(name)?;
         entries.retain(|entry| is_meant(&entry.record));
         if entries.is_empty() {
             return Err(RecoveryError::NoSuchAction(name.into()));
         }
-        let mut standings: HashMap<String, Standing> = HashMap::new();
-        for Entry { record, .. } in entries.iter().filter(|entry| entry.record.stage == Stage::Outcome) {
+        let mut standings: HashMap<String, RecordedOutcome> = HashMap::new();
+        for JournalEntry { record, .. } in
+            entries.iter().filter(|entry| entry.record.stage == RecordStage::Outcome)
+        {
             let standing = standings.entry(record.action_id.clone()).or_default();
             *standing = standing.after(record);
         }
-        let intents = entries.into_iter().filter(|entry| entry.record.stage == Stage::Intent);
-        let done = intents.map(|Entry { record: intent, .. }| Done {
+        let intents = entries.into_iter().filter(|entry| entry.record.stage == RecordStage::Intent);
+        let done = intents.map(|JournalEntry { record: intent, .. }| UndoTarget {
             standing: standings.get(&intent.action_id).copied().unwrap_or_default(),
             intent,
         });
-        let done: Vec<Done> = done.filter(|done| done.standing != Standing::NotApplied).collect();
+        let done: Vec<UndoTarget> =
+            done.filter(|done| done.standing != RecordedOutcome::NotApplied).collect();
         if done.is_empty() {
             return Err(RecoveryError::NotApplied(name.into()));
         }
@@ -206,15 +217,15 @@ impl AuditedActor {
     }
 }
 
-/// An act of the trail, and what the trail knows of its outcome.
-struct Done {
+/// An act of the trail, and what is known about its outcome.
+struct UndoTarget {
     intent: Record,
-    standing: Standing,
+    standing: RecordedOutcome,
 }
 
-/// What the trail knows of an act's outcome.
+/// What the trail knows about an act's outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Standing {
+enum RecordedOutcome {
     /// No outcome, or only that the answer was lost.
     #[default]
     Open,
@@ -224,15 +235,15 @@ enum Standing {
     NotApplied,
 }
 
-impl Standing {
-    /// What is known after one more outcome: what the rows suggest counts only while nothing is proven.
-    fn after(self, outcome: &Record) -> Standing {
+impl RecordedOutcome {
+    /// The knowledge after one more outcome: an inference counts only while nothing is proven.
+    fn after(self, outcome: &Record) -> RecordedOutcome {
         match (outcome.outcome.as_deref(), outcome.inferred, self) {
-            (_, true, Standing::Applied | Standing::NotApplied) => self,
+            (_, true, RecordedOutcome::Applied | RecordedOutcome::NotApplied) => self,
             (Some("unknown") | None, ..) => self,
-            (Some("applied"), true, _) => Standing::Inferred,
-            (Some("applied"), false, _) => Standing::Applied,
-            (Some(_), ..) => Standing::NotApplied,
+            (Some("applied"), true, _) => RecordedOutcome::Inferred,
+            (Some("applied"), false, _) => RecordedOutcome::Applied,
+            (Some(_), ..) => RecordedOutcome::NotApplied,
         }
     }
 
@@ -240,20 +251,22 @@ impl Standing {
     fn refusal(self, action_id: &str) -> Option<Refusal> {
         let action_id = action_id.to_owned();
         match self {
-            Standing::Applied | Standing::NotApplied => None,
-            Standing::Inferred => Some(Refusal::OnlyInferred { action_id }),
-            Standing::Open => Some(Refusal::OutcomeOpen { action_id }),
+            RecordedOutcome::Applied | RecordedOutcome::NotApplied => None,
+            RecordedOutcome::Inferred => Some(Refusal::OnlyInferred { action_id }),
+            RecordedOutcome::Open => Some(Refusal::OutcomeOpen { action_id }),
         }
     }
 }
 
-fn undone(record: &Record, action_id: String, acted: Acted) -> Report {
-    Report {
+fn undone(record: &Record, action_id: String, acted: Acted) -> ActReport {
+    ActReport {
         action_id,
         action: "undo",
         id: record.address.rsplit('/').next().map(plain).unwrap_or_default(),
         address: record.address.clone(),
         holder: record.holder.clone(),
+        fencing: Fencing::Unknown,
+        risk: None,
         changes: acted.changes,
         outcome: acted.outcome,
         preview: Vec::new(),
@@ -262,7 +275,7 @@ fn undone(record: &Record, action_id: String, acted: Acted) -> Report {
     }
 }
 
-/// A percent-encoded id of an address, as its table has it.
+/// A percent-encoded id of an address, decoded.
 fn plain(id: &str) -> String {
     percent_encoding::percent_decode_str(id).decode_utf8_lossy().into_owned()
 }

@@ -1,16 +1,16 @@
-//! What is there, beside what should be: every difference in words.
+//! Compares existing tables with the reference: every difference in words.
 
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-use super::Object;
+use super::SchemaObject;
 
-/// How `found` differs from `wanted`, each in its own database; nothing if it will do.
-pub fn differences(
+/// How `found` differs from `wanted`, each in its own database; empty if it is usable.
+pub(super) fn differences(
     there: &Connection,
-    found: &Object,
+    found: &SchemaObject,
     model: &Connection,
-    wanted: &Object,
+    wanted: &SchemaObject,
 ) -> rusqlite::Result<Vec<String>> {
     if found.kind != wanted.kind {
         return Ok(vec![format!("it is no {}", wanted.kind)]);
@@ -24,32 +24,32 @@ pub fn differences(
 }
 
 /// A column as it was declared.
-struct Column {
+struct DeclaredColumn {
     kind: String,
-    /// Its place in the primary key, from 1; 0 outside.
+    /// Its position in the primary key, from 1; 0 if it is not part of it.
     key: i64,
-    demand: Demand,
+    demand: ColumnDemand,
 }
 
 /// Whether a row can be written without naming the column.
 #[derive(PartialEq)]
-enum Demand {
+enum ColumnDemand {
     MayBeLeftOut,
     MustBeGiven,
 }
 
-fn columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeMap<String, Column>> {
+fn columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeMap<String, DeclaredColumn>> {
     let sql = "SELECT lower(name), type, pk, \"notnull\" AND dflt_value IS NULL AND pk = 0 AND hidden = 0
                FROM pragma_table_xinfo(?1)";
     let mut statement = connection.prepare(sql)?;
     let columns = statement.query_map([table], |row| {
-        let demand = if row.get(3)? { Demand::MustBeGiven } else { Demand::MayBeLeftOut };
-        Ok((row.get(0)?, Column { kind: row.get(1)?, key: row.get(2)?, demand }))
+        let demand = if row.get(3)? { ColumnDemand::MustBeGiven } else { ColumnDemand::MayBeLeftOut };
+        Ok((row.get(0)?, DeclaredColumn { kind: row.get(1)?, key: row.get(2)?, demand }))
     })?;
     columns.collect()
 }
 
-fn compare(has: &BTreeMap<String, Column>, wants: &BTreeMap<String, Column>) -> Vec<String> {
+fn compare(has: &BTreeMap<String, DeclaredColumn>, wants: &BTreeMap<String, DeclaredColumn>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, wanted) in wants {
         match has.get(name) {
@@ -66,7 +66,7 @@ fn compare(has: &BTreeMap<String, Column>, wants: &BTreeMap<String, Column>) -> 
     let unknown = has.iter().filter(|(name, _)| !wants.contains_key(*name));
     wrong.extend(
         unknown
-            .filter(|(_, column)| column.demand == Demand::MustBeGiven)
+            .filter(|(_, column)| column.demand == ColumnDemand::MustBeGiven)
             .map(|(name, _)| format!("the column {name} is unknown and may not be left out")),
     );
     wrong
@@ -76,12 +76,12 @@ fn typed(kind: &str) -> &str {
     if kind.is_empty() { "without a type" } else { kind }
 }
 
-/// `CREATE INDEX IF NOT EXISTS` looks only at the name, which may lead to another table.
+/// `CREATE INDEX IF NOT EXISTS` compares only the name, which may belong to another table.
 fn index(
     there: &Connection,
-    found: &Object,
+    found: &SchemaObject,
     model: &Connection,
-    wanted: &Object,
+    wanted: &SchemaObject,
 ) -> rusqlite::Result<Vec<String>> {
     if found.table != wanted.table {
         return Ok(vec![format!("it is on {}, not on {}", found.table, wanted.table)]);
@@ -93,7 +93,7 @@ fn index(
     Ok(vec![format!("it is on ({}), not on ({})", is.join(", "), wanted.join(", "))])
 }
 
-/// The columns of an index, in its order; an expression has no name.
+/// The columns of an index in their order; an expression has no name.
 fn parts(connection: &Connection, index: &str) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT coalesce(lower(name), '?') || iif(\"desc\", ' desc', '')
                FROM pragma_index_xinfo(?1) WHERE key ORDER BY seqno";

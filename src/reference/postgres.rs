@@ -1,17 +1,17 @@
-//! The reference tables laid into a PostgreSQL database: one transaction, all or nothing.
+//! Creates the reference tables in a PostgreSQL database: one transaction, all or nothing.
 //!
-//! What they should be like is not read from the text but asked of the server: the file is run in a
-//! schema that is gone before anything else is done, and both are compared as the catalog tells them.
+//! The definitions to compare with are not parsed from the text but read from the server: the file is run in a
+//! temporary schema, and both are compared as the catalog shows them.
 
 mod catalog;
 
 use thiserror::Error;
 
-use super::{How, InstallError, Laid, System};
-use crate::store::postgres::{Begin, Link, PgError, home};
-use catalog::{Catalog, Difference};
+use super::{InstallError, InstallOutcome, InstalledObject, System};
+use crate::postgres::{Begin, ConnectError, Link, PgError, home};
+use catalog::{ObjectDifference, SchemaCatalog};
 
-/// Why the tables were not made on a server.
+/// Why the tables were not created on a server.
 #[derive(Debug, Error)]
 pub enum PostgresError {
     #[error("{} {} on SQLite only; on PostgreSQL there are {}", .0.join(" and "), are(.0), on_postgres())]
@@ -35,6 +35,8 @@ pub enum PostgresError {
     #[error(transparent)]
     Differs(#[from] InstallError),
     #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
     Server(#[from] PgError),
 }
 
@@ -51,13 +53,13 @@ fn on_postgres() -> String {
         .join(", ")
 }
 
-/// Everybody who lays tables into a database waits here for those who came before.
+/// Only one process at a time creates tables in a database.
 const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(hashtext('claimtop init'))::text";
 
-/// Makes the tables, indexes, functions, views and triggers of `systems` that are missing in the schema
-/// that comes first on the search path. What is there must be like the reference; a table may have more
-/// columns as long as a row can be written without them. If nothing is missing nothing is written.
-pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, PostgresError> {
+/// Creates the missing tables, indexes, functions, views and triggers of `systems` in the first schema of the search
+/// path. Existing ones must match the reference; a table may have more columns as long as a row can be written
+/// without them. If nothing is missing, nothing is written.
+pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<InstalledObject>, PostgresError> {
     let foreign: Vec<&str> =
         systems.iter().filter(|system| system.postgres().is_none()).map(|system| system.as_str()).collect();
     if !foreign.is_empty() {
@@ -75,15 +77,15 @@ pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<Laid>, Postgre
             Ok(laid)
         }
         Err(error) => {
-            // Whether it can be rolled back or not: without a commit nothing is there.
+            // Even if the rollback fails: without a commit nothing exists.
             let _ = link.rollback();
             Err(error)
         }
     }
 }
 
-/// The schema for the tables. A transaction could be made writable even where the server's settings say that
-/// none should be.
+/// The schema for the tables. Read-only settings of the server are respected, although a transaction could override
+/// them.
 fn admit(link: &mut Link) -> Result<String, PostgresError> {
     let sql = "SELECT pg_is_in_recovery()::text, current_setting('default_transaction_read_only')";
     let rows = link.query(sql, &[])?;
@@ -96,8 +98,8 @@ fn admit(link: &mut Link) -> Result<String, PostgresError> {
     }
 }
 
-/// A function or an operator of a schema that could be taken for a built-in one of the same name. What an
-/// extension brings along is chosen by whoever may install it.
+/// A function or an operator in the schema that could shadow a built-in one of the same name. Those of extensions are
+/// excepted: their installer chose them.
 const LOOKALIKE: &str = "
     SELECT f.oid::regprocedure::text FROM pg_proc AS f
     WHERE f.pronamespace = ($1::text)::regnamespace
@@ -113,51 +115,56 @@ const LOOKALIKE: &str = "
       AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
     LIMIT 1";
 
-fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<Laid>, PostgresError> {
+fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<InstalledObject>, PostgresError> {
     link.query(ONE_AT_A_TIME, &[])?;
     let lookalike = link.query(LOOKALIKE, &[Some(home)])?;
     if let Some(name) = lookalike.first().and_then(|row| row.get(0)) {
         return Err(PostgresError::Lookalike(home.into(), name.into()));
     }
-    // From here on names may be looked for there as well: nothing in it is taken for something built in.
+    // From here on names are also resolved in that schema: nothing in it shadows a built-in.
     let own = format!("SET LOCAL search_path = {home}, pg_temp");
     link.batch(&own)?;
-    // Told only what goes wrong: that a table is there already is no news.
+    // Only warnings: that a table exists already is not reported.
     link.batch("SET LOCAL client_min_messages = warning")?;
     let mut laid = Vec::new();
     for system in systems {
         let Some(sql) = system.postgres() else { continue };
         let model = model(link, sql)?;
-        let there = Catalog::read(link)?;
+        let there = SchemaCatalog::read(link)?;
         let before = laid.len();
         for object in model.objects() {
             let how = match there.find(object) {
-                None => How::Made,
+                None => InstallOutcome::Made,
                 Some(found) => {
                     let differences = found.differences(object);
                     if !differences.is_empty() {
                         return Err(differs(*system, &found.kind, &found.name, &differences).into());
                     }
-                    How::Found
+                    InstallOutcome::Found
                 }
             };
-            laid.push(Laid { system: *system, kind: object.kind.clone(), name: object.name.clone(), how });
+            laid.push(InstalledObject {
+                system: *system,
+                kind: object.kind.clone(),
+                name: object.name.clone(),
+                how,
+            });
         }
-        // Running it again would at least replace the functions, whoever owns them.
-        if laid[before..].iter().any(|it| it.how == How::Made) {
+        // Running it again would replace the functions, whoever owns them.
+        if laid[before..].iter().any(|it| it.how == InstallOutcome::Made) {
             link.batch(sql)?;
         }
     }
     Ok(laid)
 }
 
-fn differs(system: System, kind: &str, name: &str, differences: &[Difference]) -> InstallError {
+fn differs(system: System, kind: &str, name: &str, differences: &[ObjectDifference]) -> InstallError {
     let how = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     InstallError::Differs { system: system.as_str(), kind: kind.into(), name: name.into(), how }
 }
 
-/// What the file makes, as the catalog tells it.
-fn model(link: &mut Link, sql: &str) -> Result<Catalog, PostgresError> {
+/// What the file creates, as the catalog shows it.
+fn model(link: &mut Link, sql: &str) -> Result<SchemaCatalog, PostgresError> {
     let name = format!("claimtop_model_{}", uuid::Uuid::now_v7().simple());
     link.batch("SAVEPOINT before_the_model")?;
     link.batch(&format!("CREATE SCHEMA {name}")).map_err(|error| match error.code() {
@@ -165,7 +172,7 @@ fn model(link: &mut Link, sql: &str) -> Result<Catalog, PostgresError> {
         _ => error.into(),
     })?;
     link.batch(&format!("SET LOCAL search_path = {name}; {sql}"))?;
-    let model = Catalog::read(link)?;
+    let model = SchemaCatalog::read(link)?;
     link.batch("ROLLBACK TO SAVEPOINT before_the_model; RELEASE SAVEPOINT before_the_model")?;
     Ok(model)
 }

@@ -1,15 +1,15 @@
-//! What came of an act, for people and for programs.
+//! The result of an act, for people and as JSON.
 
 use serde_json::{Value as Json, json};
 
 use super::json::line;
 use crate::domain::recovery::Outcome;
 use crate::domain::visible::{safe, visible};
-use crate::recovery::Report;
+use crate::recovery::ActReport;
 use crate::store::Side;
 
 /// The object that a verb with `--json` prints.
-pub fn json(report: &Report) -> String {
+pub fn json(report: &ActReport) -> String {
     let mut object = json!({
         "action_id": Some(&report.action_id).filter(|id| !id.is_empty()),
         "action": report.action,
@@ -17,10 +17,14 @@ pub fn json(report: &Report) -> String {
         "id": report.id,
         "address": report.address,
         "holder": report.holder,
+        "fenced": report.fencing.written(),
         "why": report.outcome.why(),
         "before": report.images(Side::Before),
         "after": report.images(Side::After),
     });
+    if let Some(risk) = warning(report) {
+        object["warning"] = json!(risk);
+    }
     let untold = report.untold();
     if !untold.is_empty() {
         object["not_undone"] = json!(untold);
@@ -34,25 +38,33 @@ pub fn json(report: &Report) -> String {
     line(&object) + "\n"
 }
 
-/// Whether an act was done, or only rehearsed.
+/// The risk of an act, if it was done.
+fn warning(report: &ActReport) -> Option<&'static str> {
+    match report.outcome {
+        Outcome::Applied | Outcome::Unknown(_) => report.risk,
+        Outcome::Moved(_) | Outcome::Refused(_) => None,
+    }
+}
+
+/// Whether an act was performed or only rehearsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Telling<'a> {
+pub enum ActMode<'a> {
     Rehearsed,
-    /// The command that takes an act back, up to the id of the act.
+    /// The command that undoes the act, without the id of the act.
     Done {
         undo: &'a str,
     },
 }
 
 /// The same in a few lines.
-pub fn text(report: &Report, telling: Telling<'_>) -> String {
+pub fn text(report: &ActReport, telling: ActMode<'_>) -> String {
     let holder =
         report.holder.as_deref().map_or_else(String::new, |holder| format!(" of {}", visible(holder)));
     let mut out = match (&report.outcome, telling) {
-        (Outcome::Applied, Telling::Rehearsed) => {
+        (Outcome::Applied, ActMode::Rehearsed) => {
             format!("would {} {}{holder}\n", report.action, safe(&report.address))
         }
-        (Outcome::Applied, Telling::Done { undo }) => format!(
+        (Outcome::Applied, ActMode::Done { undo }) => format!(
             "{} {}{holder}: applied as {}\n  to undo it: {undo} {}\n",
             report.action,
             safe(&report.address),
@@ -69,12 +81,15 @@ pub fn text(report: &Report, telling: Telling<'_>) -> String {
             )
         }
     };
+    if let Some(risk) = warning(report) {
+        out.push_str(&format!("  warning: {risk}\n"));
+    }
     for sentence in report.effects.sentences() {
         out.push_str(&format!("  {}\n", safe(&sentence)));
     }
     let untold = report.untold();
     out.push_str(&beyond_undo(untold.iter().copied()));
-    if telling == Telling::Rehearsed {
+    if telling == ActMode::Rehearsed {
         for statement in &report.preview {
             out.push_str(&format!("  {}\n", safe(statement)));
         }
@@ -97,7 +112,7 @@ pub fn text(report: &Report, telling: Telling<'_>) -> String {
     out
 }
 
-/// What is to be said of tables in which triggers or foreign keys changed rows that nobody can tell.
+/// The warning about tables in which triggers or foreign keys changed rows that are not known.
 pub fn beyond_undo<'a>(tables: impl Iterator<Item = &'a str>) -> String {
     let tables: Vec<&str> = tables.collect();
     if tables.is_empty() {

@@ -1,4 +1,4 @@
-//! What a bulk act will come to, and what came of it, for people and for programs.
+//! The preview and the result of a bulk act, for people and as JSON.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::json::line;
 use crate::domain::tally::{BulkTally, NotDone};
 use crate::domain::visible::safe;
 
-/// The object that a bulk verb with `--json` ends with. `undo` is the command that takes all of it back.
+/// The object that a bulk verb with `--json` prints last. `undo` is the command that undoes all of it.
 pub fn json(batch: Option<&str>, tally: &BulkTally, undo: Option<&str>, dry_run: bool) -> String {
     let reason = |one: &NotDone| json!({"outcome": one.outcome.as_str(), "why": one.why, "count": one.count});
     let mut object = json!({

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-/// A line for each row, and one for each of its columns that is not as before.
+/// One line per row, and one per changed column.
 pub fn lines(before: &Json, after: &Json) -> Vec<String> {
     let empty = Vec::new();
     let (before, after) = (before.as_array().unwrap_or(&empty), after.as_array().unwrap_or(&empty));

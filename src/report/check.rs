@@ -1,33 +1,37 @@
-//! One look at several sources: a page for people, one JSON object for monitoring.
+//! One poll of several sources: a page for people, one JSON object for monitoring.
 
 mod plugin;
 mod thresholds;
 
 pub use plugin::plugin;
-pub use thresholds::{Limit, Thresholds};
+pub use thresholds::{CheckThresholds, GaugeLimit};
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::paint::Paint;
+use crate::domain::cause::{Cause, Facts, find_in_all};
 use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 
-/// What came of looking at one source.
+/// The result of polling one source.
 #[derive(Debug)]
-pub struct Looked {
-    /// As the user named it.
+pub struct CheckResult {
+    /// The name that the user typed.
     pub source: String,
     pub engine: &'static str,
     pub result: Result<Vec<Snapshot>, String>,
+    /// The facts in which causes are found, if enough claims are in trouble.
+    pub facts: Option<Arc<Facts>>,
 }
 
-impl Looked {
-    pub fn exit(&self, thresholds: &Thresholds) -> Exit {
+impl CheckResult {
+    pub fn exit(&self, thresholds: &CheckThresholds) -> Exit {
         match &self.result {
             Ok(snapshots) => {
                 let exits = snapshots.iter().map(|snapshot| judge(snapshot, thresholds));
@@ -37,7 +41,7 @@ impl Looked {
         }
     }
 
-    /// Why nothing, or not everything, could be told.
+    /// Why nothing, or not everything, could be read.
     pub fn failures(&self) -> Vec<String> {
         match &self.result {
             Ok(snapshots) => {
@@ -51,16 +55,22 @@ impl Looked {
     }
 }
 
-/// Of rows that are hidden nobody can say that they are fine.
-fn judge(snapshot: &Snapshot, thresholds: &Thresholds) -> Exit {
+/// Hidden rows cannot be called fine.
+fn judge(snapshot: &Snapshot, thresholds: &CheckThresholds) -> Exit {
     match snapshot.veiled {
         Some(_) => Exit::Error,
         None => thresholds.judge(&snapshot.counts()),
     }
 }
 
+/// What the claims in trouble of all sources have in common, worst first.
+pub fn causes(looked: &[CheckResult]) -> Vec<Cause> {
+    let facts: Vec<&Facts> = looked.iter().filter_map(|source| source.facts.as_deref()).collect();
+    find_in_all(&Facts::merged(facts.iter().copied()), &facts)
+}
+
 /// The object that `check --json` prints.
-pub fn json(looked: &[Looked], at: Moment) -> Json {
+pub fn json(looked: &[CheckResult], at: Moment) -> Json {
     let mut sources = Vec::new();
     for source in looked {
         match &source.result {
@@ -71,10 +81,10 @@ pub fn json(looked: &[Looked], at: Moment) -> Json {
             })),
         }
     }
-    json!({"at": at, "sources": sources})
+    json!({"at": at, "sources": sources, "causes": causes(looked)})
 }
 
-fn source_json(source: &Looked, snapshot: &Snapshot) -> Json {
+fn source_json(source: &CheckResult, snapshot: &Snapshot) -> Json {
     let sessions = snapshot.sessions();
     let boards: Map<String, Json> =
         snapshot.boards.iter().map(|board| (board.board.clone(), board_json(board, snapshot.now))).collect();
@@ -126,7 +136,7 @@ fn board_json(board: &BoardSnapshot, now: Moment) -> Json {
     all
 }
 
-/// The states of all backlogs added up; null where no board has one.
+/// The sum of all backlogs by state; null if no board has one.
 fn backlog_json(boards: &[BoardSnapshot], now: Moment) -> Json {
     let mut all = Map::new();
     for (state, count) in boards.iter().flat_map(|board| &board.backlog) {
@@ -147,8 +157,12 @@ fn backlog_json(boards: &[BoardSnapshot], now: Moment) -> Json {
 }
 
 /// The page that `check` prints for people.
-pub fn text(looked: &[Looked], thresholds: &Thresholds, paint: Paint) -> String {
+pub fn text(looked: &[CheckResult], thresholds: &CheckThresholds, paint: Paint) -> String {
     let mut out = String::new();
+    // Causes come before the rows.
+    for cause in causes(looked) {
+        let _ = writeln!(out, "{}  {cause}", paint.set(Set::Orphaned, "CAUSE"));
+    }
     for source in looked {
         if let Ok(snapshots) = &source.result {
             let mut noted = BTreeSet::new();
@@ -158,7 +172,7 @@ pub fn text(looked: &[Looked], thresholds: &Thresholds, paint: Paint) -> String 
                 }
                 let verdict = judge(snapshot, thresholds);
                 page(&mut out, source, snapshot, verdict, paint);
-                // A note about the whole source stands once.
+                // Print a note about the whole source only once.
                 for notice in snapshot.notices.iter().filter(|notice| noted.insert(*notice)) {
                     let _ = writeln!(out, "  note: {}", safe(notice));
                 }
@@ -168,7 +182,7 @@ pub fn text(looked: &[Looked], thresholds: &Thresholds, paint: Paint) -> String 
     out
 }
 
-fn page(out: &mut String, source: &Looked, snapshot: &Snapshot, verdict: Exit, paint: Paint) {
+fn page(out: &mut String, source: &CheckResult, snapshot: &Snapshot, verdict: Exit, paint: Paint) {
     let counts = snapshot.counts();
     let headline = match verdict {
         Exit::Critical => paint.set(Set::Stale, "CRITICAL"),

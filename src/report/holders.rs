@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::json;
-use super::table::{Cell, render};
+use super::table::{TableCell, render};
 use crate::domain::detail::Holder;
 use crate::domain::visible::{safe, visible};
 
@@ -20,6 +20,7 @@ pub fn line(source: &str, holder: &Holder) -> String {
         "started_at": holder.started_at.at(),
         "pid": worker.pid.int(),
         "host": worker.host,
+        "version": worker.version,
         "process": worker.process.as_str(),
         "evidence": worker.evidence,
         "claims": holder.claims,
@@ -28,7 +29,7 @@ pub fn line(source: &str, holder: &Holder) -> String {
 
 pub fn table(holders: &[Holder]) -> String {
     let heading = ["SESSION", "HEARTBEAT", "CLAIMS", "PID", "HOST", "PROCESS", "WHY"];
-    let mut rows = vec![heading.map(Cell::text).to_vec()];
+    let mut rows = vec![heading.map(TableCell::text).to_vec()];
     for holder in holders {
         let worker = &holder.worker;
         let beat = holder.beat_at.at().map_or_else(
@@ -36,13 +37,13 @@ pub fn table(holders: &[Holder]) -> String {
             |beat| format!("{} ago, {}", holder.now.since(beat), state(holder)),
         );
         rows.push(vec![
-            Cell::text(holder.id.visible()),
-            Cell::text(beat),
-            Cell::right(holder.claims.to_string()),
-            Cell::text(worker.pid.visible()),
-            Cell::text(worker.host.as_deref().map_or_else(|| "-".into(), visible)),
-            Cell::text(worker.process.as_str()),
-            Cell::text(worker.evidence.as_deref().map_or_else(String::new, safe)),
+            TableCell::text(holder.id.visible()),
+            TableCell::text(beat),
+            TableCell::right(holder.claims.to_string()),
+            TableCell::text(worker.pid.visible()),
+            TableCell::text(worker.host.as_deref().map_or_else(|| "-".into(), visible)),
+            TableCell::text(worker.process.as_str()),
+            TableCell::text(worker.evidence.as_deref().map_or_else(String::new, safe)),
         ]);
     }
     render(&rows)

@@ -1,7 +1,7 @@
 //! JSON whose text is safe on a terminal.
 //!
-//! serde_json leaves DEL, C1 codes, bidi and zero-width characters as they are. Here they are
-//! written as `\uXXXX`: the same value to every parser, and nothing to a terminal.
+//! serde_json leaves DEL, C1 codes, bidi and zero-width characters as they are. Here they are written as `\uXXXX`:
+//! every parser reads the same value, and a terminal is not affected.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
@@ -12,15 +12,15 @@ use crate::domain::visible::is_deceptive;
 /// The value on one line.
 pub fn line(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, Escaping);
+    let mut serializer = Serializer::with_formatter(&mut bytes, EscapingFormatter);
     // Writing to memory cannot fail, and our values have string keys only.
     let _ = value.serialize(&mut serializer);
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-struct Escaping;
+struct EscapingFormatter;
 
-impl Formatter for Escaping {
+impl Formatter for EscapingFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(
         &mut self,
         writer: &mut W,

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::json;
 use super::paint::Paint;
-use super::table::{Cell, render, render_below, width_of};
+use super::table::{TableCell, render, render_below, width_of};
 use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading, Span};
 use crate::domain::value::{Value, percent};
@@ -13,14 +13,14 @@ use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::{escape, visible};
 use crate::store::{Listed, Trace};
 
-/// A claim as it goes out.
+/// A claim as it is printed.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub struct ClaimLine {
     source: String,
     profile: String,
     board: String,
     id: String,
-    /// The id as it may be shown, unlike any other.
+    /// The id, made safe for display and still unique.
     #[serde(skip)]
     shown: String,
     kind: Option<String>,
@@ -38,17 +38,18 @@ pub struct Line {
     attempts: Option<i64>,
     max_attempts: Option<i64>,
     exhausted: bool,
+    fenced: Option<bool>,
     error: Option<String>,
     address: String,
     session: Option<Json>,
     seen: Option<String>,
 }
 
-impl Line {
-    pub fn new(source: &str, listed: &Listed) -> Line {
+impl ClaimLine {
+    pub fn new(source: &str, listed: &Listed) -> ClaimLine {
         let claim = &listed.judged.claim;
         let verdict = &listed.judged.verdict;
-        Line {
+        ClaimLine {
             source: source.into(),
             profile: listed.profile.clone(),
             board: listed.board.clone(),
@@ -69,6 +70,7 @@ impl Line {
             attempts: claim.attempts,
             max_attempts: claim.max_attempts,
             exhausted: verdict.exhausted,
+            fenced: listed.fencing.written(),
             error: claim.error.clone(),
             address: address(listed),
             session: session(listed),
@@ -76,8 +78,8 @@ impl Line {
         }
     }
 
-    /// A job that is dead: its last words matter, not how long it may take.
-    pub fn of_the_dead(source: &str, listed: &Listed) -> Line {
+    /// A dead job: its last error matters, not how long it may take.
+    pub fn of_the_dead(source: &str, listed: &Listed) -> ClaimLine {
         let claim = &listed.judged.claim;
         let attempts = match (claim.attempts, claim.max_attempts) {
             (Some(attempts), Some(most)) => format!("dead after {attempts} of {most} attempts"),
@@ -85,10 +87,10 @@ impl Line {
             (None, _) => "dead".into(),
         };
         let error = claim.error.as_deref().map(|error| format!(": {}", visible(error)));
-        Line { why: attempts + &error.unwrap_or_default(), ..Line::new(source, listed) }
+        ClaimLine { why: attempts + &error.unwrap_or_default(), ..ClaimLine::new(source, listed) }
     }
 
-    /// Sorts the worst first.
+    /// The sort key: worst first.
     pub fn rank(&self) -> (Set, i64) {
         (self.verdict, self.remaining_ms.unwrap_or(i64::MAX))
     }
@@ -97,7 +99,7 @@ impl Line {
         json::line(self)
     }
 
-    /// The headings of [`Line::csv`].
+    /// The headings of [`ClaimLine::csv`].
     pub const HEADINGS: [&'static str; 21] = [
         "source",
         "profile",
@@ -158,12 +160,12 @@ fn address(listed: &Listed) -> String {
     format!("{}/{}/{}", percent(&listed.profile), percent(&listed.board), listed.judged.claim.key.address())
 }
 
-/// What is known of the holder, unless nothing can be.
+/// The holder's session, if the system has sessions.
 fn session(listed: &Listed) -> Option<Json> {
     let claim = &listed.judged.claim;
     let stale = listed.judged.verdict.reasons.contains(Reason::SessionStale);
     let (state, session) = match &claim.registry {
-        Registry::None if claim.worker.pid == Value::Null => return None,
+        Registry::None if claim.worker.pid == Value::Null && claim.worker.version.is_none() => return None,
         Registry::None | Registry::Unregistered => ("unregistered", None),
         Registry::Missing => ("missing", None),
         Registry::Listed(session) if listed.judged.verdict.doubt.is_some() => ("unknown", Some(session)),
@@ -179,12 +181,13 @@ fn session(listed: &Listed) -> Option<Json> {
         "started_at": session.and_then(|session| session.started_at.at()),
         "pid": claim.worker.pid.int(),
         "host": claim.worker.host,
+        "version": claim.worker.version,
         "process": claim.worker.process.as_str(),
         "evidence": claim.worker.evidence,
     }))
 }
 
-/// A CSV field: escaped like everything shown, and never the start of a spreadsheet's formula.
+/// A CSV field: escaped like all output, and never the start of a spreadsheet formula.
 fn field(text: &str) -> String {
     let escaped = escape(text);
     match escaped.chars().next() {
@@ -193,33 +196,33 @@ fn field(text: &str) -> String {
     }
 }
 
-/// How the table for people is laid out.
+/// The layout of the table for people.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// More than one source is shown.
     pub sources: bool,
-    /// The columns of the terminal, if it is one.
+    /// The width of the terminal, if there is one.
     pub width: Option<usize>,
     pub paint: Paint,
 }
 
-/// The table for people, in one portion or in several. Where the sentences of the first portion do not fit
-/// beside it they go below, each under its claim, and the age makes room.
+/// The table for people, in one part or in several. If the explanations of the first part do not fit beside the rows,
+/// they are printed below each claim, and the age column is left out.
 #[derive(Debug)]
-pub struct Table {
+pub struct ClaimTable {
     layout: Layout,
-    /// Whether the sentences are beside the rows; not decided before the first portion.
+    /// Whether the explanations are beside the rows; decided by the first part.
     wide: Option<bool>,
     widths: Vec<usize>,
 }
 
-impl Table {
-    pub fn new(layout: Layout) -> Table {
-        Table { layout, wide: None, widths: Vec::new() }
+impl ClaimTable {
+    pub fn new(layout: Layout) -> ClaimTable {
+        ClaimTable { layout, wide: None, widths: Vec::new() }
     }
 
-    /// The next rows, the first ones below their headings.
-    pub fn portion(&mut self, lines: &[(Line, Moment)]) -> String {
+    /// The next rows; the first ones come with the headings.
+    pub fn portion(&mut self, lines: &[(ClaimLine, Moment)]) -> String {
         let layout = self.layout;
         let is_first = self.wide.is_none();
         let wide = *self.wide.get_or_insert_with(|| {
@@ -244,7 +247,7 @@ impl Table {
     }
 }
 
-fn rows(lines: &[(Line, Moment)], layout: Layout, headed: bool, wide: bool) -> Vec<Vec<Cell>> {
+fn rows(lines: &[(ClaimLine, Moment)], layout: Layout, headed: bool, wide: bool) -> Vec<Vec<TableCell>> {
     let mut rows = Vec::with_capacity(lines.len() + 1);
     if headed {
         rows.push(headings(layout, wide));
@@ -253,43 +256,48 @@ fn rows(lines: &[(Line, Moment)], layout: Layout, headed: bool, wide: bool) -> V
     rows
 }
 
-fn headings(layout: Layout, wide: bool) -> Vec<Cell> {
-    let mut heading: Vec<Cell> = Vec::new();
+fn headings(layout: Layout, wide: bool) -> Vec<TableCell> {
+    let mut heading: Vec<TableCell> = Vec::new();
     if layout.sources {
-        heading.push(Cell::text("SOURCE"));
+        heading.push(TableCell::text("SOURCE"));
     }
-    heading.extend(["VERDICT", "BOARD", "ID", "KIND", "HOLDER"].map(Cell::text));
+    heading.extend(["VERDICT", "BOARD", "ID", "KIND", "HOLDER"].map(TableCell::text));
     if wide {
-        heading.push(Cell::right("AGE"));
+        heading.push(TableCell::right("AGE"));
     }
-    heading.push(Cell::right("LEFT"));
+    heading.push(TableCell::right("LEFT"));
     if wide {
-        heading.push(Cell::text("WHY"));
+        heading.push(TableCell::text("WHY"));
     }
     heading
 }
 
-fn row(line: &Line, now: Moment, layout: Layout, wide: bool) -> Vec<Cell> {
+fn row(line: &ClaimLine, now: Moment, layout: Layout, wide: bool) -> Vec<TableCell> {
     let or_dash = |text: &Option<String>| text.as_deref().map_or_else(|| "-".into(), visible);
     let span = |span: Option<Span>| span.map_or_else(|| "-".into(), |span| span.to_string());
     let verdict = line.verdict.as_str();
     let mut cells = Vec::new();
     if layout.sources {
-        cells.push(Cell::text(visible(&line.source)));
+        cells.push(TableCell::text(visible(&line.source)));
     }
-    cells.push(Cell::painted(verdict, layout.paint.set(line.verdict, verdict)));
-    cells.push(Cell::text(line.board.clone()));
-    cells.push(Cell::text(line.shown.clone()));
-    cells.push(Cell::text(or_dash(&line.kind)));
-    cells.push(Cell::text(or_dash(&line.holder)));
+    cells.push(TableCell::painted(verdict, layout.paint.set(line.verdict, verdict)));
+    cells.push(TableCell::text(line.board.clone()));
+    cells.push(TableCell::text(line.shown.clone()));
+    cells.push(TableCell::text(or_dash(&line.kind)));
+    cells.push(TableCell::text(or_dash(&line.holder)));
     if wide {
-        cells.push(Cell::right(span(line.claimed_at.map(|at| now.since(at)))));
+        cells.push(TableCell::right(span(line.claimed_at.map(|at| now.since(at)))));
     }
-    cells.push(Cell::right(span(line.deadline_at.map(|at| at.since(now)))));
+    cells.push(TableCell::right(line.deadline_at.map_or_else(|| "-".into(), |at| left(at.since(now)))));
     if wide {
-        cells.push(Cell::text(line.why.clone()));
+        cells.push(TableCell::text(line.why.clone()));
     }
     cells
+}
+
+/// The time that is left, or as on the screen `over 11m` where the deadline has passed.
+fn left(span: Span) -> String {
+    if span.as_micros() < 0 { format!("over {}", span.abs()) } else { span.to_string() }
 }
 
 /// A trace of an earlier recovery as a JSON line.
@@ -319,16 +327,16 @@ pub fn trace_csv(source: &str, trace: &Trace) -> Vec<String> {
 
 /// Traces as a table for people.
 pub fn trace_table(traces: &[Trace]) -> String {
-    let mut rows = vec![["WHEN", "HISTORY", "ID", "KIND", "HOLDER", "WHAT"].map(Cell::text).to_vec()];
+    let mut rows = vec![["WHEN", "HISTORY", "ID", "KIND", "HOLDER", "WHAT"].map(TableCell::text).to_vec()];
     for trace in traces {
         let or_dash = |text: &Option<String>| text.as_deref().map_or_else(|| "-".into(), visible);
         rows.push(vec![
-            Cell::text(trace.moment().map_or_else(|| "-".into(), Moment::rfc3339)),
-            Cell::text(format!("{}/{}", trace.profile, trace.history)),
-            Cell::text(or_dash(&trace.id)),
-            Cell::text(or_dash(&trace.kind)),
-            Cell::text(or_dash(&trace.holder)),
-            Cell::text(trace.what.as_deref().map_or_else(|| "-".into(), escape)),
+            TableCell::text(trace.moment().map_or_else(|| "-".into(), Moment::rfc3339)),
+            TableCell::text(format!("{}/{}", trace.profile, trace.history)),
+            TableCell::text(or_dash(&trace.id)),
+            TableCell::text(or_dash(&trace.kind)),
+            TableCell::text(or_dash(&trace.holder)),
+            TableCell::text(trace.what.as_deref().map_or_else(|| "-".into(), escape)),
         ]);
     }
     render(&rows)

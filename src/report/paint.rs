@@ -4,14 +4,14 @@ use std::io::IsTerminal;
 
 use crate::domain::verdict::Set;
 
-/// The columns of the terminal that standard output is, if it is one.
+/// The width of the terminal on standard output, if there is one.
 pub fn terminal_width() -> Option<usize> {
     let stdout = std::io::stdout();
     let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok())??;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Whether to colour, decided once.
+/// Whether to use colour; decided once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
     Colour,

@@ -2,30 +2,30 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// A cell: what it shows, and the same with colour.
+/// A cell: its text, and the same with colour.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub struct TableCell {
     plain: String,
     painted: String,
     right: bool,
 }
 
-impl Cell {
-    pub fn text(text: impl Into<String>) -> Cell {
+impl TableCell {
+    pub fn text(text: impl Into<String>) -> TableCell {
         let plain = text.into();
-        Cell { painted: plain.clone(), plain, right: false }
+        TableCell { painted: plain.clone(), plain, right: false }
     }
 
-    pub fn painted(plain: impl Into<String>, painted: String) -> Cell {
-        Cell { plain: plain.into(), painted, right: false }
+    pub fn painted(plain: impl Into<String>, painted: String) -> TableCell {
+        TableCell { plain: plain.into(), painted, right: false }
     }
 
-    pub fn right(text: impl Into<String>) -> Cell {
-        Cell { right: true, ..Cell::text(text) }
+    pub fn right(text: impl Into<String>) -> TableCell {
+        TableCell { right: true, ..TableCell::text(text) }
     }
 }
 
-fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
+fn widths(rows: &[Vec<TableCell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width_of = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.plain.width()).max().unwrap_or(0)
@@ -33,19 +33,19 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     (0..columns).map(width_of).collect()
 }
 
-/// How many columns of a terminal the rows take.
-pub fn width_of(rows: &[Vec<Cell>]) -> usize {
+/// The width of the rows on a terminal.
+pub fn width_of(rows: &[Vec<TableCell>]) -> usize {
     let widths = widths(rows);
     widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * 2
 }
 
 /// The rows below one another, two spaces between columns, the last column unpadded.
-pub fn render(rows: &[Vec<Cell>]) -> String {
+pub fn render(rows: &[Vec<TableCell>]) -> String {
     render_below(rows, &mut Vec::new())
 }
 
-/// The same below others whose columns were this wide; they become wider where they have to.
-pub fn render_below(rows: &[Vec<Cell>], widths: &mut Vec<usize>) -> String {
+/// The same with minimum column widths; columns become wider if needed.
+pub fn render_below(rows: &[Vec<TableCell>], widths: &mut Vec<usize>) -> String {
     let own = self::widths(rows);
     widths.resize(widths.len().max(own.len()), 0);
     for (width, own) in widths.iter_mut().zip(own) {
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn columns_align_whatever_their_width() {
         let rows = vec![
-            vec![Cell::text("ID"), Cell::right("AGE"), Cell::text("WHY")],
-            vec![Cell::text("任務"), Cell::right("4m12s"), Cell::text("x")],
+            vec![TableCell::text("ID"), TableCell::right("AGE"), TableCell::text("WHY")],
+            vec![TableCell::text("任務"), TableCell::right("4m12s"), TableCell::text("x")],
         ];
         assert_eq!(render(&rows), "ID      AGE  WHY\n任務  4m12s  x\n");
     }

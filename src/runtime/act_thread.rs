@@ -1,35 +1,38 @@
-//! One thread per source that acts: the actor with its guard and its trail, one job after the other.
+//! One thread per source that acts, one request after the other.
 
 mod bulk;
 mod open_actor;
 mod undo;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::{ProberMaker, WriteOpeners};
-use crate::app::message::{Done, Many, Msg, Target};
+use crate::app::bulk::Many;
+use crate::app::message::{Done, Msg, Target};
 use crate::domain::change::ClaimChange;
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::visible::visible;
-use crate::recovery::{AuditedActor, Report};
+use crate::recovery::{ActReport, AuditedActor};
 use crate::store::Seen;
-use bulk::Prepared;
+use bulk::PreparedBulk;
 use open_actor::OpenActor;
 
-/// Connections that nobody needed for this long are closed.
+/// Connections that were unused for this long are closed.
 const KEPT: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
-pub enum Job {
+pub(super) enum ActRequest {
     Act {
         target: Box<Target>,
         action: Action,
-        word: Authorization,
+        authorization: Authorization,
     },
-    /// Looks at many; what it sees is kept until they are acted on.
+    /// Reads many claims and keeps them until they are acted on.
     Prepare {
         question: u64,
         action: Action,
@@ -37,9 +40,9 @@ pub enum Job {
     },
     Run {
         question: u64,
-        word: Authorization,
+        authorization: Authorization,
     },
-    /// Looks at what an undo would write.
+    /// Rehearses an undo.
     PrepareUndo {
         action_id: String,
     },
@@ -50,10 +53,14 @@ pub enum Job {
 
 /// A handle on the thread.
 #[derive(Debug)]
-pub struct ActThread(Sender<Job>);
+pub(super) struct ActThread {
+    jobs: Sender<ActRequest>,
+    /// When set, the running bulk ends after its current transaction.
+    cancelled: Arc<AtomicBool>,
+}
 
 impl ActThread {
-    pub fn start(
+    pub(super) fn start(
         source: usize,
         label: &str,
         writing: WriteOpeners,
@@ -63,30 +70,45 @@ impl ActThread {
         let (jobs, inbox) = channel();
         let open = |open| OpenActor::new(label, open, probers());
         let (claims, dead) = (open(writing.claims), open(writing.dead));
-        let work = Work { source, claims, dead, answers, prepared: None, question: 0 };
+        let cancelled = Arc::<AtomicBool>::default();
+        let work = ActWorker {
+            source,
+            claims,
+            dead,
+            answers,
+            prepared: None,
+            question: 0,
+            cancelled: Arc::clone(&cancelled),
+        };
         thread::Builder::new().name(format!("acts {source}")).spawn(move || work.run(&inbox))?;
-        Ok(ActThread(jobs))
+        Ok(ActThread { jobs, cancelled })
     }
 
-    /// Whether there is still somebody to do it.
-    pub fn give(&self, job: Job) -> bool {
-        self.0.send(job).is_ok()
+    /// Sends a request; `false` if the thread has ended.
+    pub(super) fn give(&self, job: ActRequest) -> bool {
+        self.jobs.send(job).is_ok()
+    }
+
+    /// Ends the running bulk after its current transaction.
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
-struct Work {
+struct ActWorker {
     source: usize,
     claims: OpenActor,
-    /// The same source, seen from its dead jobs.
+    /// The same source, for its dead jobs.
     dead: OpenActor,
     answers: mpsc::Sender<Msg>,
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedBulk>,
     /// The question that `prepared` answers.
     question: u64,
+    cancelled: Arc<AtomicBool>,
 }
 
-impl Work {
-    fn run(mut self, inbox: &Receiver<Job>) {
+impl ActWorker {
+    fn run(mut self, inbox: &Receiver<ActRequest>) {
         loop {
             let job = match inbox.recv_timeout(KEPT) {
                 Ok(job) => job,
@@ -98,17 +120,21 @@ impl Work {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let msg = match job {
-                Job::Act { target, action, word } => Msg::Acted(self.act(&target, action, &word)),
-                Job::Prepare { question, action, what } => {
-                    self.question = question;
-                    Msg::BulkReady { question, ready: self.prepare(action, what) }
+                ActRequest::Act { target, action, authorization } => {
+                    Msg::Acted(self.act(&target, action, &authorization))
                 }
-                Job::Run { question, word } => Msg::BulkDone(self.run_prepared(question, &word)),
-                Job::PrepareUndo { action_id } => {
+                ActRequest::Prepare { question, action, what } => {
+                    self.question = question;
+                    Msg::BulkReady { question, ready: self.prepare(action, &what) }
+                }
+                ActRequest::Run { question, authorization } => {
+                    Msg::BulkDone(self.run_prepared(question, &authorization))
+                }
+                ActRequest::PrepareUndo { action_id } => {
                     let ready = self.prepare_undo(&action_id);
                     Msg::UndoReady { action_id, ready }
                 }
-                Job::Undo { action_id } => self.undo(&action_id),
+                ActRequest::Undo { action_id } => self.undo(&action_id),
             };
             if self.answers.blocking_send(msg).is_err() {
                 return;
@@ -116,7 +142,7 @@ impl Work {
         }
     }
 
-    fn act(&mut self, target: &Target, action: Action, word: &Authorization) -> Done {
+    fn act(&mut self, target: &Target, action: Action, authorization: &Authorization) -> Done {
         let source = self.source;
         let done = |outcome: Outcome| Done {
             source,
@@ -127,7 +153,7 @@ impl Work {
             shown: target.claim.key.visible(),
             holder: target.claim.holder.clone(),
         };
-        match self.try_act(target, action, word) {
+        match self.try_act(target, action, authorization) {
             Ok(Ok(report)) => Done {
                 action_id: report.action_id.clone(),
                 shown: shown(&report, target.claim.key.visible()),
@@ -142,12 +168,12 @@ impl Work {
         &mut self,
         target: &Target,
         action: Action,
-        word: &Authorization,
-    ) -> Result<Result<Report, Moved>, String> {
+        authorization: &Authorization,
+    ) -> Result<Result<ActReport, Moved>, String> {
         let source = if action == Action::Requeue { &mut self.dead } else { &mut self.claims };
         let mut actor = source.take()?;
         let acted = match still_there(&mut actor, target)? {
-            Ok(seen) => Ok(actor.perform(&seen, action, word).map_err(|error| error.to_string())?),
+            Ok(seen) => Ok(actor.perform(&seen, action, authorization).map_err(|error| error.to_string())?),
             Err(moved) => Err(moved),
         };
         source.keep(actor);
@@ -155,8 +181,8 @@ impl Work {
     }
 }
 
-/// A claim, and what an act on it set off that no undo takes back.
-fn shown(report: &Report, claim: String) -> String {
+/// A claim, and side effects of the act on it that an undo cannot revert.
+fn shown(report: &ActReport, claim: String) -> String {
     let claim = match report.effects.sentence() {
         Some(said) => format!("{claim} ({said})"),
         None => claim,
@@ -167,7 +193,7 @@ fn shown(report: &Report, claim: String) -> String {
     }
 }
 
-/// The claim exactly as it was drawn, or what has become of it.
+/// The claim exactly as it was shown, or how it has changed.
 fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen, Moved>, String> {
     let found =
         actor.actor().find(&target.id.address, Some(&target.board)).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Keys, pastes, the mouse; and whether the terminal is still there.
+//! Keys, pastes and the mouse, and the end of the terminal.
 
 use crossterm::event::{Event, KeyEventKind, MouseButton, MouseEventKind, read};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,17 +9,17 @@ use tokio::sync::mpsc;
 use crate::app::message::Msg;
 use crate::ui::View;
 
-/// What the terminal has to say.
+/// Input from the terminal.
 #[derive(Debug)]
-pub enum Input {
+pub(super) enum Input {
     Event(Event),
-    /// There is no terminal any more.
+    /// The terminal is gone.
     Gone,
 }
 
-/// Two threads: one reads, the other notices when there is nobody left to read from. Without the
-/// second a terminal that dies keeps the first one busy for ever.
-pub fn start() -> io::Result<mpsc::Receiver<Input>> {
+/// Two threads: one reads, the other notices when the terminal is gone. Without the second, a dead terminal would
+/// keep the first busy forever.
+pub(super) fn start() -> io::Result<mpsc::Receiver<Input>> {
     let (sender, receiver) = mpsc::channel(256);
     let gone = sender.clone();
     thread::Builder::new().name("keys".into()).spawn(move || {
@@ -46,8 +46,8 @@ pub fn start() -> io::Result<mpsc::Receiver<Input>> {
     Ok(receiver)
 }
 
-/// What an event means, given what the last frame showed.
-pub fn message(event: Event, view: &View) -> Option<Msg> {
+/// The message for an event, given what the last frame showed.
+pub(super) fn message(event: Event, view: &View) -> Option<Msg> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => Some(Msg::Key(key)),
         Event::Paste(text) => Some(Msg::Paste(text)),

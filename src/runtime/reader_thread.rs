@@ -1,8 +1,8 @@
-//! The thread that reads one source for the dashboard: it polls, and answers closer questions in between.
+//! The thread that reads one source for the dashboard: it polls, and answers detailed questions in between.
 
 mod answers;
+mod dashboard_poll;
 mod forwarding;
-mod look;
 
 use std::mem::discriminant;
 use std::sync::{Arc, Mutex};
@@ -10,72 +10,75 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use super::{Feed, ProberMaker};
+use super::{ProberMaker, SourceAccess};
 use crate::app::message::{DeadJobsQuery, Msg, Target};
 use crate::app::row::Row;
 use crate::app::source::{Poll, Trouble};
-use crate::domain::detail::{PageRequest, Whole};
+use crate::domain::claim_list::ListRequest;
+use crate::domain::detail::Whole;
 use crate::events::Event;
-use crate::poller::{Next, OpenSource, Polled, Poller, SourceWatch};
+use crate::poller::{NextPoll, OpenSource, Polled, Poller, SourceWatch};
 use crate::store::error::ConnectFailures;
 use crate::store::{Backoff, Pace, StoreError};
 
-/// The answer of one poll, or why there is none, and the events that it revealed.
+/// The result of one poll, or why it failed, and its events.
 #[derive(Debug)]
-pub struct Answer {
+pub(super) struct PollAnswer {
     pub poll: Result<Poll, Trouble>,
     pub events: Vec<Event>,
 }
 
-/// The latest answer. Of one that nobody took in time only the events are kept.
-pub type Slot = Arc<Mutex<Option<Answer>>>;
+/// The latest result. If it was not taken in time, only its events are kept.
+pub(super) type LatestAnswer = Arc<Mutex<Option<PollAnswer>>>;
 
-/// What can be asked of a source between polls.
+/// Questions to a source between polls.
 #[derive(Debug)]
-pub enum Question {
+pub(super) enum SourceQuestion {
     Pace {
         interval: Duration,
         paused: bool,
     },
-    Page(PageRequest),
+    List(ListRequest),
     Dead(DeadJobsQuery),
     Holders,
     Kinds,
     Examine(Box<Target>),
     Probe(Vec<Row>),
-    /// Something was written: look now.
+    /// The groups pane is open: gather facts as soon as any claim is in trouble.
+    Facts,
+    /// Something was written: poll now.
     Now,
 }
 
 /// A handle on the thread.
 #[derive(Debug)]
-pub struct ReaderThread {
-    pub questions: Poller<Question>,
-    /// Counts the polls; the latest of them is in `latest` until somebody takes it.
+pub(super) struct ReaderThread {
+    pub questions: Poller<SourceQuestion>,
+    /// Counts the polls; the latest result is in `latest` until it is taken.
     pub polls: watch::Receiver<u64>,
-    pub latest: Slot,
+    pub latest: LatestAnswer,
     /// Odd while the thread waits for the database.
     pub turns: watch::Receiver<u64>,
 }
 
-/// So many events are kept for a screen that takes none in, the latest of them.
+/// At most this many events, the latest ones, are kept while the screen takes none.
 const UNTAKEN: usize = 10_000;
-/// A source that owes an answer for longer is called silent.
-pub const SILENCE: Duration = Duration::from_secs(3);
-/// A server that refuses our login is asked again after this long: it may count the attempts.
+/// A source that does not answer for longer is shown as silent.
+pub(super) const SILENCE: Duration = Duration::from_secs(3);
+/// A server that refuses the login is tried again after this long: it may count the attempts.
 const DENIED: Duration = Duration::from_secs(10);
 
 impl ReaderThread {
-    pub fn start(
+    pub(super) fn start(
         source: usize,
-        feed: &Feed,
+        feed: &SourceAccess,
         interval: Duration,
         answers: mpsc::Sender<Msg>,
     ) -> std::io::Result<ReaderThread> {
         let (polled, polls) = watch::channel(0);
         let (turn, turns) = watch::channel(0);
-        let latest = Slot::default();
-        let work = Work {
+        let latest = LatestAnswer::default();
+        let work = SourceReader {
             source,
             watch: SourceWatch::new(&feed.label, Arc::clone(&feed.open)),
             dead: OpenSource::new(Arc::clone(&feed.dead)),
@@ -99,36 +102,36 @@ impl ReaderThread {
     }
 }
 
-struct Work {
+struct SourceReader {
     source: usize,
     watch: SourceWatch,
-    /// The same source, seen from its dead jobs.
+    /// The same source, for its dead jobs.
     dead: OpenSource,
     probers: ProberMaker,
     interval: Duration,
     paused: bool,
     /// When to poll, unless it is paused.
     due: Instant,
-    /// When the horizon was read, at which state of the data.
+    /// When the horizon was read, and at which version of the data.
     horizon: Option<(Instant, Option<i64>)>,
-    /// The state of the data when the small boards were last read.
+    /// The version of the data when the small boards were last read.
     whole: Option<i64>,
-    /// The small boards as they were read then.
+    /// The small boards at that version.
     small: Vec<Whole>,
-    /// The server and why it cannot be reached, if the last poll found that out.
+    /// The server and why it cannot be reached, if the last poll failed so.
     out_of_reach: Option<(String, ConnectFailures)>,
     backoff: Backoff,
     pace: Pace,
     turn: watch::Sender<u64>,
     polled: watch::Sender<u64>,
-    latest: Slot,
+    latest: LatestAnswer,
     answers: mpsc::Sender<Msg>,
 }
 
-impl Polled for Work {
-    type Request = Question;
+impl Polled for SourceReader {
+    type Request = SourceQuestion;
 
-    fn poll(&mut self) -> Next {
+    fn poll(&mut self) -> NextPoll {
         let started = Instant::now();
         self.take_turn();
         let looked = self.look(started);
@@ -138,10 +141,14 @@ impl Polled for Work {
         self.next()
     }
 
-    fn answer(&mut self, question: Question) -> Next {
+    fn answer(&mut self, question: SourceQuestion) -> NextPoll {
         match question {
-            Question::Now => self.due = Instant::now(),
-            Question::Pace { interval, paused } => {
+            SourceQuestion::Now => self.due = Instant::now(),
+            SourceQuestion::Facts => {
+                self.watch.facts.gather_always();
+                self.due = Instant::now();
+            }
+            SourceQuestion::Pace { interval, paused } => {
                 (self.interval, self.paused) = (interval, paused);
                 self.due = self.due.min(Instant::now() + interval);
             }
@@ -150,9 +157,9 @@ impl Polled for Work {
                 let (msg, lost) = self.reply(question);
                 self.take_turn();
                 if self.answers.blocking_send(msg).is_err() {
-                    return Next::Never;
+                    return NextPoll::Never;
                 }
-                // A lost connection is reported at once, not with the next poll.
+                // Report a lost connection now, not with the next poll.
                 if let Some(error) = lost {
                     self.due = self.due_after(Instant::now(), Some(&error));
                     self.hand_out(Err(error));
@@ -162,24 +169,24 @@ impl Polled for Work {
         self.next()
     }
 
-    fn replaces(new: &Question, old: &Question) -> bool {
-        // Every process that was asked for is looked up.
-        !matches!(new, Question::Probe(_)) && discriminant(new) == discriminant(old)
+    fn replaces(new: &SourceQuestion, old: &SourceQuestion) -> bool {
+        // Every requested process is looked up.
+        !matches!(new, SourceQuestion::Probe(_)) && discriminant(new) == discriminant(old)
     }
 }
 
-impl Work {
-    fn next(&self) -> Next {
+impl SourceReader {
+    fn next(&self) -> NextPoll {
         if self.polled.is_closed() {
-            Next::Never
+            NextPoll::Never
         } else if self.paused {
-            Next::WhenAsked
+            NextPoll::WhenAsked
         } else {
-            Next::At(self.due)
+            NextPoll::At(self.due)
         }
     }
 
-    /// Puts the answer where the screen takes it, with the events of those that it did not take.
+    /// Stores the result for the screen, together with the events of results that it did not take.
     fn hand_out(&mut self, looked: Result<(Poll, Vec<Event>), StoreError>) {
         let (poll, events) = match looked {
             Ok((poll, events)) => (Ok(poll), events),
@@ -196,17 +203,17 @@ impl Work {
             all.extend(events);
             let too_many = all.len().saturating_sub(UNTAKEN);
             all.drain(..too_many);
-            *latest = Some(Answer { poll, events: all });
+            *latest = Some(PollAnswer { poll, events: all });
         }
         self.polled.send_modify(|polls| *polls += 1);
     }
 
-    /// Begins or ends a wait for the database.
+    /// Marks the start or the end of a wait for the database.
     fn take_turn(&self) {
         self.turn.send_modify(|turns| *turns += 1);
     }
 
-    /// When to look again.
+    /// When to poll again.
     fn due_after(&mut self, started: Instant, failed: Option<&StoreError>) -> Instant {
         let now = Instant::now();
         self.out_of_reach = None;
@@ -216,7 +223,7 @@ impl Work {
                 now + self.backoff.next()
             }
             Some(StoreError::Denied { .. }) => now + self.interval.max(DENIED),
-            // Waiting costs the database nothing, and it may be free again any moment.
+            // Waiting costs the database nothing, and it may be free again soon.
             Some(StoreError::Locked { .. }) => now + self.interval,
             _ => {
                 self.backoff.reset();
@@ -225,7 +232,7 @@ impl Work {
         }
     }
 
-    /// Why there is no answer.
+    /// Why the poll failed.
     fn trouble(&self, error: &StoreError) -> Trouble {
         let why = error.brief(&self.watch.detector.profiles());
         match error {

@@ -1,4 +1,4 @@
-//! Ctrl-Z on the dashboard: the terminal goes back to the shell, and the process stops between two transactions.
+//! Ctrl-Z on the dashboard: gives the terminal back to the shell, and stops the process between two transactions.
 
 use std::io;
 
@@ -9,13 +9,13 @@ use crate::store::suspend::{self, Idle};
 use crate::terminal;
 
 impl Dashboard {
-    /// Stops the process as soon as no thread has a transaction open: workers would wait for its locks.
+    /// Stops the process as soon as no thread has an open transaction: workers would wait for its locks.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
-        if !self.stopping {
-            self.stopping = true;
+        if !self.waits_for_idle {
+            self.waits_for_idle = true;
             let idle = self.idle.clone();
             let wait = move || {
-                // Whoever has left since needs it no more.
+                // If the dashboard has ended since, nobody needs it.
                 let _ = idle.blocking_send(suspend::idle());
             };
             std::thread::Builder::new().name("stop".into()).spawn(wait)?;
@@ -23,14 +23,14 @@ impl Dashboard {
         Ok(())
     }
 
-    /// Gives the terminal back to the shell and stops; what follows runs when it goes on.
+    /// Gives the terminal back to the shell and stops; the rest runs when the process continues.
     pub(super) fn stop(&mut self, idle: Idle) -> io::Result<()> {
-        if !std::mem::replace(&mut self.stopping, false) {
+        self.waits_for_idle = false;
+        if !self.stop_requests.is_wanted() {
             return Ok(());
         }
         terminal::restore();
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
-        drop(idle);
+        self.stop_requests.stop(idle);
         self.come_back()
     }
 
@@ -39,8 +39,8 @@ impl Dashboard {
         self.redraw_all()
     }
 
-    /// The next frame is drawn in full. Not by `clear`: it asks the terminal where the cursor is, and
-    /// the thread that reads the keys would have to hand over the answer.
+    /// Draws the next frame in full. `clear` cannot be used: it asks the terminal for the cursor position, and the
+    /// thread that reads the keys would have to pass on the answer.
     pub(super) fn redraw_all(&mut self) -> io::Result<()> {
         let size = self.screen.size()?;
         self.screen.resize(Rect::new(0, 0, size.width, size.height))

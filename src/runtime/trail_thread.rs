@@ -1,103 +1,181 @@
-//! The trail as the screen shows it: one line an act, newest first; read by a thread of its own, which
-//! waits for no database.
+//! The trail as the screen shows it: the newest acts first, bulks folded. Its own thread reads it and waits for no
+//! database. A long search shows what it has found so far, and yields to the next question.
 
-use std::collections::HashMap;
+mod act_line;
+mod newest;
+
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc;
 
+use crate::app::audit::{TrailPage, Unfolded};
 use crate::app::message::{Msg, TrailLine};
-use crate::recovery::trail::{Entry, Stage, Trail};
-use crate::report::changes;
+use crate::app::row::RowId;
+use crate::domain::audit::{ActFilter, Field, Match};
+use crate::recovery::trail::Trail;
+use newest::{Newest, Shape};
 
-/// How many acts the screen keeps.
+/// How many lines the screen keeps, and how many acts of a bulk are unfolded.
 const KEPT: usize = 1_000;
+/// How many acts the detail of a claim lists.
+const HISTORY: usize = 20;
+
+/// Questions to the trail.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum TrailQuestion {
+    /// The newest acts that pass a filter.
+    Acts(ActFilter),
+    /// The acts of one bulk that pass a filter.
+    Bulk { id: String, filter: ActFilter },
+    /// What was done to a claim.
+    Claim(RowId),
+}
+
+impl TrailQuestion {
+    /// Whether the answer to this question is no longer needed once the other was asked.
+    fn is_replaced_by(&self, other: &TrailQuestion) -> bool {
+        match (self, other) {
+            (TrailQuestion::Bulk { id, .. }, TrailQuestion::Bulk { id: other, .. }) => id == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
 
 /// A handle on the thread.
 #[derive(Debug)]
-pub struct TrailThread(Sender<()>);
+pub(super) struct TrailThread(Sender<TrailQuestion>);
 
 impl TrailThread {
-    /// `labels` are the sources that are watched.
-    pub fn start(labels: Vec<String>, answers: mpsc::Sender<Msg>) -> std::io::Result<TrailThread> {
+    /// `labels` are the watched sources.
+    pub(super) fn start(labels: Vec<String>, answers: mpsc::Sender<Msg>) -> std::io::Result<TrailThread> {
         let (ask, asked) = channel();
-        thread::Builder::new().name("trail".into()).spawn(move || {
-            while asked.recv().is_ok() {
-                // One answer is enough for all who asked before it was looked up.
-                while asked.try_recv().is_ok() {}
-                if answers.blocking_send(Msg::Trail(lines(&labels))).is_err() {
-                    return;
-                }
-            }
-        })?;
+        let mut reader = TrailReader { labels, asked, answers, waiting: VecDeque::new() };
+        thread::Builder::new().name("trail".into()).spawn(move || while reader.answer_next() {})?;
         Ok(TrailThread(ask))
     }
 
-    /// Has the trail read again.
-    pub fn read(&self) {
+    /// Asks; the answer comes as a message.
+    pub(super) fn ask(&self, question: TrailQuestion) {
         // If the thread is gone, the trail that is shown stays.
-        let _ = self.0.send(());
+        let _ = self.0.send(question);
     }
 }
 
-/// The newest acts on record. What was done before them is not read.
-fn lines(labels: &[String]) -> Result<Vec<TrailLine>, String> {
-    let Some(folder) = Trail::default_folder() else { return Ok(Vec::new()) };
-    let trail = Trail::read_only(&folder).map_err(|error| error.to_string())?;
-    let mut lines: HashMap<String, TrailLine> = HashMap::new();
-    let mut passed = 0;
-    let read = trail.each_entry_back(|entry| {
-        let id = &entry.record.action_id;
-        if !lines.contains_key(id) {
-            if lines.len() == KEPT {
-                // The intent of the oldest one may still be to come: others write in between.
-                passed += 1;
-                return if passed < KEPT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+struct TrailReader {
+    labels: Vec<String>,
+    asked: Receiver<TrailQuestion>,
+    answers: mpsc::Sender<Msg>,
+    waiting: VecDeque<TrailQuestion>,
+}
+
+impl TrailReader {
+    /// Answers one question; `false` when no further question can come.
+    fn answer_next(&mut self) -> bool {
+        if self.waiting.is_empty() {
+            match self.asked.recv() {
+                Ok(question) => self.waiting.push_back(question),
+                Err(_) => return false,
             }
-            lines.insert(id.clone(), line(&entry, labels));
         }
-        if let Some(line) = lines.get_mut(id) {
-            tell(line, &entry);
+        let _ = self.collect();
+        let Some(question) = self.waiting.pop_front() else { return true };
+        if self.answer(&question).is_break()
+            && !self.waiting.iter().any(|other| question.is_replaced_by(other))
+        {
+            // It yielded to another question, and is still needed.
+            self.waiting.push_back(question);
         }
-        ControlFlow::Continue(())
-    });
-    read.map_err(|error| error.to_string())?;
-    let mut lines: Vec<TrailLine> = lines.into_values().collect();
-    lines.sort_by(|one, other| other.seq.cmp(&one.seq).then_with(|| one.action_id.cmp(&other.action_id)));
-    Ok(lines)
-}
+        !self.answers.is_closed()
+    }
 
-/// Adds what a record says to the line of its act; later records were added before.
-fn tell(line: &mut TrailLine, entry: &Entry) {
-    let record = &entry.record;
-    line.seq = entry.seq;
-    line.at.clone_from(&record.at);
-    match record.stage {
-        Stage::Intent => line.images = changes::lines(&record.before, &record.after),
-        Stage::Outcome if line.outcome.is_none() => {
-            line.outcome.clone_from(&record.outcome);
-            line.why.clone_from(&record.why);
+    /// Collects the questions that came meanwhile; breaks if there was one.
+    fn collect(&mut self) -> ControlFlow<()> {
+        while let Ok(question) = self.asked.try_recv() {
+            self.waiting.retain(|known| !known.is_replaced_by(&question));
+            self.waiting.push_back(question);
         }
-        Stage::Outcome => {}
+        if self.waiting.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Breaks off if another question was asked.
+    fn answer(&mut self, question: &TrailQuestion) -> ControlFlow<()> {
+        match question {
+            TrailQuestion::Acts(filter) => {
+                let newest = Newest::new(filter.clone(), Shape::BulksFolded, KEPT);
+                self.search(newest, Msg::Trail)
+            }
+            TrailQuestion::Claim(claim) => {
+                let Some(label) = self.labels.get(claim.source).cloned() else {
+                    return ControlFlow::Continue(());
+                };
+                let filter = ActFilter::default()
+                    .and(Field::Claim, Match::Is(claim.address.clone()))
+                    .and(Field::Source, Match::Is(label));
+                let newest = Newest::new(filter, Shape::EachAct, HISTORY);
+                self.search(newest, |page| Msg::History {
+                    claim: claim.clone(),
+                    lines: page.map(newest::single_acts).unwrap_or_default(),
+                })
+            }
+            TrailQuestion::Bulk { id, filter } => {
+                let acts = match open().and_then(|trail| self.bulk(&trail, id, filter)) {
+                    Ok(lines) => Unfolded::Acts(lines),
+                    Err(why) => Unfolded::Failed(why),
+                };
+                self.send(Msg::Unfolded { id: id.clone(), acts })
+            }
+        }
+    }
+
+    /// Reads the trail backwards and sends what was found: soon at first, then from time to time.
+    fn search(
+        &mut self,
+        mut newest: Newest,
+        msg: impl Fn(Result<TrailPage, String>) -> Msg,
+    ) -> ControlFlow<()> {
+        let trail = match open() {
+            Ok(trail) => trail,
+            Err(why) => return self.send(msg(Err(why))),
+        };
+        let mut gives_way = false;
+        let read = trail.each_entry_back_of(&newest.period(), |entry| {
+            newest.add(&entry, &self.labels)?;
+            if newest.is_time_to_tell() {
+                self.send(msg(Ok(newest.page_so_far())))?;
+            }
+            // A new question waits for a few records at most.
+            if newest.records().is_multiple_of(64) && self.collect().is_break() {
+                gives_way = true;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        if gives_way {
+            return ControlFlow::Break(());
+        }
+        self.send(msg(read.map(|()| newest.page()).map_err(|error| error.to_string())))
+    }
+
+    /// The first acts of a bulk that pass a filter.
+    fn bulk(&self, trail: &Trail, id: &str, filter: &ActFilter) -> Result<Vec<TrailLine>, String> {
+        let mut acts = newest::BulkActs::new(filter.clone(), KEPT);
+        trail
+            .each_entry_of_batch(id, |entry| acts.add(&entry, &self.labels))
+            .map_err(|error| error.to_string())?;
+        Ok(acts.lines())
+    }
+
+    fn send(&self, msg: Msg) -> ControlFlow<()> {
+        match self.answers.blocking_send(msg) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     }
 }
 
-fn line(entry: &Entry, labels: &[String]) -> TrailLine {
-    let record = &entry.record;
-    TrailLine {
-        seq: entry.seq,
-        at: record.at.clone(),
-        action_id: record.action_id.clone(),
-        action: record.action.clone(),
-        outcome: None,
-        why: None,
-        source: record.source.clone(),
-        on: labels.iter().position(|label| *label == record.source),
-        address: record.address.clone(),
-        holder: record.holder.clone(),
-        who: record.who.login.clone().unwrap_or_else(|| format!("uid {}", record.who.uid)),
-        reason: record.reason.clone(),
-        images: Vec::new(),
-    }
+fn open() -> Result<Trail, String> {
+    let folder = Trail::default_folder().ok_or("no folder for the trail is known; set XDG_STATE_HOME")?;
+    Trail::read_only(&folder).map_err(|error| error.to_string())
 }

@@ -10,6 +10,7 @@ use super::image::{Change, Differences, Images, Side};
 use super::seen::Seen;
 use super::side_effects::SideEffects;
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
+use crate::domain::snapshot::Extension;
 use crate::domain::time::Moment;
 use crate::profile::format::{Act, Board, Profile};
 
@@ -27,8 +28,6 @@ pub struct Order<'a> {
 #[derive(Debug)]
 pub struct Pending<'a> {
     pub seen: &'a Seen,
-    pub profile: &'a str,
-    pub board: &'a str,
     pub address: String,
     pub changes: &'a [Change],
     pub db_at: Moment,
@@ -157,15 +156,21 @@ pub fn ordered<'a>(profile: &'a Profile, board: &str, order: &Order<'_>) -> Resu
     let act = written
         .and_then(|written| act_of(written, order.action))
         .ok_or_else(|| Refusal::NoSuchAct { profile: profile.name.clone(), action: order.action })?;
-    let sql = act.set.values().chain(&act.also).chain(&act.before);
-    let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
-    if order.action == Action::Extend
-        && order.authorization.by.is_some()
-        && !sql.into_iter().any(names_length)
-    {
+    if let Some(why) = &act.unusable {
+        return Err(Refusal::UnusableAct { action: order.action, why: why.clone() });
+    }
+    let has_length = order.action == Action::Extend && order.authorization.by.is_some();
+    if has_length && extension(act) == Extension::Anew {
         return Err(Refusal::NoLength);
     }
     Ok(act)
+}
+
+/// Whether an extension can be of any length.
+pub fn extension(act: &Act) -> Extension {
+    let mut sql = act.set.values().chain(act.statements().map(|statement| &statement.sql));
+    let names_length = |sql: &String| sql.contains(":until") || sql.contains(":by");
+    if sql.any(names_length) { Extension::AnyLength } else { Extension::Anew }
 }
 
 /// What the audit table keeps of an act: the rows as they were, and what it made other of them.
@@ -206,7 +211,7 @@ pub fn first_id_at(at: Moment) -> String {
 
 /// Its text.
 #[derive(Serialize)]
-struct Entry<'a> {
+struct AuditEntry<'a> {
     action: &'a str,
     address: &'a str,
     after: Differences<'a>,
@@ -218,7 +223,7 @@ struct Entry<'a> {
 
 impl Note<'_> {
     pub fn text(&self) -> String {
-        let entry = Entry {
+        let entry = AuditEntry {
             action: self.action,
             address: self.address,
             after: Differences(self.changes),

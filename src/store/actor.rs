@@ -3,21 +3,23 @@
 //! How one act goes is in `protocol`; here is what surrounds it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::act::{Order, ordered};
 use super::audit_table;
-use super::driver::{Driver, Failed, Query};
+use super::driver::{Driver, Failed, QueryRows};
 use super::found::{Found, Overdue};
 use super::key_text::key_of;
+use super::look::{Look, LookPurpose};
 use super::named_params::NamedParams;
+use super::opening;
 use super::seen::prefix;
-use super::selection::{Again, Noted, Selection};
 use super::statements::{Guarded, forbidding, guarded};
 use super::suspend::uninterrupted;
-use super::{Filter, Holding, Options, Scope, Seen, StoreError, WriteAccess, postgres, sqlite};
+use super::{Filter, Holding, Scope, Seen, StoreError, WriteAccess};
 use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Authorization, Moved, Outcome, Refusal, permit};
-use crate::domain::snapshot::Snapshot;
+use crate::domain::snapshot::{Nature, Snapshot};
 use crate::domain::time::Moment;
 
 /// Looks at claims and changes exactly what was seen, or says what moved.
@@ -29,13 +31,13 @@ pub struct Actor {
 /// Rows that are looked at together.
 const PORTION: usize = 2_000;
 
+const FINDING: &str = "looking for the claim";
+const ASKING: &str = "asking what forbids it";
+
 impl Actor {
     /// Opens a source that may be written.
     pub fn open(access: WriteAccess) -> Result<Actor, StoreError> {
-        Ok(match access.into_options() {
-            Options::Sqlite(options) => Actor { driver: Box::new(sqlite::Actor::open(*options)?) },
-            Options::Postgres(options) => Actor { driver: Box::new(postgres::Actor::open(*options)?) },
-        })
+        Ok(Actor { driver: opening::driver(access)? })
     }
 
     /// Brings an actor that was kept open up to date: its tables as they are now, in the database that is there now.
@@ -57,42 +59,40 @@ impl Actor {
     }
 
     /// An error that names the boards there are, unless `wanted` is one of them.
-    pub fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        self.driver.expect_board(wanted)
+    pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
+        self.driver.reader().expect_board(wanted)
     }
 
     /// Stops this actor's clock at an instant, or moves it to another.
     pub fn freeze(&mut self, at: Moment) {
-        self.driver.freeze(at);
+        self.driver.reader_mut().freeze(at);
     }
 
     /// One look: a snapshot for every profile that fits.
     pub fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        self.driver.poll()
+        self.driver.reader_mut().poll()
     }
 
     /// The claims that an address, or a bare id, means.
     pub fn find(&mut self, wanted: &str, board: Option<&str>) -> Result<Vec<Seen>, StoreError> {
         let _uninterrupted = uninterrupted();
-        let mut found = Vec::new();
-        self.driver.reading("looking for the claim", &mut |reader, now| {
-            found.clear();
-            let dialect = reader.dialect();
-            let mut looks = Vec::new();
-            for at in reader.boards() {
-                let is_meant = board.is_none_or(|board| board == at.board.name);
-                let prefix = prefix(&at.profile.name, &at.board.name);
-                let key = key_of(wanted, &prefix, at.board.id.len());
-                if let (true, true, Some(key)) = (is_meant, at.board.is_addressable(), key) {
-                    let mut params = NamedParams::default();
-                    let condition = dialect.has_typed_key(at.board, &key, &mut params);
-                    looks.push((at.board.board_id.clone(), condition, params));
+        let mut found = self.examine_and_look(FINDING, |look| {
+            let (dialect, mut found) = (look.connection.dialect(), Vec::new());
+            for at in look.boards.clone() {
+                let is_meant = board.is_none_or(|board| board == at.board().name);
+                let prefix = prefix(&at.profile.name, &at.board().name);
+                let key = key_of(wanted, &prefix, at.board().id.len());
+                let (true, true, Some(key)) = (is_meant, at.board().is_addressable(), key) else { continue };
+                let mut params = NamedParams::default();
+                let condition = dialect.has_typed_key(at.board(), &key, &mut params);
+                look.connection.run(FINDING, "SAVEPOINT claimtop_key")?;
+                match look.seen(FINDING, at.watch, &condition, params) {
+                    // What somebody typed is no value of the key's type.
+                    Err(Failed::BadValue(_)) => look.connection.run(FINDING, "ROLLBACK TO claimtop_key")?,
+                    seen => found.extend(seen?),
                 }
             }
-            for (id, condition, params) in looks {
-                found.extend(reader.claims(&id, &condition, params, now)?);
-            }
-            Ok(())
+            Ok(found)
         })?;
         // A bare id may be part of another's; the address of each tells.
         found.retain(|seen| seen.address() == wanted || seen.judged.claim.key.text() == wanted);
@@ -102,14 +102,23 @@ impl Actor {
     /// The claims that a filter looks for, board by board, the most urgent and the worst first; their rows
     /// are not read yet.
     pub fn find_all(&mut self, filter: &Filter) -> Result<Found, StoreError> {
-        let boards = self.driver.find_all(filter)?;
+        let boards = self.driver.reader_mut().find_all(filter)?;
         Ok(Found { filter: filter.clone(), boards })
     }
 
     /// A part of what was found: those of the claims that are still there and that the filter still takes.
     pub fn look_at(&mut self, found: &Found, part: Range<usize>) -> Result<Vec<Seen>, StoreError> {
-        let mut all = self.driver.look_at(&found.part(&part))?;
-        all.retain(|seen| found.filter.takes(&seen.judged));
+        let wanted = found.part(&part);
+        let mut all = self.look("looking at claims", |look| {
+            let mut all = Vec::new();
+            for (board, places) in &wanted {
+                if let Some(watch) = look.board(board) {
+                    all.extend(look.seen_at(watch, places)?);
+                }
+            }
+            Ok(all)
+        })?;
+        all.retain(|seen| found.filter.takes(&seen.place.board, &seen.judged, seen.now));
         Ok(all)
     }
 
@@ -135,7 +144,7 @@ impl Actor {
     /// How many claims of a board there are and how many of them are past their deadline, counted by the
     /// database; nothing, if a poll counts them in full anyway.
     pub fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
-        self.driver.count_overdue(board)
+        self.driver.reader_mut().count_overdue(board)
     }
 
     /// Hands on every act that a sweep has done since an instant, by the table `claimtop_audit`: its id and the
@@ -146,19 +155,9 @@ impl Actor {
         each: &mut dyn FnMut(&str, &str),
     ) -> Result<(), StoreError> {
         let Some(table) = self.driver.audit_table() else { return Ok(()) };
-        self.driver.reading("reading claimtop_audit", &mut |reader, _| {
-            audit_table::each_swept_since(reader, &table, since, each)
+        self.look("reading claimtop_audit", |look| {
+            audit_table::each_swept_since(&mut *look.connection, &table, since, each)
         })
-    }
-
-    /// The claims of a bulk act, noted as they are now.
-    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        self.driver.selection(filter)
-    }
-
-    /// Claims that are not kept with their rows, as they are now; an error is why one is not what it was.
-    pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
-        self.driver.look_again(all)
     }
 
     /// What the rules and the profile say to the order, claim by claim: what the act will ask as well. Nothing
@@ -172,13 +171,13 @@ impl Actor {
             outcomes.push(outcome);
         }
         if !questions.is_empty() {
-            self.driver.reading("asking what forbids it", &mut |reader, _| {
+            self.look(ASKING, |look| {
                 for (at, (sql, params)) in &questions {
-                    let is_blocked = reader.exists("asking what forbids it", sql, params)?;
+                    let is_blocked = look.connection.exists(ASKING, sql, params)?;
                     outcomes[*at] =
                         if is_blocked { Outcome::Refused(Refusal::Blocked) } else { Outcome::Applied };
                 }
-                Ok::<(), Failed>(())
+                Ok(())
             })?;
         }
         Ok(outcomes)
@@ -193,16 +192,16 @@ impl Actor {
             return (Outcome::Refused(refused), None);
         }
         let at = self.driver.board(&seen.place.board);
-        let Some((at, table)) = at.and_then(|at| Some((at, self.driver.table(&at.board.table)?))) else {
+        let Some((at, table)) = at.and_then(|at| Some((at, self.driver.table(&at.board().table)?))) else {
             return (Outcome::Moved(Moved::TablesChanged), None);
         };
         let dialect = self.driver.dialect();
-        let act = ordered(at.profile, &at.board.name, order).and_then(|act| {
+        let act = ordered(at.profile, &at.board().name, order).and_then(|act| {
             let rows = Guarded { table: &table, alias: "c", from: "", conditions: "" };
             guarded(dialect, act, &rows, order.action.as_str()).map(|_| act)
         });
         match act {
-            Ok(act) => (Outcome::Applied, forbidding(dialect, at.board, seen, order, act)),
+            Ok(act) => (Outcome::Applied, forbidding(dialect, at.board(), seen, order, act)),
             Err(refusal) => (Outcome::Refused(refusal), None),
         }
     }
@@ -211,6 +210,11 @@ impl Actor {
     pub fn profile_of<'a>(&self, seen: &'a Seen) -> (&'a str, bool) {
         let at = self.driver.board(&seen.place.board);
         (seen.place.board.profile(), at.is_none_or(|at| at.profile.generic))
+    }
+
+    /// What is true of the board of a claim, if its tables are still there.
+    pub fn nature(&self, seen: &Seen) -> Option<Arc<Nature>> {
+        self.driver.board(&seen.place.board).map(|at| Arc::clone(&at.board().nature))
     }
 
     /// The profile and the board of a claim.
@@ -231,5 +235,24 @@ impl Actor {
     /// What an action on a board may change, by the profile of this name; nothing if none that fits says so.
     pub fn scope(&mut self, profile: &str, board: &str, action: &str) -> Result<Option<Scope>, StoreError> {
         self.driver.scope(profile, board, action)
+    }
+
+    /// Reads claims apart from acts: no lock is taken, and nothing can be written.
+    pub(super) fn look<T>(
+        &mut self,
+        doing: &str,
+        look: impl FnMut(&mut Look<'_>) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        self.driver.reader_mut().looking(doing, LookPurpose::Act, look)
+    }
+
+    /// The same, after it was asked anew whether the rows contradict their zones.
+    pub(super) fn examine_and_look<T>(
+        &mut self,
+        doing: &str,
+        look: impl FnMut(&mut Look<'_>) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        self.driver.reader_mut().examine_zones()?;
+        self.look(doing, look)
     }
 }

@@ -5,7 +5,7 @@ use super::named_params::NamedParams;
 use super::schema::Table;
 use super::{Reader, StoreError};
 use crate::domain::value::Value;
-use crate::store::driver::Query;
+use crate::store::driver::QueryRows;
 
 /// The table they are in.
 const TABLE: &str = "tasker_finalization_attempts";
@@ -40,7 +40,7 @@ impl Reader {
     /// the number of the last. Nothing where no such table is.
     pub fn attempts(&mut self, after: Option<i64>) -> Result<Option<Attempts>, StoreError> {
         let table = self.look("reading attempts", |look| {
-            let is_known = look.profiles.iter().any(|profile| profile.name == PROFILE);
+            let is_known = look.profiles().into_iter().any(|profile| profile.name == PROFILE);
             Ok(look.schema.table(TABLE).filter(|table| is_known && is_readable(table)).cloned())
         })?;
         let Some(table) = table else { return Ok(None) };

@@ -1,14 +1,14 @@
 //! The table `claimtop_audit`: a record in the same transaction as the act, where it exists.
 
 use super::act::{Note, SWEEPER, first_id_at, swept_address};
-use super::driver::{Connection, Failed, Query};
+use super::driver::{Connection, Failed, QueryRows};
 use super::named_params::NamedParams;
 use super::schema::Table;
 use crate::domain::time::Moment;
 
-pub const NAME: &str = "claimtop_audit";
+pub(super) const NAME: &str = "claimtop_audit";
 
-pub fn insert(
+pub(super) fn insert(
     connection: &mut dyn Connection,
     table: &Table,
     action_id: &str,
@@ -24,7 +24,11 @@ pub fn insert(
 }
 
 /// Whether the act with this id was committed.
-pub fn contains(connection: &mut dyn Connection, table: &Table, action_id: &str) -> Result<bool, Failed> {
+pub(super) fn contains(
+    connection: &mut dyn Connection,
+    table: &Table,
+    action_id: &str,
+) -> Result<bool, Failed> {
     let mut params = NamedParams::default();
     params.add("action_id", "", Some(action_id));
     let sql = format!("SELECT 'x' FROM {} WHERE action_id = :action_id", table.sql);
@@ -32,7 +36,7 @@ pub fn contains(connection: &mut dyn Connection, table: &Table, action_id: &str)
 }
 
 /// Hands on the id and the claim of every reclaim that a sweep has recorded since an instant.
-pub fn each_swept_since(
+pub(super) fn each_swept_since(
     connection: &mut dyn Connection,
     table: &Table,
     since: Moment,

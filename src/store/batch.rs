@@ -14,12 +14,12 @@ pub(super) const FEWEST: usize = 16;
 
 impl BatchPart<'_, '_> {
     /// The number of a claim in the batch, by its place in `all`.
-    pub fn number(&self, at: usize) -> usize {
+    pub(super) fn number(&self, at: usize) -> usize {
         self.passed + at + 1
     }
 
     /// Whether the next claim is tried in this transaction.
-    pub fn goes_on(&self, tried: usize) -> bool {
+    pub(super) fn goes_on(&self, tried: usize) -> bool {
         let has_time = || self.until.is_none_or(|until| Instant::now() < until);
         tried < self.all.len() && (tried < FEWEST || has_time())
     }

@@ -1,32 +1,41 @@
 //! Laying a profile onto a real database: every value of it becomes SQL that is known to compile.
 //!
-//! Optional columns that the database lacks are dropped; a missing required one is named.
+//! A column or table that the database lacks is named, unless the profile says that only some versions of the system
+//! have it.
 
-mod dialect;
+mod acts;
+mod compiler;
 mod misfit;
+mod optional;
+mod rest;
 mod scope;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone};
+use super::act::extension;
+use super::bound::{BoundBacklog, BoundBoard, BoundProfile, BoundRegistry, BoundZone, TimeSql};
 use super::registrations::Remembered;
 use super::schema::{Schema, Table};
 use crate::domain::board_id::BoardId;
+use crate::domain::fencing::Fencing;
 use crate::domain::recovery::Action;
 use crate::domain::rules::{DeadlineRule, Rules};
-use crate::domain::snapshot::Nature;
+use crate::domain::similar::similar;
+use crate::domain::snapshot::{HeldBy, Nature};
 use crate::domain::time::ZoneName;
 use crate::domain::zone_doubt::ZoneDoubt;
 use crate::profile::format::{Backlog, Board, Defaulted, Profile, Registry, Time};
 use crate::profile::rules::{Operator, rules};
-use crate::profile::similar::similar;
-pub use dialect::{Compiler, Fragment};
-pub use misfit::{Lack, LeftOut, Misfit, Problem, RefusedSql, joined};
-use scope::Scope;
+pub(super) use compiler::{AliasedTable, Compiler, Fragment};
+pub use misfit::LeftOut;
+pub(super) use misfit::{Lack, Misfit, Problem, RefusedSql, joined};
+use optional::Optional;
+use rest::{RestBinder, bind_rest};
+use scope::{FieldScope, Need};
 
 /// Lays `profile` onto the database, if at least one of its boards fits.
-pub fn bind(
+pub(super) fn bind(
     dialect: &dyn Compiler,
     schema: &Schema,
     profile: Profile,
@@ -38,8 +47,9 @@ pub fn bind(
     if let Some(pair) = profile.detect.iter().find(|pair| !schema.has(pair)) {
         return Err(Misfit::lacking(Lack::Detected { name: pair.clone() }));
     }
+    let optional = Optional::of(&profile, schema);
     for board in &profile.boards {
-        let binder = Binder { dialect, schema, profile: &profile, operator };
+        let binder = Binder { dialect, schema, profile: &profile, operator, optional: &optional };
         match binder.board(board, &mut left_out) {
             Ok(board) => boards.push(board),
             Err(other) => {
@@ -51,7 +61,8 @@ pub fn bind(
         }
     }
     if !boards.is_empty() && misfit.refused.is_none() {
-        misfit.refused = resolve_rest(dialect, schema, &mut profile, &boards, &mut left_out).err();
+        let ground = RestBinder { dialect, schema, optional: &optional };
+        misfit.refused = bind_rest(&ground, &mut profile, &boards, &mut left_out).err();
     }
     if boards.is_empty() || misfit.refused.is_some() {
         return Err(misfit);
@@ -59,64 +70,12 @@ pub fn bind(
     Ok(BoundProfile { profile, boards, left_out })
 }
 
-/// Resolves what is not compiled before it runs: the acts of the boards that fit, and the histories. An act on
-/// a table that may not be used is left out. The field that may not run at all, and why.
-fn resolve_rest(
-    dialect: &dyn Compiler,
-    schema: &Schema,
-    profile: &mut Profile,
-    boards: &[BoundBoard],
-    left_out: &mut Vec<LeftOut>,
-) -> Result<(), RefusedSql> {
-    let mut refused = None;
-    let mut resolve = |field: &str, sql: &mut String| -> Option<Problem> {
-        if schema.has_column(sql) {
-            return None;
-        }
-        match dialect.resolve(sql, Fragment::Whole) {
-            Ok(resolved) => *sql = resolved,
-            Err(Problem::Refused(why)) => refused = Some(RefusedSql { field: field.to_owned(), why }),
-            Err(problem) => return Some(problem),
-        }
-        None
-    };
-    let of_boards = profile
-        .boards
-        .iter_mut()
-        .filter(|board| boards.iter().any(|bound| bound.name == board.name))
-        .flat_map(|board| {
-            let name = format!("{}.", board.name);
-            board.acts().map(move |(act, written)| (format!("{name}{act}"), written))
-        });
-    let of_session = profile.session.iter_mut().flat_map(|session| session.acts());
-    let of_session = of_session.map(|(act, written)| (act.to_owned(), written));
-    for (name, written) in of_boards.chain(of_session) {
-        let mut unusable = None;
-        if let Some(act) = written {
-            act.each_sql(&mut |field, sql| {
-                unusable = resolve(&format!("{name}.{field}"), sql).or(unusable.take());
-            });
-        }
-        if let Some(problem) = unusable {
-            left_out.push(LeftOut::Act { act: name, problem });
-            *written = None;
-        }
-    }
-    profile.history.retain_mut(|history| {
-        let Some(table) = schema.table(&history.table) else { return true };
-        let mut is_usable = dialect.usable(table, &history.table).is_ok();
-        let name = history.name.clone();
-        history.each_sql(&mut |field, sql| is_usable &= resolve(&format!("{name}.{field}"), sql).is_none());
-        is_usable
-    });
-    refused.map_or(Ok(()), Err)
-}
-
 struct Binder<'a> {
     dialect: &'a dyn Compiler,
     schema: &'a Schema,
     profile: &'a Profile,
     operator: &'a Operator,
+    optional: &'a Optional,
 }
 
 impl Binder<'_> {
@@ -170,24 +129,19 @@ impl Binder<'_> {
             Some(Err(problem)) => return Err(Misfit::of(&board.name, "from", problem)),
         };
         let alone = format!("{} AS c {joins}", table.sql);
-        let mut scope = Scope {
-            dialect: self.dialect,
-            table,
-            alias: "c",
+        let mut scope = FieldScope {
             from: alone.trim_end().into(),
             board: &board.name,
             zone: zone.clone(),
             misfit,
+            ..FieldScope::new(self.dialect, self.optional, table, "c")
         };
-        let held = board.held.as_ref().and_then(|held| scope.predicate("held", held));
-        let (id, id_types): (Vec<String>, Vec<String>) = board
-            .id
-            .iter()
-            .filter_map(|id| scope.required("id", id))
-            .map(|sql| (sql.text, sql.declared))
-            .unzip();
-        let holder = board.holder.as_ref().and_then(|holder| scope.required("holder", holder));
-        let bound_registry = registry.and_then(|registry| self.registry(registry, board, &mut scope.misfit));
+        let held = scope.predicate("held", board.held.as_ref());
+        let ids = board.id.iter().filter_map(|id| scope.required("id", Some(id)));
+        let (id, id_types): (Vec<String>, Vec<String>) = ids.map(|sql| (sql.text, sql.declared)).unzip();
+        let holder = scope.required("holder", board.holder.as_ref());
+        let mut bound_registry =
+            registry.and_then(|registry| self.registry(registry, board, &mut scope.misfit));
         // From here on the expressions may use `s` as well, and those before must bear it.
         if let (Some(registry), Some(holder)) = (&bound_registry, &holder) {
             scope.from = format!(
@@ -201,52 +155,56 @@ impl Binder<'_> {
         let (pid, host) = match (registry, &bound_registry) {
             (Some(written), Some(registry)) => {
                 let mut process = |field: &str, sql: &Option<String>| {
-                    scope.of_registry(registry, self.schema, field, sql.as_ref()?)
+                    scope.of_registry(registry, self.schema, field, sql.as_ref())
                 };
                 (process("session.pid", &written.pid), process("session.host", &written.host))
             }
-            _ => {
-                let mut process = |field: &str, sql: &Option<String>| {
-                    scope.optional(field, sql.as_ref()?).map(|sql| sql.text)
-                };
-                (process("pid", &board.pid), process("host", &board.host))
-            }
+            _ => (
+                scope.optional_text("pid", board.pid.as_ref()),
+                scope.optional_text("host", board.host.as_ref()),
+            ),
         };
+        let own_version = scope.optional_text("version", board.version.as_ref());
+        if let (Some(written), Some(registry)) = (registry, &mut bound_registry) {
+            let version = written.version.as_ref();
+            registry.version = scope.of_registry(registry, self.schema, "session.version", version);
+        }
+        let version = bound_registry.as_ref().and_then(|registry| registry.version.clone()).or(own_version);
         let needs_claimed_at = matches!(rules.deadline, DeadlineRule::Ttl | DeadlineRule::Timeout);
         let needs_beat = rules.deadline == DeadlineRule::Ttl && board.claimed_at.is_none();
-        let claimed_at = board
-            .claimed_at
-            .as_ref()
-            .and_then(|time| scope.time("claimed_at", time, board.time, needs_claimed_at));
-        let beat_at =
-            board.beat_at.as_ref().and_then(|time| scope.time("beat_at", time, board.time, needs_beat));
-        let deadline = board
-            .deadline
-            .column
-            .as_ref()
-            .and_then(|time| scope.time("deadline.column", time, board.time, true));
-        let timeout = board
-            .deadline
-            .claimed_at_plus
-            .as_ref()
-            .and_then(|seconds| scope.required("deadline.claimed_at_plus", seconds));
+        let mut time = |field: &str, time: &Option<Time>, is_needed: bool| {
+            scope.time(field, time.as_ref(), board.time, Need::required_if(is_needed))
+        };
+        let claimed_at = time("claimed_at", &board.claimed_at, needs_claimed_at);
+        let beat_at = time("beat_at", &board.beat_at, needs_beat);
+        let deadline = time("deadline.column", &board.deadline.column, true);
+        let deadline = match (deadline, board.deadline.otherwise) {
+            (Some(column), Some(otherwise)) => {
+                let since: Vec<&TimeSql> = [&claimed_at, &beat_at].into_iter().flatten().collect();
+                let either = self.dialect.or_after(&column, &since, otherwise);
+                either.map_err(|why| scope.complain("deadline.otherwise", Problem::Missing(why))).ok()
+            }
+            (deadline, _) => deadline,
+        };
+        let timeout = scope.required("deadline.claimed_at_plus", board.deadline.claimed_at_plus.as_ref());
         let needs_kind = rules.deadline == DeadlineRule::Ttl && rules.thresholds.ttl.is_none();
-        let kind = board.kind.as_ref().and_then(|kind| {
-            if needs_kind { scope.required("kind", kind) } else { scope.optional("kind", kind) }
-        });
+        let kind = board.kind.as_ref();
+        let kind = if needs_kind { scope.required("kind", kind) } else { scope.optional("kind", kind) };
         let (max_column, max_otherwise) = match &board.max_attempts {
             Some(Defaulted::Column(column)) => (Some(column), None),
             Some(Defaulted::Otherwise(value)) => (value.column.as_ref(), Some(value.otherwise)),
             None => (None, None),
         };
-        let max_attempts = max_column.and_then(|column| scope.optional("max_attempts", column));
+        let max_attempts = scope.optional("max_attempts", max_column);
         let own = [&kind, &timeout].into_iter().flatten().map(|sql| sql.text.clone());
         let times =
             [&claimed_at, &beat_at, &deadline].into_iter().flatten().map(|time| time.cell.text.clone());
-        let disowned = board.orphaned_when.as_ref().and_then(|sql| scope.predicate("orphaned_when", sql));
+        let disowned = scope.predicate("orphaned_when", board.orphaned_when.as_ref());
+        let alive = scope.predicate("alive_when", board.alive_when.as_ref());
         let looks_at_session = own
             .chain(times)
             .chain(disowned.clone())
+            .chain(alive.clone())
             .any(|sql| self.dialect.compile(&sql, alone.trim_end()).is_err());
         let times = [&claimed_at, &beat_at, &deadline].into_iter().flatten();
         let of_registry = bound_registry.iter().flat_map(BoundRegistry::times);
@@ -260,6 +218,7 @@ impl Binder<'_> {
             zone,
             looks_at_session,
             disowned,
+            alive,
             name: board.name.clone(),
             table: table.name.clone(),
             unit: board.time,
@@ -275,27 +234,21 @@ impl Binder<'_> {
             holder,
             pid,
             host,
+            version,
             claimed_at,
             beat_at,
             deadline,
             timeout_type: timeout.as_ref().map(|sql| sql.declared.clone()).unwrap_or_default(),
             timeout: timeout.map(|sql| sql.text),
-            attempts: board
-                .attempts
-                .as_ref()
-                .and_then(|sql| scope.optional("attempts", sql))
-                .map(|sql| sql.text),
+            attempts: scope.optional_text("attempts", board.attempts.as_ref()),
             max_attempts: match (max_attempts, max_otherwise) {
                 (Some(sql), Some(number)) => Some(format!("coalesce({}, {number})", sql.text)),
                 (Some(sql), None) => Some(sql.text),
                 (None, number) => number.map(|number| number.to_string()),
             },
-            error: board.error.as_ref().and_then(|sql| scope.optional("error", sql)).map(|sql| sql.text),
-            priority: board
-                .priority
-                .as_ref()
-                .and_then(|sql| scope.optional("priority", sql))
-                .map(|sql| sql.text),
+            error: scope.optional_text("error", board.error.as_ref()),
+            priority: scope.optional_text("priority", board.priority.as_ref()),
+            backend: scope.required("backend", board.backend.as_ref()),
             registry: bound_registry,
             backlog: self
                 .profile
@@ -311,26 +264,20 @@ impl Binder<'_> {
         let table = self.schema.table(&registry.table)?;
         let from = format!("{} AS s", table.sql);
         let zone = self.profile.zone_of_registry(board, registry);
-        let mut scope = Scope {
-            dialect: self.dialect,
-            table,
-            alias: "s",
-            from: from.clone(),
+        let mut scope = FieldScope {
             board: &board.name,
             zone: self.zone(zone, table, &board.name, misfit),
-            misfit: Misfit::default(),
+            ..FieldScope::new(self.dialect, self.optional, table, "s")
         };
-        let column = |sql: &String| Time::Column(sql.clone());
-        let id = scope.required("session.id", &registry.id);
-        let beat_at = scope.time("session.beat_at", &column(&registry.beat_at), registry.time, true);
-        let stale_at = registry
-            .stale_at
-            .as_ref()
-            .and_then(|sql| scope.time("session.stale_at", &column(sql), registry.time, true));
-        let started_at = registry
-            .started_at
-            .as_ref()
-            .and_then(|sql| scope.time("session.started_at", &column(sql), registry.time, false));
+        let id = scope.required("session.id", Some(&registry.id));
+        let mut time = |field: &str, sql: &Option<String>, need: Need| {
+            let column = sql.clone().map(Time::Column);
+            scope.time(field, column.as_ref(), registry.time, need)
+        };
+        let beat_at = time("session.beat_at", &registry.beat_at, Need::Required);
+        let stale_at = time("session.stale_at", &registry.stale_at, Need::Required);
+        let started_at = time("session.started_at", &registry.started_at, Need::Optional);
+        let zone = scope.zone.clone();
         misfit.add(scope.misfit);
         let id = id?;
         Some(BoundRegistry {
@@ -339,39 +286,42 @@ impl Binder<'_> {
             from,
             equality: self.dialect.equality(&id.declared),
             id,
-            beat_at: beat_at?,
+            beat_at,
             stale_at,
             started_at,
+            version: None,
+            unit: registry.time,
+            zone,
             required: registry.required,
             remembered: Remembered::default(),
         })
     }
 
-    /// The backlog, less the states this database has no columns for.
+    /// The backlog, less what this version of the system has no columns for.
     fn backlog(&self, backlog: &Backlog, board: &Board, misfit: &mut Misfit) -> Option<BoundBacklog> {
         let written = backlog.table.as_ref().unwrap_or(&board.table);
-        let table = self.schema.table(written).filter(|table| self.dialect.usable(table, written).is_ok())?;
+        let Some(table) = self.schema.table(written) else {
+            let problem = Problem::NoTable { table: written.clone() };
+            if !self.optional.excuses(&problem, written) {
+                misfit.complain(&board.name, "backlog.table", problem);
+            }
+            return None;
+        };
+        self.dialect.usable(table, written).ok()?;
         let from = format!("{} AS c", table.sql);
-        let mut scope = Scope {
-            dialect: self.dialect,
-            table,
-            alias: "c",
-            from: from.clone(),
+        let mut scope = FieldScope {
             board: &board.name,
             zone: self.zone(self.profile.zone_of(board), table, &board.name, misfit),
-            misfit: Misfit::default(),
+            ..FieldScope::new(self.dialect, self.optional, table, "c")
         };
         let mut states = BTreeMap::new();
         for (state, predicate) in backlog.states() {
-            if let Some(sql) = scope.optional("backlog", predicate) {
-                states.insert(state.to_owned(), sql.text);
-            }
+            let sql = scope.optional_text(&format!("backlog.{state}"), Some(&predicate.to_owned()));
+            states.extend(sql.map(|sql| (state.to_owned(), sql)));
         }
-        let oldest = backlog
-            .oldest
-            .as_ref()
-            .and_then(|sql| scope.time("backlog.oldest", &Time::Column(sql.clone()), board.time, false));
-        misfit.refused = misfit.refused.take().or(scope.misfit.refused);
+        let oldest = backlog.oldest.clone().map(Time::Column);
+        let oldest = scope.time("backlog.oldest", oldest.as_ref(), board.time, Need::Optional);
+        misfit.add(scope.misfit);
         Some(BoundBacklog { from, states, oldest })
     }
 }
@@ -388,9 +338,11 @@ fn nature(board: &Board, rules: &Rules) -> Arc<Nature> {
         role: board.role,
         rules: rules.clone(),
         stamped_by: board.stamped_by,
-        fenced: board.fenced,
+        fencing: Fencing::of(board.fenced),
+        held_by: if board.backend.is_some() { HeldBy::Session } else { HeldBy::Row },
         self_heals_after: board.self_heals_after,
         acts: acts.into_iter().filter(|(_, act)| act.is_some()).map(|(action, _)| action).collect(),
+        extension: board.extend.as_ref().map(extension).unwrap_or_default(),
         zone: None,
     })
 }

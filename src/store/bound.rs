@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::driver::Dialect;
+use super::driver::{Dialect, TimeForm};
 use super::named_params::NamedParams;
 use super::registrations::Remembered;
 use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Registry, Session};
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Nature;
-use crate::domain::time::{Moment, Reading, TimeUnit, Zone};
+use crate::domain::time::{Moment, Reading, Span, TimeUnit, Zone};
 use crate::domain::value::Value;
 use crate::domain::verdict::gives_up;
 use crate::domain::zone_doubt::ZoneDoubt;
@@ -19,7 +19,7 @@ use crate::store::schema::Names;
 
 /// A profile that fits a database.
 #[derive(Debug)]
-pub struct BoundProfile {
+pub(super) struct BoundProfile {
     pub profile: Profile,
     pub boards: Vec<BoundBoard>,
     pub left_out: Vec<super::bind::LeftOut>,
@@ -55,17 +55,23 @@ pub struct BoundBoard {
     /// The process, out of the registry's row or the claim's.
     pub pid: Option<String>,
     pub host: Option<String>,
+    /// The version of its software, out of either row.
+    pub version: Option<String>,
     pub claimed_at: Option<TimeSql>,
     pub beat_at: Option<TimeSql>,
     pub deadline: Option<TimeSql>,
     pub timeout: Option<String>,
     pub timeout_type: String,
     pub disowned: Option<String>,
+    /// The condition for its holder to be at work.
+    pub alive: Option<String>,
     pub attempts: Option<String>,
     pub max_attempts: Option<String>,
     pub error: Option<String>,
     /// The claims with the lowest value go first.
     pub priority: Option<String>,
+    /// The server session that holds the claim.
+    pub backend: Option<Sql>,
     pub registry: Option<BoundRegistry>,
     /// The claim's own values are partly taken from its holder's row.
     pub looks_at_session: bool,
@@ -86,8 +92,13 @@ impl BoundBoard {
     /// The values that a profile's own expressions may name in reading.
     pub fn clock(&self, dialect: &dyn Dialect, now: Moment) -> NamedParams {
         let mut params = NamedParams::default();
-        dialect.add_time(&mut params, "now", self.unit, &self.zone, self.rules.claim_now(now));
+        dialect.add_time(&mut params, "now", self.form(), self.rules.claim_now(now));
         params
+    }
+
+    /// How its columns hold times.
+    pub(super) fn form(&self) -> TimeForm<'_> {
+        TimeForm { unit: self.unit, zone: Some(&self.zone) }
     }
 
     /// Whether time alone can end or begin a claim.
@@ -210,9 +221,13 @@ pub struct BoundRegistry {
     pub id: Sql,
     /// The operator that compares it with a claim's holder.
     pub equality: String,
-    pub beat_at: TimeSql,
+    pub beat_at: Option<TimeSql>,
     pub stale_at: Option<TimeSql>,
     pub started_at: Option<TimeSql>,
+    pub version: Option<String>,
+    /// The unit in which `:now` is given to the end of a session, and the zone.
+    pub unit: TimeUnit,
+    pub zone: BoundZone,
     /// Every holder has to be in it.
     pub required: bool,
     /// Who was in it before.
@@ -228,7 +243,13 @@ impl BoundRegistry {
 
     /// The times that verdicts rest on.
     pub fn times(&self) -> impl Iterator<Item = &TimeSql> {
-        [&self.beat_at].into_iter().chain(&self.stale_at)
+        self.beat_at.iter().chain(&self.stale_at)
+    }
+
+    /// The time from which a session counts as given up, and how long after it; nothing, if none of its times tells.
+    pub fn given_up(&self, orphan_after: Span) -> Option<(&TimeSql, Span)> {
+        let by_beat = || self.beat_at.as_ref().map(|beat| (beat, orphan_after));
+        self.stale_at.as_ref().map(|stale_at| (stale_at, Span::ZERO)).or_else(by_beat)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a screen asks beyond a poll: a page of a board, small boards as a whole, one claim with all its
 //! columns.
 
+use super::conditions::Narrowed;
 use super::driver::Failed;
 use super::look::Look;
 use super::named_params::NamedParams;
@@ -11,7 +12,7 @@ use crate::domain::board_id::BoardId;
 use crate::domain::detail::{Examined, Page, PageRequest, Whole};
 use crate::domain::snapshot::{Judged, Mark};
 use crate::domain::value::Value;
-use crate::store::driver::Query;
+use crate::store::driver::QueryRows;
 
 impl Reader {
     /// One page of a board.
@@ -20,8 +21,8 @@ impl Reader {
         self.look("reading a page", |look| {
             let empty = Page { claims: Vec::new(), now: look.now, is_first: true, is_last: true };
             let Some(watch) = look.board(&id) else { return Ok(empty) };
-            let (holder, kind) = (request.holder.as_deref(), request.kind.as_deref());
-            let (mut condition, mut params) = watch.rows().narrowed(watch.bound(), holder, kind);
+            let narrowed = watch.rows().narrowed(watch.bound(), &request.conditions, look.now);
+            let Narrowed { sql: mut condition, mut params, .. } = narrowed;
             match watch.rows().page(&request.from, request.rows, &mut params) {
                 Some(page) => {
                     condition += &page;
@@ -42,7 +43,7 @@ impl Reader {
         let limit = format!(" LIMIT {}", most.saturating_add(1));
         self.look("reading small boards", |look| {
             let mut all = Vec::new();
-            for watch in look.boards.clone().into_iter().filter(|watch| watch.total() <= most as u64) {
+            for watch in look.watches().into_iter().filter(|watch| watch.total() <= most as u64) {
                 let claims = look.claims("reading small boards", watch, &limit, NamedParams::default())?;
                 if claims.len() <= most {
                     let id = &watch.bound().board_id;

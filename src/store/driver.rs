@@ -8,330 +8,25 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use super::act::{Acted, Batch, Intents, Order};
-use super::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
+pub(super) use super::connection::{Connection, Executed, Failed, OnRow, QueryRows};
+pub(super) use super::dialect::{Dialect, Row, TimeForm, TraceTime};
 use super::error::StoreError;
-use super::filter::Filter;
-use super::found::{FoundBoard, Overdue, RowRef};
 use super::image::{Change, Image, RowAt};
-use super::named_params::NamedParams;
-use super::prober::Prober;
+use super::look::{Look, ReadEngine};
 use super::resolution::TransactionMark;
-use super::schema::{Column, Table, quoted};
+use super::schema::{Schema, Table};
 use super::scope::Scope;
-use super::seen::{Place, Seen};
-use super::selection::{Again, Noted, Selection};
-use super::session::Registered;
+use super::seen::Seen;
 use super::statements::Statements;
-use super::watched::{self, Watched, WatchedBoard};
+use super::watched::BoardAt;
 use crate::domain::board_id::BoardId;
 use crate::domain::recovery::Refusal;
-use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Reading, Span, TimeUnit};
-use crate::domain::value::Value;
-use crate::profile::format::{Act, Board, Profile};
-
-/// One row of a result. Reading a cell never fails: what cannot be read is a value that says so.
-///
-/// A cell that is not there reads as NULL.
-pub trait Row {
-    /// The cell as the value that a column of this declared type holds.
-    fn value(&self, at: usize, declared: &str) -> Value;
-
-    /// A cell that is computed with: a number if it reads like one.
-    fn number(&self, at: usize) -> Value;
-
-    /// A cell that is read as a time; the ends of an engine's calendar are those of ours.
-    fn time(&self, at: usize, declared: &str) -> Value;
-
-    /// The cell as text; nothing for NULL.
-    fn text(&self, at: usize) -> Option<String>;
-
-    /// Whether a condition held.
-    fn is_true(&self, at: usize) -> bool;
-
-    /// A count; nothing counted is 0.
-    fn count(&self, at: usize) -> u64 {
-        self.number(at).int().unwrap_or(0).max(0).unsigned_abs()
-    }
-}
-
-/// What an engine's SQL looks like. It needs no connection.
-pub trait Dialect: Debug + Sync {
-    /// An expression in a list of columns, so that [`Row`] can read it.
-    fn selected(&self, sql: &str) -> String;
-
-    /// The seconds in a length of time, in a list of columns.
-    fn seconds(&self, sql: &str, _declared: &str) -> String {
-        self.selected(sql)
-    }
-
-    /// What the earliest of some times is found by, with `min`; nothing, if their values cannot be compared
-    /// safely.
-    fn earliest(&self, time: &TimeSql) -> Option<String>;
-
-    /// A time of that kind, as a row has it.
-    fn read_earliest(&self, time: &TimeSql, row: &dyn Row, at: usize) -> Reading;
-
-    /// The time of a trace as it is selected, and what sorts traces by it; times without a zone are in `zone`.
-    fn trace_time(
-        &self,
-        at: &str,
-        column: Option<&Column>,
-        unit: TimeUnit,
-        zone: Option<&BoundZone>,
-    ) -> TraceTime;
-
-    /// That a column holds exactly the value in `place`, whatever its type and collation, NULL included.
-    fn holds_exactly(&self, column: &str, place: &str) -> String;
-
-    /// That two expressions are equal, where NULL equals NULL.
-    fn is_same(&self, one: &str, other: &str) -> String;
-
-    /// Where the value of a parameter stands, as SQL.
-    fn place(&self, name: &str, _value: &Value) -> String {
-        format!(":{name}")
-    }
-
-    /// The assignment of a profile's expression to a column, in an `UPDATE`.
-    ///
-    /// The expression ends with a line break, so that a comment in it cannot swallow what follows.
-    fn assignment(&self, column: &Column, expression: &str) -> String {
-        format!("{} = ({expression}\n)", quoted(&column.name))
-    }
-
-    /// The version of the row called `alias`, as text, if the engine counts versions.
-    fn version(&self, alias: &str) -> Option<String>;
-
-    /// That a row of a board, as `c`, is the claim that was seen; of any version.
-    fn is_claim(&self, board: &BoundBoard, seen: &Seen, params: &mut NamedParams) -> String;
-
-    /// That a row of a registry, as `s`, is the session that was seen; of any version.
-    fn is_session(&self, registry: &BoundRegistry, seen: &Registered, params: &mut NamedParams) -> String;
-
-    /// That a row of a board, as `c`, has this key.
-    fn has_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String;
-
-    /// The same for a key that somebody typed: a number may be typed for a text, and a text for a number.
-    fn has_typed_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
-        self.has_key(board, key, params)
-    }
-
-    /// The number of the row called `alias`, where rows have numbers.
-    fn row_number(&self, _table: &Table, _alias: &'static str) -> String {
-        "NULL".into()
-    }
-
-    /// That the row called `alias` is where a change has it; nothing, if the table cannot have such a row.
-    fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String>;
-
-    /// Where a row of a table is that looks like this, if its looks tell; else where it was.
-    fn at_of(&self, table: &Table, row: &Image, was: &RowAt) -> RowAt;
-
-    /// Locks a session's row against writers of it, without waiting; nothing, if the transaction has locked it.
-    fn shared_lock(&self) -> Option<&'static str>;
-
-    /// Locks the row called `alias`, without waiting; nothing, if the transaction has locked it.
-    fn exclusive_lock(&self, alias: &str) -> Option<String>;
-
-    /// Deletes one row of a table for which a condition on `c` holds.
-    fn delete_one(&self, table: &Table, condition: &str) -> String {
-        format!("DELETE FROM {} AS c WHERE {condition}", table.sql)
-    }
-
-    /// Ends a savepoint, and checks at once what would be checked at the commit: there it would cost all acts
-    /// of the transaction.
-    fn release(&self, savepoint: &str) -> String {
-        format!("RELEASE {savepoint}")
-    }
-
-    /// An instant that is compared with columns of `unit`; times without a zone are in `zone`.
-    fn add_time(
-        &self,
-        params: &mut NamedParams,
-        name: &str,
-        unit: TimeUnit,
-        zone: &BoundZone,
-        moment: Moment,
-    );
-
-    /// An instant that an act may write, into columns of `unit` and of others.
-    fn add_instant(
-        &self,
-        params: &mut NamedParams,
-        name: &str,
-        unit: TimeUnit,
-        zone: &BoundZone,
-        moment: Moment,
-    ) {
-        self.add_time(params, name, unit, zone, moment);
-    }
-
-    /// A length of time as it is added to columns of `unit`.
-    fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span);
-}
-
-/// How the time of a trace is selected and sorted, as SQL.
-#[derive(Debug)]
-pub struct TraceTime {
-    pub selected: String,
-    pub order: String,
-}
-
-/// Why a statement was not done.
-#[derive(Debug)]
-pub enum Failed {
-    /// Somebody else holds a row that it needs.
-    Locked(StoreError),
-    /// The database does not understand it: a table, a column or a function is not there.
-    NotUnderstood(StoreError),
-    Other(StoreError),
-}
-
-impl From<StoreError> for Failed {
-    fn from(error: StoreError) -> Failed {
-        Failed::Other(error)
-    }
-}
-
-impl From<Failed> for StoreError {
-    fn from(failed: Failed) -> StoreError {
-        match failed {
-            Failed::Locked(error) | Failed::NotUnderstood(error) | Failed::Other(error) => error,
-        }
-    }
-}
-
-/// An open connection, inside a transaction. `doing` names the step in an error.
-pub trait Connection {
-    fn dialect(&self) -> &'static dyn Dialect;
-
-    /// Runs a statement and hands on its rows as they come. Parameters that the statement does not name
-    /// are left out.
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed>;
-
-    /// The same where there may be more rows than fit into memory.
-    fn stream(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        self.each(doing, sql, params, row)
-    }
-
-    /// Runs a statement; how many rows it changed.
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed>;
-
-    /// Runs a statement without parameters or rows: a savepoint, the way back to it, its release.
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed>;
-}
-
-/// Rows of a statement as values.
-pub trait Query: Connection {
-    /// What `read` makes of every row.
-    fn all<T>(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        read: impl Fn(&dyn Row) -> T,
-    ) -> Result<Vec<T>, Failed> {
-        let mut all = Vec::new();
-        self.each(doing, sql, params, &mut |row| all.push(read(row)))?;
-        Ok(all)
-    }
-
-    /// What `read` makes of the first row, if there is one.
-    fn first<T>(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        read: impl Fn(&dyn Row) -> T,
-    ) -> Result<Option<T>, Failed> {
-        Ok(self.all(doing, sql, params, read)?.into_iter().next())
-    }
-
-    /// Whether a statement selects anything.
-    fn exists(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<bool, Failed> {
-        Ok(self.first(doing, sql, params, |_| ())?.is_some())
-    }
-
-    /// The one count that a statement selects.
-    fn count(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        Ok(self.first(doing, sql, params, |row| row.count(0))?.unwrap_or(0))
-    }
-}
-
-impl<T: Connection + ?Sized> Query for T {}
-
-/// A board of a source, and the profile that it is of.
-#[derive(Debug, Clone, Copy)]
-pub struct BoardAt<'a> {
-    pub profile: &'a Profile,
-    pub board: &'a BoundBoard,
-}
-
-impl<'a> BoardAt<'a> {
-    /// Every board of some profiles.
-    pub fn all<W: WatchedBoard>(watched: &'a [Watched<W>]) -> Vec<BoardAt<'a>> {
-        let of = |watched: &'a Watched<W>| {
-            let boards = watched.boards.iter();
-            boards.map(|watch| BoardAt { profile: &watched.profile, board: watch.bound() })
-        };
-        watched.iter().flat_map(of).collect()
-    }
-
-    /// The one with an identity, if its tables are still there.
-    pub fn find<W: WatchedBoard>(watched: &'a [Watched<W>], id: &BoardId) -> Option<BoardAt<'a>> {
-        let (watched, watch) = watched::find(watched, id)?;
-        Some(BoardAt { profile: &watched.profile, board: watch.bound() })
-    }
-
-    /// As the profile writes it.
-    pub fn written(&self) -> Option<&'a Board> {
-        self.profile.boards.iter().find(|written| written.name == self.board.name)
-    }
-
-    /// How a session of its registry ends, if the profile says so.
-    pub fn end(&self) -> Option<&'a Act> {
-        self.profile.registry(self.written()?)?.end.as_ref()
-    }
-}
-
-/// The claims of a source on one connection, inside one transaction.
-pub trait ClaimReader: Connection {
-    fn boards(&self) -> Vec<BoardAt<'_>>;
-
-    /// The board with an identity, if its tables are still there.
-    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>>;
-
-    /// The table of a board's registry, if its rows can be told apart.
-    fn registry_table(&self, id: &BoardId) -> Option<Table>;
-
-    /// The claims of a board for which a condition on `c` holds, with their rows.
-    fn claims(
-        &mut self,
-        id: &BoardId,
-        condition: &str,
-        params: NamedParams,
-        now: Moment,
-    ) -> Result<Vec<Seen>, Failed>;
-
-    /// Who asks the kernel about processes, if anybody does.
-    fn prober(&self) -> Option<Prober>;
-}
+use crate::domain::time::Moment;
+use crate::profile::format::Statement;
 
 /// What is known of a transaction that may write.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub(super) struct Turn {
     /// The database's clock when it began.
     pub now: Moment,
     /// The text of its [`TransactionMark`].
@@ -340,7 +35,7 @@ pub struct Turn {
 
 /// Why a commit did not succeed.
 #[derive(Debug)]
-pub enum NotCommitted {
+pub(super) enum NotCommitted {
     /// The database refused: nothing was written.
     Refused(Refusal),
     /// Whether it was written cannot be told, however often one asks.
@@ -351,7 +46,7 @@ pub enum NotCommitted {
 
 /// What a database knows of an earlier transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub(super) enum Fate {
     Committed,
     Aborted,
     UnderWay,
@@ -359,9 +54,33 @@ pub enum Fate {
     Ended,
 }
 
+/// The rows that the statements of an act changed, or why all of it has to be taken back.
+pub(super) type Changed = Result<Vec<Change>, NotChanged>;
+
+/// Why the statements of an act have to be taken back.
+#[derive(Debug)]
+pub(super) enum NotChanged {
+    /// The act itself did not find exactly the one row.
+    NotTheRow,
+    /// A statement beside it found another number of rows than the profile demands.
+    OtherRows { sql: String, wanted: u64, found: u64 },
+}
+
+impl NotChanged {
+    /// Unless a statement found as many rows as it has to.
+    pub(super) fn unless_found(statement: &Statement, found: u64) -> Result<(), NotChanged> {
+        match statement.rows {
+            Some(wanted) if wanted != found => {
+                Err(NotChanged::OtherRows { sql: statement.sql.clone(), wanted, found })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The row that an act is about.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub(super) struct ActTarget<'a> {
     pub table: &'a Table,
     /// SQLite's number of it.
     pub rowid: i64,
@@ -370,7 +89,7 @@ pub struct Target<'a> {
 
 /// The claims that one transaction of a bulk takes.
 #[derive(Debug)]
-pub struct BatchPart<'a, 'b> {
+pub(super) struct BatchPart<'a, 'b> {
     pub all: &'a [&'b Seen],
     /// So many before them are known to be gone.
     pub passed: usize,
@@ -379,16 +98,22 @@ pub struct BatchPart<'a, 'b> {
 }
 
 /// An engine that changes rows. All of it happens on one connection, in one transaction at a time.
-pub trait Driver: Debug + Send {
+pub(super) trait Driver: Debug + Send {
     fn dialect(&self) -> &'static dyn Dialect;
 
-    fn boards(&self) -> Vec<BoardAt<'_>>;
+    /// What reads the same source, on a connection of its own.
+    fn reader(&self) -> &dyn ReadEngine;
 
-    /// The board with an identity, if its tables are still there.
-    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>>;
+    fn reader_mut(&mut self) -> &mut dyn ReadEngine;
 
-    /// The transaction that has begun.
-    fn transaction(&mut self) -> Box<dyn ClaimReader + '_>;
+    /// The connection for acts, inside the transaction that has begun.
+    fn connection(&mut self) -> Box<dyn Connection + '_>;
+
+    /// The same, with the boards.
+    fn look(&mut self, now: Moment) -> Look<'_>;
+
+    /// The tables as they are on that connection.
+    fn schema(&self) -> &Schema;
 
     /// Connects again if the connection was lost, and reads the tables again if they have changed. An error if
     /// it is another database by now.
@@ -399,46 +124,6 @@ pub trait Driver: Debug + Send {
 
     /// Whether the database has a clock of its own. A file has none: whoever writes to it brings one.
     fn has_clock(&self) -> bool;
-
-    /// Stops the clock at an instant, or moves it to another.
-    fn freeze(&mut self, at: Moment);
-
-    /// An error that names the boards there are, unless `wanted` is one of them.
-    fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError>;
-
-    /// One look: a snapshot for every profile that fits.
-    fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError>;
-
-    /// Where the claims are that a filter looks for.
-    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError>;
-
-    /// Those of the claims that are still there, as they are now.
-    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError>;
-
-    /// The claims in the sets of a filter, worst first.
-    fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError>;
-
-    /// Claims that were noted, as they are now.
-    fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError>;
-
-    /// How many claims a board has, and how many are past their deadline; nothing, if polls count them in full.
-    fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError>;
-
-    /// Lets `look` read claims apart from acts: no lock is taken, and nothing can be written. It may be called a
-    /// second time, if the tables turn out to have changed.
-    fn reading(
-        &mut self,
-        doing: &str,
-        look: &mut dyn FnMut(&mut dyn ClaimReader, Moment) -> Result<(), Failed>,
-    ) -> Result<(), StoreError>;
-
-    /// The table, if it is there.
-    fn table(&self, name: &str) -> Option<Table>;
-
-    /// The same, unless its name may mean another one by now.
-    fn certain(&self, name: &str) -> Option<Table> {
-        self.table(name)
-    }
 
     /// The table of records, if it is there and can be trusted.
     fn audit_table(&mut self) -> Option<Table>;
@@ -468,23 +153,9 @@ pub trait Driver: Debug + Send {
     /// the earlier one is over.
     fn fate(&mut self, mark: &TransactionMark) -> Result<Fate, StoreError>;
 
-    /// A claim as it is now, inside the transaction, if it is one.
-    fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed>;
-
-    /// A session's row may have another number by now.
-    fn place_of(&self, seen: &Registered) -> Place {
-        seen.place.clone()
-    }
-
-    /// The condition for a claim, as `c` and `s`, to be still stale or orphaned, if the database can tell.
-    fn still_stale(&self, _id: &BoardId, _now: Moment, _params: &mut NamedParams) -> Option<String> {
-        None
-    }
-
     /// Runs the statements of an act; every row that they changed, by triggers and foreign keys too, with its
-    /// images. Nothing, if the act itself did not find exactly the one row.
-    fn change(&mut self, target: &Target<'_>, statements: &Statements)
-    -> Result<Option<Vec<Change>>, Failed>;
+    /// images. Or why all of it has to be taken back.
+    fn change(&mut self, target: &ActTarget<'_>, statements: &Statements) -> Result<Changed, Failed>;
 
     /// Whether triggers of a table may put a claim back.
     fn has_triggers(&self, table: &str) -> bool;
@@ -543,4 +214,25 @@ pub trait Driver: Debug + Send {
 
     /// Learns from a batch that has ended, and says how long others were kept out.
     fn end_batch(&mut self, batch: Batch, began: Instant) -> Batch;
+}
+
+impl dyn Driver + '_ {
+    pub(super) fn boards(&self) -> Vec<BoardAt<'_>> {
+        self.reader().boards()
+    }
+
+    /// The board with an identity, if its tables are still there.
+    pub(super) fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
+        self.reader().board(id)
+    }
+
+    /// The table, if it is there.
+    pub(super) fn table(&self, name: &str) -> Option<Table> {
+        self.schema().table(name).cloned()
+    }
+
+    /// The same, unless its name may mean another one by now.
+    pub(super) fn certain(&self, name: &str) -> Option<Table> {
+        self.schema().certain(name).cloned()
+    }
 }

@@ -1,133 +1,75 @@
 //! What can go wrong with a source: what, where, and what to do. Each reads as one sentence.
 
-mod connect;
 mod no_profile;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use self::connect::{ConnectFailure, ConnectFailures};
 pub use self::no_profile::NoProfileFits;
 use super::bind::{Lack, joined};
 use crate::domain::recovery::Refusal;
+pub use crate::postgres::{ConnectError, ConnectFailure, ConnectFailures};
 use crate::profile::format::ProfileError;
 
 #[derive(Debug)]
 pub enum StoreError {
-    Missing {
-        path: PathBuf,
-    },
-    Directory {
-        path: PathBuf,
-    },
-    NotAFile {
-        path: PathBuf,
-    },
-    Empty {
-        path: PathBuf,
-    },
-    NotADatabase {
-        path: PathBuf,
-    },
-    Unreadable {
-        path: PathBuf,
-        why: String,
-    },
-    Locked {
-        path: PathBuf,
-        waited_ms: u128,
-        code: String,
-    },
-    Corrupt {
-        path: PathBuf,
-        code: i32,
-        message: String,
-    },
-    ReadOnly {
-        path: PathBuf,
-        why: String,
-    },
-    Replaced {
-        path: PathBuf,
-    },
-    Deleted {
-        path: PathBuf,
-    },
+    /// There is no such file.
+    Missing { path: PathBuf },
+    /// The path leads to a folder.
+    Directory { path: PathBuf },
+    /// The path leads to a pipe, a socket or a device.
+    NotAFile { path: PathBuf },
+    /// The file has no bytes.
+    Empty { path: PathBuf },
+    /// The file is none of SQLite's.
+    NotADatabase { path: PathBuf },
+    /// This user may not read it, or SQLite cannot.
+    Unreadable { path: PathBuf, why: String },
+    /// Another process held its lock for longer than we wait.
+    Locked { path: PathBuf, waited_ms: u128, code: String },
+    /// SQLite reports damage.
+    Corrupt { path: PathBuf, code: i32, message: String },
+    /// It may not be written.
+    ReadOnly { path: PathBuf, why: String },
+    /// The path leads to another file than the one that was opened.
+    Replaced { path: PathBuf },
+    /// The file was there before.
+    Deleted { path: PathBuf },
     /// Something other than SQLite has written the file, while its log has changes that were not in it yet.
-    Overwritten {
-        path: PathBuf,
-    },
+    Overwritten { path: PathBuf },
     /// The file is empty, although its log is not.
-    CutOff {
-        path: PathBuf,
-        log: PathBuf,
-    },
-    Sql {
-        path: PathBuf,
-        code: i32,
-        message: String,
-        doing: String,
-    },
-    TooSlow {
-        path: PathBuf,
-        limit_ms: u128,
-    },
-    NoProfile {
-        path: PathBuf,
-        why: NoProfileFits,
-    },
+    CutOff { path: PathBuf, log: PathBuf },
+    /// SQLite reports something else.
+    Sql { path: PathBuf, code: i32, message: String, doing: String },
+    /// A statement took longer than a poll may.
+    TooSlow { path: PathBuf, limit_ms: u128 },
+    /// None of the profiles fits its tables.
+    NoProfile { path: PathBuf, why: NoProfileFits },
     /// A profile that was named does not fit.
-    Misfit {
-        path: PathBuf,
-        profile: String,
-        lacks: Vec<Lack>,
-    },
+    Misfit { path: PathBuf, profile: String, lacks: Vec<Lack> },
     /// The SQL of a profile may not run.
-    Refused {
-        path: PathBuf,
-        profile: String,
-        field: String,
-        why: String,
-    },
-    NoBoard {
-        path: PathBuf,
-        wanted: String,
-        boards: String,
-    },
+    Refused { path: PathBuf, profile: String, field: String, why: String },
+    /// None of its boards has the name that was given.
+    NoBoard { path: PathBuf, wanted: String, boards: String },
+    /// A profile cannot be read.
     Profile(ProfileError),
-    BadTarget {
-        source_name: String,
-        why: String,
-    },
-    Server {
-        source_name: String,
-        said: String,
-        doing: String,
-    },
+    /// The address, or a name in it, means nothing.
+    BadTarget { source_name: String, why: String },
+    /// The server reports an error.
+    Server { source_name: String, said: String, doing: String },
     /// One row was refused, by a constraint, a trigger or a policy; others may not be.
-    RowRefused {
-        source_name: String,
-        said: String,
-        doing: String,
-    },
-    Unreachable {
-        source_name: String,
-        why: ConnectFailures,
-    },
+    RowRefused { source_name: String, said: String, doing: String },
+    /// No server answers.
+    Unreachable { source_name: String, why: ConnectFailures },
     /// The server answered, and does not let us in.
-    Denied {
-        source_name: String,
-        why: ConnectFailures,
-    },
+    Denied { source_name: String, why: ConnectFailures },
     /// The command line has a password.
-    ToldPassword {
-        source_name: String,
-    },
+    ToldPassword { source_name: String },
+    /// The program was built without the engine of this source.
+    NotBuiltIn { source_name: String },
     /// The thread that reads has ended.
-    Gone {
-        path: PathBuf,
-    },
+    Gone { path: PathBuf },
 }
 
 impl std::error::Error for StoreError {}
@@ -135,6 +77,16 @@ impl std::error::Error for StoreError {}
 impl From<ProfileError> for StoreError {
     fn from(error: ProfileError) -> StoreError {
         StoreError::Profile(error)
+    }
+}
+
+impl From<ConnectError> for StoreError {
+    fn from(error: ConnectError) -> StoreError {
+        match error {
+            ConnectError::BadTarget { source_name, why } => StoreError::BadTarget { source_name, why },
+            ConnectError::Unreachable { source_name, why } => StoreError::Unreachable { source_name, why },
+            ConnectError::Denied { source_name, why } => StoreError::Denied { source_name, why },
+        }
     }
 }
 
@@ -223,7 +175,8 @@ impl StoreError {
             | StoreError::RowRefused { source_name, .. }
             | StoreError::Unreachable { source_name, .. }
             | StoreError::Denied { source_name, .. }
-            | StoreError::ToldPassword { source_name } => Some(source_name.clone()),
+            | StoreError::ToldPassword { source_name }
+            | StoreError::NotBuiltIn { source_name } => Some(source_name.clone()),
             StoreError::Profile(_) => None,
         }
     }
@@ -276,11 +229,12 @@ impl StoreError {
             StoreError::Server { said, doing, .. } | StoreError::RowRefused { said, doing, .. } => {
                 format!("{said}, in: {doing}")
             }
-            StoreError::Unreachable { why, .. } => format!("cannot be reached: {}", why.problem()),
-            StoreError::Denied { why, .. } => format!("does not let us in: {}", why.problem()),
+            StoreError::Unreachable { why, .. } => why.unreachable(),
+            StoreError::Denied { why, .. } => why.denied(),
             StoreError::ToldPassword { .. } => {
                 "a password on the command line can be read by every user of this machine".into()
             }
+            StoreError::NotBuiltIn { .. } => "this build has no PostgreSQL support".into(),
             StoreError::Gone { .. } => "the reader has stopped unexpectedly".into(),
         }
     }
@@ -313,6 +267,7 @@ impl StoreError {
             StoreError::ToldPassword { .. } => {
                 "put it into ~/.pgpass, PGPASSWORD, or a `password_command` in the config file"
             }
+            StoreError::NotBuiltIn { .. } => "build claimtop with its feature `postgres`",
             StoreError::Unreadable { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::Deleted { .. }

@@ -1,16 +1,16 @@
 //! Which profiles fit a database, and how, field by field: for people who write their own.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::StoreError;
 use super::bind::{Compiler, Lack, LeftOut, Misfit, RefusedSql, bind};
 use super::bound::{BoundBoard, BoundProfile, TimeSql};
 use super::error::NoProfileFits;
-use super::options::Profiles;
+use super::options::{Options, Profiles};
 use super::sampling::likeliest;
 use super::schema::Schema;
+use super::variants::variants;
 use crate::profile::format::{Engine, Profile};
-use crate::profile::rules::Operator;
 
 /// Tables to name where no profile fits, the likeliest first.
 const LISTED: usize = 8;
@@ -27,6 +27,12 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// Whether a part of it cannot work on this database, and the profile does not call it optional. A registry that
+    /// is not there only tells less.
+    pub fn is_broken(&self) -> bool {
+        self.left_out.iter().any(|what| !matches!(what, LeftOut::Registry(_)))
+    }
+
     /// Why it does not fit, or what of it is not used.
     pub fn problems(&self) -> Vec<String> {
         let Misfit { refused, lacks } = &self.misfit;
@@ -43,21 +49,19 @@ pub struct FitBoard {
 }
 
 /// A database that profiles are laid onto.
-pub struct FitTarget<'a> {
-    pub dialect: &'a dyn Compiler,
-    pub engine: Engine,
+pub(super) struct FitTarget<'a> {
+    pub compiler: &'a dyn Compiler,
     pub schema: &'a Schema,
-    pub operator: &'a Operator,
-    /// What the source is called.
-    pub source: &'a Path,
+    pub options: &'a Options,
 }
 
 impl FitTarget<'_> {
     /// The profiles that fit, or why none does.
-    pub fn fitting(&self, profiles: &Profiles) -> Result<Vec<BoundProfile>, StoreError> {
+    pub(super) fn fitting(&self) -> Result<Vec<BoundProfile>, StoreError> {
+        let profiles = &self.options.profiles;
         let mut fitting = Vec::new();
         let mut misfits = Vec::new();
-        for profile in profiles.candidates(self.schema, self.engine)? {
+        for profile in profiles.candidates(self.schema, self.engine())? {
             let name = profile.name.clone();
             match self.lay(profile)? {
                 Ok(bound) => fitting.push(bound),
@@ -68,7 +72,7 @@ impl FitTarget<'_> {
             }
         }
         if fitting.is_empty() && matches!(profiles, Profiles::Dead(_)) {
-            return Err(StoreError::NoProfile { path: self.source.into(), why: NoProfileFits::NothingDead });
+            return Err(StoreError::NoProfile { path: self.source(), why: NoProfileFits::NothingDead });
         }
         if fitting.is_empty() {
             return Err(self.no_profile(misfits, profiles));
@@ -77,9 +81,13 @@ impl FitTarget<'_> {
     }
 
     /// How each of the profiles fits.
-    pub fn describe(&self, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
+    pub(super) fn describe(&self, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
         let mut fits = Vec::new();
+        let mut all = Vec::new();
         for profile in profiles {
+            all.extend(variants(profile, self.schema)?);
+        }
+        for profile in all {
             let name = profile.name.clone();
             fits.push(match self.lay(profile)? {
                 Ok(bound) => Fit {
@@ -94,12 +102,21 @@ impl FitTarget<'_> {
         Ok(fits)
     }
 
+    fn engine(&self) -> Engine {
+        self.compiler.dialect().engine()
+    }
+
+    /// What the source is called.
+    fn source(&self) -> PathBuf {
+        self.options.name().into()
+    }
+
     fn lay(&self, profile: Profile) -> Result<Result<BoundProfile, Misfit>, StoreError> {
-        Ok(bind(self.dialect, self.schema, profile.on(self.engine)?, self.operator))
+        Ok(bind(self.compiler, self.schema, profile.on(self.engine())?, &self.options.operator))
     }
 
     fn misfit(&self, profile: &str, misfit: Misfit) -> StoreError {
-        let (path, profile) = (self.source.into(), profile.into());
+        let (path, profile) = (self.source(), profile.into());
         match misfit.refused {
             Some(RefusedSql { field, why }) => StoreError::Refused { path, profile, field, why },
             None => StoreError::Misfit { path, profile, lacks: misfit.lacks },
@@ -112,7 +129,7 @@ impl FitTarget<'_> {
         let of_fields = |lacks: Vec<Lack>| lacks.into_iter().filter(Lack::is_of_a_field).collect();
         let near: Vec<(String, Vec<Lack>)> =
             near.map(|(name, misfit)| (name, of_fields(misfit.lacks))).collect();
-        let tables = likeliest(self.schema, self.engine);
+        let tables = likeliest(self.schema, self.engine());
         let unreadable = self.schema.unreadable().filter(|table| profiles.name(table));
         let unreadable: Vec<String> = unreadable.map(str::to_owned).collect();
         let why = if !unreadable.is_empty() {
@@ -126,7 +143,7 @@ impl FitTarget<'_> {
             let tables = tables.into_iter().take(LISTED).collect();
             NoProfileFits::OtherTables { tables, more }
         };
-        StoreError::NoProfile { path: self.source.into(), why }
+        StoreError::NoProfile { path: self.source(), why }
     }
 }
 
@@ -154,13 +171,21 @@ fn describe(board: &BoundBoard, profile: &Profile) -> FitBoard {
         add("attempts", written.attempts.is_some(), board.attempts.clone());
         add("max_attempts", written.max_attempts.is_some(), board.max_attempts.clone());
         add("error", written.error.is_some(), board.error.clone());
+        add("priority", written.priority.is_some(), board.priority.clone());
+        let backend = board.backend.as_ref().map(|sql| sql.text.clone());
+        add("backend", written.backend.is_some(), backend);
         add("pid", written.pid.is_some(), board.pid.clone());
         add("host", written.host.is_some(), board.host.clone());
+        add("version", written.version.is_some(), board.version.clone());
         if let Some(declared) = profile.registry(written) {
             let registry = board.registry.as_ref();
             add("session", true, registry.map(|registry| registry.from.clone()));
             add("session.id", true, registry.map(|registry| registry.id.text.clone()));
-            add("session.beat_at", true, registry.map(|registry| registry.beat_at.cell.text.clone()));
+            add(
+                "session.beat_at",
+                declared.beat_at.is_some(),
+                registry.and_then(|registry| time(&registry.beat_at)),
+            );
             add(
                 "session.started_at",
                 declared.started_at.is_some(),
@@ -168,6 +193,8 @@ fn describe(board: &BoundBoard, profile: &Profile) -> FitBoard {
             );
             add("session.pid", declared.pid.is_some(), board.pid.clone());
             add("session.host", declared.host.is_some(), board.host.clone());
+            let version = registry.and_then(|registry| registry.version.clone());
+            add("session.version", declared.version.is_some(), version);
         }
     }
     FitBoard { name: board.name.clone(), columns }

@@ -30,6 +30,18 @@ pub enum RowRef {
     Version { table: u32, spot: Spot },
 }
 
+impl RowRef {
+    /// Reads the place that a row was selected with; nothing for a row of SQLite that has only a key.
+    pub(super) fn parse(place: &str) -> Option<RowRef> {
+        match place.find('(') {
+            Some(at) => {
+                Some(RowRef::Version { table: place[..at].parse().ok()?, spot: Spot::of_row(place)? })
+            }
+            None => place.parse().ok().map(RowRef::Number),
+        }
+    }
+}
+
 /// The claims of one board among all that were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfBoard {

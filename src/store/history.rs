@@ -1,13 +1,13 @@
 //! Traces of earlier recoveries that the system itself keeps in its tables.
 
 use super::bound::BoundZone;
-use super::driver::{Connection, Failed};
+use super::driver::{Connection, Failed, TimeForm};
 use super::named_params::NamedParams;
 use super::schema::{Table, is_identifier, quoted};
 use super::{Reader, StoreError, Trace};
 use crate::domain::time::ZoneName;
 use crate::profile::format::History;
-use crate::store::driver::Query;
+use crate::store::driver::QueryRows;
 
 impl Reader {
     /// Up to `limit` traces of each kind that the profiles name and the database has.
@@ -20,7 +20,7 @@ impl Reader {
         self.look("reading the history", |look| {
             let mut traces = Vec::new();
             for (profile, history, table, zone) in &kept {
-                let own = traces_of(look.connection, history, table, zone.as_ref(), limit)?;
+                let own = traces_of(&mut *look.connection, history, table, zone.as_ref(), limit)?;
                 traces.extend(own.into_iter().map(|trace| Trace { profile: profile.clone(), ..trace }));
             }
             Ok(traces)
@@ -29,9 +29,9 @@ impl Reader {
 
     /// The histories of every profile whose tables are there.
     fn histories(&mut self) -> Result<Vec<(String, History, Table, ZoneName)>, StoreError> {
-        let set = self.engine.operator_zone();
+        let set = self.engine.options().operator.zone.clone();
         self.look("reading the history", |look| {
-            let all = look.profiles.iter().flat_map(|profile| {
+            let all = look.profiles().into_iter().flat_map(|profile| {
                 profile.history.iter().filter_map(|history| {
                     let table = look.schema.table(&history.table)?.clone();
                     let zone = set.clone().unwrap_or_else(|| profile.zone_of_history(history));
@@ -62,7 +62,8 @@ fn traces_of(
     };
     let selected = |sql: Option<&String>| dialect.selected(&value(sql));
     let column = table.column(&history.at);
-    let time = dialect.trace_time(&value(Some(&history.at)), column, history.time, zone);
+    let form = TimeForm { unit: history.time, zone };
+    let time = dialect.trace_time(&value(Some(&history.at)), column, form);
     let only = history.only.as_ref().map_or_else(String::new, |only| format!(" WHERE ({only}\n)"));
     let sql = format!(
         "SELECT {}, {}, {}, {}, {} FROM {} AS c{only} ORDER BY {} LIMIT {limit}",
@@ -74,7 +75,6 @@ fn traces_of(
         table.sql,
         time.order
     );
-    let own = zone.and_then(|zone| zone.own).unwrap_or_default();
     let declared = column.map(|column| column.declared.as_str()).unwrap_or_default();
     connection.run("reading the history", "SAVEPOINT claimtop_history")?;
     let read = connection.all("reading the history", &sql, &NamedParams::default(), |row| Trace {
@@ -83,7 +83,7 @@ fn traces_of(
         id: row.text(0),
         kind: row.text(1),
         holder: row.text(2),
-        at: history.time.read_in(&row.time(3, declared), own),
+        at: history.time.read_in(&row.time(3, declared), form.own_zone()),
         what: row.text(4),
     });
     match read {

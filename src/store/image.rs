@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub use self::written::{Differences, Images};
 use self::written::{value_json, value_of};
-use super::schema::Names;
+use super::schema::{Names, Table};
 use crate::domain::value::Value;
 
 /// Every column of a row that can be written, in order. All images of a table share its names; copies of one
@@ -137,6 +137,13 @@ pub struct Change {
 }
 
 impl Change {
+    /// A change of a row that its key tells apart, if the table has one.
+    pub(super) fn of(table: &Table, before: Option<Image>, after: Option<Image>) -> Change {
+        let image = after.as_ref().or(before.as_ref());
+        let key = image.map_or_else(Image::empty, |image| image.part(&table.key));
+        Change { table: table.name.clone(), at: RowAt::Key(key), before, after }
+    }
+
     /// That rows of a table changed too, and nobody can tell which: an undo leaves them.
     pub fn untold(table: &str) -> Change {
         Change { table: table.into(), at: RowAt::Key(Image::empty()), before: None, after: None }

@@ -1,24 +1,24 @@
 //! Images of rows as SQL: read, compared, and found again.
 
-use super::driver::{Connection, Dialect, Failed, Query, Row};
+use super::driver::{Connection, Dialect, Failed, QueryRows, Row};
 use super::image::{Change, Image};
 use super::named_params::NamedParams;
 use super::schema::{Table, quoted};
 
 /// Every column that can be written, of the row called `alias`, for [`read`].
-pub fn columns(dialect: &dyn Dialect, table: &Table, alias: &str) -> String {
+pub(super) fn columns(dialect: &dyn Dialect, table: &Table, alias: &str) -> String {
     let column = |name: &str| dialect.selected(&format!("{alias}.{}", quoted(name)));
     table.written().map(|written| column(&written.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// The image in the columns of `row` that begin at `first`.
-pub fn read(table: &Table, row: &dyn Row, first: usize) -> Image {
+pub(super) fn read(table: &Table, row: &dyn Row, first: usize) -> Image {
     let columns = table.written().enumerate();
     Image::new(&table.names, columns.map(|(at, column)| row.value(first + at, &column.declared)))
 }
 
 /// A condition that holds for exactly this row; its values are named after `prefix`.
-pub fn guard(
+pub(super) fn guard(
     dialect: &dyn Dialect,
     table: &Table,
     image: &Image,
@@ -37,7 +37,7 @@ pub fn guard(
 }
 
 /// The row of a change as it is now. Where nothing tells rows apart, the one that is as `known`.
-pub fn current(
+pub(super) fn current(
     connection: &mut dyn Connection,
     table: &Table,
     change: &Change,

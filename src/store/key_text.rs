@@ -4,7 +4,7 @@ use crate::domain::value::Value;
 
 /// The parts of the key that a text means on a board whose addresses begin with `prefix`; nothing, if it cannot
 /// be one.
-pub fn key_of(wanted: &str, prefix: &str, parts: usize) -> Option<Vec<Value>> {
+pub(super) fn key_of(wanted: &str, prefix: &str, parts: usize) -> Option<Vec<Value>> {
     let key: Vec<Value> = match wanted.strip_prefix(prefix) {
         Some(encoded) => encoded.split(',').map(decode).collect(),
         None if parts == 1 => vec![Value::Text(wanted.into())],

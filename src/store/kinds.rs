@@ -10,7 +10,7 @@ use crate::domain::detail::{Horizon, KindTally, Kinds};
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
-use crate::store::driver::Query;
+use crate::store::driver::QueryRows;
 
 /// Claims looked at on one board, and jobs of a state that are grouped: beyond it a count is a lower bound.
 const MOST: usize = 20_000;
@@ -19,7 +19,7 @@ impl Reader {
     /// The kinds of every board.
     pub fn kinds(&mut self) -> Result<Vec<Kinds>, StoreError> {
         self.look("counting kinds", |look| {
-            let boards = look.boards.clone();
+            let boards = look.watches();
             boards.into_iter().map(|watch| kinds_of(look, watch)).collect()
         })
     }
@@ -28,7 +28,7 @@ impl Reader {
     pub fn horizon(&mut self, minutes: usize) -> Result<Horizon, StoreError> {
         self.look("looking ahead", |look| {
             let mut horizon = Horizon::of(minutes);
-            for watch in look.boards.clone() {
+            for watch in look.watches() {
                 look_ahead(look, watch, &mut horizon)?;
             }
             Ok(horizon)
@@ -37,7 +37,7 @@ impl Reader {
 }
 
 fn kinds_of(look: &mut Look<'_>, watch: &dyn WatchedBoard) -> Result<Kinds, Failed> {
-    let mut kinds = OfBoard { watch, kinds: BTreeMap::new(), at_least: false };
+    let mut kinds = BoardKinds { watch, kinds: BTreeMap::new(), at_least: false };
     let mut looked_at = 0;
     look.each_claim("counting kinds", watch, &format!(" LIMIT {MOST}"), &mut |judged| {
         looked_at += 1;
@@ -51,13 +51,13 @@ fn kinds_of(look: &mut Look<'_>, watch: &dyn WatchedBoard) -> Result<Kinds, Fail
 }
 
 /// The kinds of one board.
-struct OfBoard<'a> {
+struct BoardKinds<'a> {
     watch: &'a dyn WatchedBoard,
     kinds: BTreeMap<Option<String>, KindTally>,
     at_least: bool,
 }
 
-impl OfBoard<'_> {
+impl BoardKinds<'_> {
     fn of(&mut self, kind: Option<String>) -> &mut KindTally {
         let rules = &self.watch.bound().rules;
         self.kinds.entry(kind.clone()).or_insert_with(|| KindTally {
@@ -82,7 +82,7 @@ impl OfBoard<'_> {
     fn add_backlog(&mut self, look: &mut Look<'_>) -> Result<(), Failed> {
         let (board, rows) = (self.watch.bound(), self.watch.rows());
         let Some(backlog) = &board.backlog else { return Ok(()) };
-        if !self.watch.may_count_backlog(look.connection, MOST)? {
+        if !self.watch.may_count_backlog(&mut *look.connection, MOST)? {
             self.at_least = true;
             return Ok(());
         }
@@ -133,7 +133,7 @@ fn look_ahead(look: &mut Look<'_>, watch: &dyn WatchedBoard, horizon: &mut Horiz
             horizon.add(at.since(now));
         }
     };
-    match watch.deadlines(look.connection, now, within, MOST)? {
+    match watch.deadlines(&mut *look.connection, now, within, MOST)? {
         Some(deadlines) => deadlines.into_iter().for_each(|at| add(Some(at))),
         // Without an index the first rows stand for all; the chart says that it shows no more.
         None => look.each_claim("looking ahead", watch, &format!(" LIMIT {MOST}"), &mut |judged| {

@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::domain::board_id::BoardId;
 use crate::domain::evidence::{Conclusion, conclude, why};
-use crate::domain::rules::Rules;
-use crate::domain::snapshot::{Counts, Judged};
+use crate::domain::fencing::Fencing;
+use crate::domain::snapshot::{BoardSnapshot, Census, Counts, Gaps, Judged, Nature};
 use crate::domain::time::{Moment, Reading};
 use crate::domain::verdict::{Reason, Set};
 
@@ -17,16 +18,19 @@ pub struct Listed {
     pub judged: Judged,
     pub conclusion: Conclusion,
     pub why: String,
+    pub fencing: Fencing,
     pub now: Moment,
 }
 
 impl Listed {
-    pub fn new(profile: &str, board: &str, judged: Judged, rules: &Rules, now: Moment) -> Listed {
+    pub fn new(id: &BoardId, judged: Judged, nature: &Nature, now: Moment) -> Listed {
+        let rules = &nature.rules;
         Listed {
-            profile: profile.into(),
-            board: board.into(),
+            profile: id.profile().into(),
+            board: id.board().into(),
             conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
             why: why(&judged.claim, &judged.verdict, rules, now),
+            fencing: nature.fencing,
             judged,
             now,
         }
@@ -81,6 +85,22 @@ impl Tally {
         // Sorting now and then keeps the memory bounded and costs next to nothing.
         if self.worst.len() > rows.saturating_mul(Set::ALL.len()).saturating_mul(4) {
             self.keep_worst(rows);
+        }
+    }
+
+    /// A board as it was counted claim by claim.
+    pub(super) fn told_by(&self, snapshot: BoardSnapshot) -> BoardSnapshot {
+        let census = Census { looked_at: self.counts.total, since: self.at, complete: false };
+        BoardSnapshot {
+            counts: self.counts,
+            reasons: self.reasons.clone(),
+            worst: self.worst.clone(),
+            gaps: Gaps {
+                census: self.cut.then_some(census),
+                reasons: if self.cut { Reason::ALL.into() } else { Vec::new() },
+                ..Gaps::default()
+            },
+            ..snapshot
         }
     }
 

@@ -7,10 +7,9 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use super::driver::Failed;
-use super::listed::{Listed, worse_first};
+use super::claim_list::page;
+use super::listed::Listed;
 use super::look::Look;
-use super::watched::WatchedBoard;
 use super::{Filter, Reader, StoreError};
 use crate::domain::board_id::BoardId;
 use crate::domain::detail::Cursor;
@@ -35,7 +34,7 @@ impl Reader {
             return Ok(());
         }
         // By identity: between two pages tables may be dropped, and other boards be in their place.
-        let boards = self.engine.board_ids().into_iter().filter(|id| filter.takes_board(id.board()));
+        let boards = self.engine.board_ids().into_iter().filter(|id| filter.takes_board(id));
         for board in boards {
             if !self.list_board(&board, filter, &mut take)? {
                 return Ok(());
@@ -51,7 +50,7 @@ impl Reader {
         filter: &Filter,
         take: &mut Take<'_>,
     ) -> Result<bool, StoreError> {
-        let mut shown = Shown::default();
+        let mut shown = ShownMarks::default();
         let Some(is_complete) = self.list_troubled(board, filter, &mut shown, take)? else {
             return Ok(false);
         };
@@ -68,21 +67,18 @@ impl Reader {
         &mut self,
         board: &BoardId,
         filter: &Filter,
-        shown: &mut Shown,
+        shown: &mut ShownMarks,
         take: &mut Take<'_>,
     ) -> Result<Option<bool>, StoreError> {
-        let sets = if filter.sets.is_empty() { &Set::ALL[..] } else { &filter.sets };
-        let troubled: Vec<Set> =
-            Set::ALL.into_iter().filter(|set| *set != Set::Healthy && sets.contains(set)).collect();
-        let found = self.engine.find_worst(board, &Filter { sets: troubled, ..filter.clone() })?;
+        let found = self.engine.find_worst(board, &Filter { sets: filter.troubled(), ..filter.clone() })?;
         let Some(found) = found else { return self.list_view(board, filter, shown, take) };
         let mut is_complete = true;
         for some in found.chunks(PAGE) {
             let page = self.look("listing", |look| {
                 let Some(watch) = look.board(board) else { return Ok(Vec::new()) };
-                let claims = watch.at(look.connection, some, look.now)?;
+                let claims = look.claims_at(watch, some)?;
                 is_complete &= claims.len() == some.len();
-                Ok(listed(look, watch, claims, filter))
+                Ok(listed(look, board, claims, filter))
             })?;
             for one in page {
                 if shown.is_new(&one.judged) && !take(one) {
@@ -99,24 +95,11 @@ impl Reader {
         &mut self,
         board: &BoardId,
         filter: &Filter,
-        shown: &mut Shown,
+        shown: &mut ShownMarks,
         take: &mut Take<'_>,
     ) -> Result<Option<bool>, StoreError> {
-        let page = self.look("listing", |look| {
-            let Some(watch) = look.board(board) else { return Ok(Vec::new()) };
-            let (rows, board, now) = (watch.rows(), watch.bound(), look.now);
-            let mut claims = Vec::new();
-            let (sql, clock) = (rows.select_with_state(&[]), rows.clock(board, now));
-            look.connection.stream("listing", &sql, &clock, &mut |row| {
-                let judged = rows.read_with_state(row, board, now);
-                if !rows.has_order() || judged.verdict.headline() != Set::Healthy {
-                    claims.extend(Some(judged).filter(|judged| filter.takes(judged)));
-                }
-            })?;
-            claims.sort_by(worse_first);
-            claims.truncate(filter.limit.unwrap_or(usize::MAX));
-            Ok(listed(look, watch, claims, filter))
-        })?;
+        let claims = self.view(board, filter, filter.limit.unwrap_or(usize::MAX))?;
+        let page = self.look("listing", |look| Ok(listed(look, board, claims.clone(), filter)))?;
         for one in page {
             shown.is_new(&one.judged);
             if !take(one) {
@@ -131,13 +114,16 @@ impl Reader {
         &mut self,
         board: &BoardId,
         filter: &Filter,
-        shown: &Shown,
+        shown: &ShownMarks,
         take: &mut Take<'_>,
     ) -> Result<bool, StoreError> {
         let mut from = Cursor::First;
         loop {
             let page = self.look("listing", |look| match look.board(board) {
-                Some(watch) => page(look, watch, filter, &from),
+                Some(watch) => {
+                    let (claims, next) = page(look, watch, filter, &from, PAGE)?;
+                    Ok((listed(look, board, claims, filter), next))
+                }
                 None => Ok((Vec::new(), None)),
             })?;
             let (claims, next) = page;
@@ -155,41 +141,21 @@ impl Reader {
     }
 }
 
-/// A page of the claims of a filter, and where the next one begins, if there is one.
-fn page(
-    look: &mut Look<'_>,
-    watch: &dyn WatchedBoard,
-    filter: &Filter,
-    from: &Cursor,
-) -> Result<(Vec<Listed>, Option<Cursor>), Failed> {
-    let (holder, kind) = (filter.holder.as_deref(), filter.kind.as_deref());
-    let (mut condition, mut params) = watch.rows().narrowed(watch.bound(), holder, kind);
-    let Some(tail) = watch.rows().page(from, PAGE, &mut params) else {
-        return Ok((Vec::new(), None));
-    };
-    condition += &tail;
-    let mut claims = look.claims("listing", watch, &condition, params)?;
-    let more = claims.len() > PAGE;
-    claims.truncate(PAGE);
-    let next = claims.last().filter(|_| more).and_then(|last| Some(Cursor::After(last.mark.clone()?)));
-    Ok((listed(look, watch, claims, filter), next))
-}
-
 /// Those of the claims that a filter takes, as they are shown.
-fn listed(look: &Look<'_>, watch: &dyn WatchedBoard, claims: Vec<Judged>, filter: &Filter) -> Vec<Listed> {
-    let (id, rules, now) = (&watch.bound().board_id, &watch.bound().rules, look.now);
-    let taken = claims.into_iter().filter(|judged| filter.takes(judged));
-    taken.map(|judged| Listed::new(id.profile(), id.board(), judged, rules, now)).collect()
+fn listed(look: &Look<'_>, board: &BoardId, claims: Vec<Judged>, filter: &Filter) -> Vec<Listed> {
+    let (Some(watch), now) = (look.board(board), look.now) else { return Vec::new() };
+    let taken = claims.into_iter().filter(|judged| filter.takes(board, judged, now));
+    taken.map(|judged| Listed::new(board, judged, &watch.bound().nature, now)).collect()
 }
 
 /// Which claims were shown, by a hash of their marks: a few bytes for each.
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownMarks {
     state: RandomState,
     marks: HashSet<u64>,
 }
 
-impl Shown {
+impl ShownMarks {
     /// Remembers a claim; `false`, if it was shown before.
     fn is_new(&mut self, judged: &Judged) -> bool {
         let mark = self.hash(judged);

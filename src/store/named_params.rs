@@ -4,6 +4,7 @@
 //! numbered parameters, and every value travels as text and is cast where it stands, so that no driver
 //! has to guess types.
 
+use super::sql_text::{comment_length, dollar_length, dollar_tag, quoted_length};
 use crate::domain::value::Value;
 use crate::domain::visible::visible;
 
@@ -14,11 +15,11 @@ struct Param {
     name: String,
     /// `{}` stands for the parameter. Only engines with typed parameters write it.
     sql: String,
-    value: Bound,
+    value: ParamValue,
 }
 
 #[derive(Debug, Clone)]
-enum Bound {
+enum ParamValue {
     /// Sent along.
     Sent(Value),
     /// Written into the statement: a column of something that is joined.
@@ -38,31 +39,31 @@ impl NamedParams {
     /// A value of any type, which an engine with types casts to `kind`.
     pub fn add_value(&mut self, name: &str, kind: &str, value: Value) {
         let sql = if kind.is_empty() { "{}".into() } else { format!("({{}})::{kind}") };
-        self.0.push(Param { name: name.into(), sql, value: Bound::Sent(value) });
+        self.0.push(Param { name: name.into(), sql, value: ParamValue::Sent(value) });
     }
 
     /// A value that `sql` computes out of the parameter `{}`.
     pub fn add_as(&mut self, name: &str, sql: &str, value: Option<String>) {
-        let value = Bound::Sent(value.map_or(Value::Null, Value::Text));
+        let value = ParamValue::Sent(value.map_or(Value::Null, Value::Text));
         self.0.push(Param { name: name.into(), sql: sql.into(), value });
     }
 
     /// A name for a piece of SQL.
     pub fn add_sql(&mut self, name: &str, sql: &str) {
-        self.0.push(Param { name: name.into(), sql: sql.into(), value: Bound::Written });
+        self.0.push(Param { name: name.into(), sql: sql.into(), value: ParamValue::Written });
     }
 
     /// The values that are sent, with their names.
     pub fn sent(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().filter_map(|param| match &param.value {
-            Bound::Sent(value) => Some((param.name.as_str(), value)),
-            Bound::Written => None,
+            ParamValue::Sent(value) => Some((param.name.as_str(), value)),
+            ParamValue::Written => None,
         })
     }
 
     /// Whether some name stands for a piece of SQL.
     pub fn has_written(&self) -> bool {
-        self.0.iter().any(|param| matches!(param.value, Bound::Written))
+        self.0.iter().any(|param| matches!(param.value, ParamValue::Written))
     }
 
     pub fn extend(&mut self, more: NamedParams) {
@@ -76,7 +77,7 @@ impl NamedParams {
             let written = |piece: Piece<'_>| match piece {
                 Piece::Text(text) => text.to_owned(),
                 Piece::Name(name) => match self.0.iter().find(|param| param.name == name) {
-                    Some(Param { value: Bound::Written, sql, .. }) => sql.clone(),
+                    Some(Param { value: ParamValue::Written, sql, .. }) => sql.clone(),
                     _ => format!(":{name}"),
                 },
             };
@@ -98,8 +99,8 @@ impl NamedParams {
             };
             match (piece, found) {
                 (_, Some(at)) => match &self.0[at].value {
-                    Bound::Written => out.push_str(&self.0[at].sql),
-                    Bound::Sent(value) => {
+                    ParamValue::Written => out.push_str(&self.0[at].sql),
+                    ParamValue::Sent(value) => {
                         let number = *numbers[at].get_or_insert_with(|| {
                             values.push(value);
                             values.len()
@@ -124,8 +125,8 @@ impl NamedParams {
             let Piece::Name(name) = piece else { continue };
             let Some(param) = self.0.iter().find(|param| param.name == name) else { continue };
             let value = match &param.value {
-                Bound::Written => param.sql.clone(),
-                Bound::Sent(value) => for_people(value),
+                ParamValue::Written => param.sql.clone(),
+                ParamValue::Sent(value) => for_people(value),
             };
             let line = format!(":{name} = {value}");
             if !shown.contains(&line) {
@@ -134,6 +135,29 @@ impl NamedParams {
         }
         shown.join(", ")
     }
+}
+
+impl NamedParams {
+    /// The first name in a statement that stands for nothing.
+    pub fn unknown_in<'a>(&self, sql: &'a str) -> Option<&'a str> {
+        pieces(sql).into_iter().find_map(|piece| match piece {
+            Piece::Name(name) if !self.0.iter().any(|param| param.name == name) => Some(name),
+            _ => None,
+        })
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|param| param.name.as_str())
+    }
+}
+
+/// The statement with other names for its values.
+pub(super) fn renamed(sql: &str, name: impl Fn(&str) -> String) -> String {
+    let spelled = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => text.to_owned(),
+        Piece::Name(old) => format!(":{}", name(old)),
+    };
+    pieces(sql).into_iter().map(spelled).collect()
 }
 
 /// A value, for people.
@@ -164,13 +188,16 @@ fn pieces(sql: &str) -> Vec<Piece<'_>> {
         let skipped = match bytes[at] {
             b'\'' => {
                 let escapes = at > 0 && matches!(bytes[at - 1], b'e' | b'E');
-                quoted_length(rest, b'\'', escapes)
+                quoted_length(rest, escapes).unwrap_or(rest.len())
             }
-            b'"' => quoted_length(rest, b'"', false),
-            b'-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            b'/' if rest.starts_with("/*") => comment_length(rest),
-            b'$' => dollar_length(rest),
+            b'"' => quoted_length(rest, false).unwrap_or(rest.len()),
+            b'-' | b'/' if rest.starts_with("--") || rest.starts_with("/*") => {
+                comment_length(rest).unwrap_or(rest.len())
+            }
+            b'$' => dollar_tag(rest).map_or(1, |tag| dollar_length(rest, tag).unwrap_or(rest.len())),
             b':' if rest.starts_with("::") => 2,
+            // `a[first:last]` is a part of an array.
+            b':' if at > 0 && is_part_of_array(bytes[at - 1]) => 1,
             b':' => {
                 let name = name_length(&rest[1..]);
                 if name > 0 {
@@ -197,60 +224,22 @@ fn pieces(sql: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
+fn is_part_of_array(before: u8) -> bool {
+    before.is_ascii_alphanumeric() || matches!(before, b'_' | b']' | b')')
+}
+
 fn name_length(text: &str) -> usize {
     let starts = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if !starts {
         return 0;
     }
-    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
-}
-
-/// The length of a quoted stretch, to its end or that of the text.
-fn quoted_length(text: &str, quote: u8, escapes: bool) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' if escapes => at += 2,
-            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
-            byte if byte == quote => return at + 1,
-            _ => at += 1,
-        }
+    let length =
+        |text: &str| text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    // A column of the row as it was.
+    match text.strip_prefix("old.").map(length) {
+        Some(column) if column > 0 => "old.".len() + column,
+        _ => length(text),
     }
-    bytes.len()
-}
-
-/// Comments nest.
-fn comment_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0_usize, 0);
-    while at < bytes.len() {
-        if bytes[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if bytes[at..].starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return at;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    bytes.len()
-}
-
-/// `$tag$ ... $tag$`, or just the dollar.
-fn dollar_length(text: &str) -> usize {
-    let Some(end) = text[1..].find('$') else { return 1 };
-    let tag = &text[..end + 2];
-    let is_tag = tag[1..=end].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && !tag[1..].bytes().next().is_some_and(|byte| byte.is_ascii_digit());
-    if !is_tag {
-        return 1;
-    }
-    text[tag.len()..].find(tag).map_or(text.len(), |at| at + 2 * tag.len())
 }
 
 #[cfg(test)]
@@ -278,6 +267,16 @@ mod tests {
             "SELECT ($1::text)::text, ($2::text)::timestamptz, ($1::text)::text::varchar, a[1:2], :other, x :: int"
         );
         assert_eq!(values, [&Value::Text("it's old".into()), &Value::Text("2026-11-15".into())]);
+    }
+
+    #[test]
+    fn a_column_of_the_row_as_it_was_has_a_name_with_a_dot() {
+        let mut params = params();
+        params.add("old.job_id", "bigint", Some("5"));
+        let (sql, _) = params.numbered("SELECT :old.job_id, :older.x", |number| format!("${number}"));
+        assert_eq!(sql, "SELECT ($1)::bigint, :older.x");
+        assert_eq!(params.unknown_in(":now :old.job_id :old.task"), Some("old.task"));
+        assert_eq!(params.unknown_in(":now ':foo' a[first:last] a[f(1):last]"), None);
     }
 
     #[test]

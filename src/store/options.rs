@@ -1,106 +1,54 @@
-//! What a reader is told about its source.
+//! What a reader or an actor is told about its source.
+
+use std::path::Path;
+use std::time::Duration;
 
 use super::schema::Schema;
-use std::path::Path;
-
 use super::source_location::SourceLocation;
-use super::{Prober, Protected, StoreError, postgres, sqlite};
-use crate::profile::format::{Engine, Profile};
+use super::variants::variants;
+use super::{Prober, Protected, Registrations, StoreError, Warn};
+use crate::domain::time::Moment;
+use crate::profile::format::{Engine, Profile, ProfileError};
 use crate::profile::library::{Entry, Library};
+use crate::profile::rules::Operator;
 
 /// How to read one source.
 #[derive(Debug, Clone)]
-pub enum Options {
-    Sqlite(Box<sqlite::Options>),
-    Postgres(Box<postgres::Options>),
+pub struct Options {
+    pub at: SourceLocation,
+    pub profiles: Profiles,
+    pub operator: Operator,
+    pub effort: Effort,
+    /// How long an act waits for what a worker holds: the file, or a row.
+    pub busy_timeout: Duration,
+    pub poll_timeout: Duration,
+    /// A clock that stands still, for tests on frozen data.
+    pub frozen_at: Option<Moment>,
+    /// Who asks the kernel about the holders' processes, if that is wanted.
+    pub prober: Option<Prober>,
+    /// Who was registered before.
+    pub registrations: Registrations,
+    /// What may not be acted on.
+    pub protected: Protected,
+    /// Functions, operators and types of a server that profiles may use although they are not built in, or do
+    /// more than read.
+    pub allow_functions: Vec<String>,
+    /// Hears what the operator should know once; unset, it is said with every poll.
+    pub warn: Option<Warn>,
 }
 
 impl Options {
     /// What the source is called.
     pub fn name(&self) -> String {
-        match self {
-            Options::Sqlite(options) => options.path.display().to_string(),
-            Options::Postgres(options) => options.target.label().to_owned(),
-        }
+        self.at.to_string()
     }
 
     /// The path of a file; a server has none.
     pub fn file(&self) -> Option<&Path> {
-        match self {
-            Options::Sqlite(options) => Some(&options.path),
-            Options::Postgres(_) => None,
+        match &self.at {
+            SourceLocation::File(path) => Some(path),
+            _ => None,
         }
-    }
-
-    /// Has the holders' processes looked up.
-    pub fn ask_the_kernel_by(&mut self, prober: Prober) {
-        match self {
-            Options::Sqlite(options) => options.prober = Some(prober),
-            Options::Postgres(options) => options.prober = Some(prober),
-        }
-    }
-
-    /// The same with another effort.
-    pub fn with_effort(&self, effort: Effort) -> Options {
-        let mut other = self.clone();
-        match &mut other {
-            Options::Sqlite(options) => options.effort = effort,
-            Options::Postgres(options) => options.effort = effort,
-        }
-        other
-    }
-
-    /// The same with other profiles.
-    pub fn with_profiles(mut self, profiles: Profiles) -> Options {
-        match &mut self {
-            Options::Sqlite(options) => options.profiles = profiles,
-            Options::Postgres(options) => options.profiles = profiles,
-        }
-        self
-    }
-
-    /// Where the source is.
-    pub(super) fn location(&self) -> SourceLocation {
-        match self {
-            Options::Sqlite(options) => SourceLocation::File(options.path.clone()),
-            Options::Postgres(options) => SourceLocation::Server(Box::new(options.target.clone())),
-        }
-    }
-
-    /// The databases that an actor must not write.
-    pub(super) fn protected(&self) -> &Protected {
-        match self {
-            Options::Sqlite(options) => &options.protected,
-            Options::Postgres(options) => &options.protected,
-        }
-    }
-
-    /// The same with other protected databases.
-    pub(super) fn protecting(mut self, protected: Protected) -> Options {
-        match &mut self {
-            Options::Sqlite(options) => options.protected = protected,
-            Options::Postgres(options) => options.protected = protected,
-        }
-        self
-    }
-
-    pub fn profiles(&self) -> &Profiles {
-        match self {
-            Options::Sqlite(options) => &options.profiles,
-            Options::Postgres(options) => &options.profiles,
-        }
-    }
-}
-
-impl From<sqlite::Options> for Options {
-    fn from(options: sqlite::Options) -> Options {
-        Options::Sqlite(Box::new(options))
-    }
-}
-
-impl From<postgres::Options> for Options {
-    fn from(options: postgres::Options) -> Options {
-        Options::Postgres(Box::new(options))
     }
 }
 
@@ -119,10 +67,10 @@ impl Profiles {
     /// The profiles to try on a database.
     pub fn candidates(&self, schema: &Schema, engine: Engine) -> Result<Vec<Profile>, StoreError> {
         match self {
-            Profiles::Named(profiles) => Ok(profiles.clone()),
+            Profiles::Named(profiles) => in_all_places(profiles.iter().cloned().map(Ok), schema),
             Profiles::Detect(library) => {
                 let likely = library.entries().iter().filter(|entry| entry.may_fit(schema.table_names()));
-                Ok(likely.map(Entry::profile).collect::<Result<_, _>>()?)
+                in_all_places(likely.map(Entry::profile), schema)
             }
             Profiles::Dead(living) => {
                 let mut dead = Vec::new();
@@ -163,6 +111,18 @@ impl Profiles {
             Profiles::Dead(_) => true,
         }
     }
+}
+
+/// The profiles with the values that their variables have in a database.
+fn in_all_places(
+    profiles: impl Iterator<Item = Result<Profile, ProfileError>>,
+    schema: &Schema,
+) -> Result<Vec<Profile>, StoreError> {
+    let mut all = Vec::new();
+    for profile in profiles {
+        all.extend(variants(profile?, schema)?);
+    }
+    Ok(all)
 }
 
 /// How much a poll may read.

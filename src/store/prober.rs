@@ -11,21 +11,21 @@ use crate::domain::time::Moment;
 /// Looks a process up: alive, dead or unknown, and why.
 #[derive(Clone)]
 pub struct Prober {
-    probe: Arc<Probe>,
-    memory: Option<Arc<Memory>>,
+    probe: Arc<ProbeFn>,
+    memory: Option<Arc<ProberMemory>>,
 }
 
 /// What the kernel answered lately, by the process that was asked for.
-struct Memory {
+struct ProberMemory {
     lasts: Duration,
-    known: Mutex<HashMap<String, (Instant, Answer)>>,
+    known: Mutex<HashMap<String, (Instant, ProcessAnswer)>>,
 }
 
 /// The state of a process, and the evidence for it.
-type Answer = (Process, String);
+type ProcessAnswer = (Process, String);
 
 /// The worker, when it was started, and when it was last heard of.
-type Probe = dyn Fn(&Worker, Option<Moment>, Option<Moment>) -> Answer + Send + Sync;
+type ProbeFn = dyn Fn(&Worker, Option<Moment>, Option<Moment>) -> ProcessAnswer + Send + Sync;
 
 impl Prober {
     pub fn new(
@@ -36,7 +36,7 @@ impl Prober {
 
     /// The same, with answers that are reused for a while: within one look the same process is asked for many times.
     pub fn remembering(self, lasts: Duration) -> Prober {
-        Prober { memory: Some(Arc::new(Memory { lasts, known: Mutex::default() })), ..self }
+        Prober { memory: Some(Arc::new(ProberMemory { lasts, known: Mutex::default() })), ..self }
     }
 
     /// Asks the kernel again from here on.
@@ -46,7 +46,7 @@ impl Prober {
         }
     }
 
-    fn ask(&self, worker: &Worker, started_at: Option<Moment>, heard_of: Option<Moment>) -> Answer {
+    fn ask(&self, worker: &Worker, started_at: Option<Moment>, heard_of: Option<Moment>) -> ProcessAnswer {
         let ask = || (self.probe)(worker, started_at, heard_of);
         let Some(memory) = &self.memory else { return ask() };
         let Ok(mut known) = memory.known.lock() else { return ask() };

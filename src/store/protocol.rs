@@ -21,7 +21,7 @@ use super::act::{Acted, Note, Order, Pending, Recorder, unrecorded};
 use super::actor::Actor;
 use super::audit_table;
 use super::backoff::Backoff;
-use super::driver::{ClaimReader, Failed, Fate, NotCommitted, Query, Target, Turn};
+use super::driver::{ActTarget, Connection, Failed, Fate, NotChanged, NotCommitted, QueryRows, Turn};
 use super::image::{Change, Image, Side};
 use super::image_sql::current;
 use super::named_params::NamedParams;
@@ -39,7 +39,7 @@ use crate::domain::verdict::Reason;
 const LOOKING_UP: Duration = Duration::from_secs(10);
 
 impl Actor {
-    /// Does `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
+    /// Applies `order` to exactly what was `seen`. Nothing is written unless the outcome is applied.
     pub fn act(
         &mut self,
         seen: &Seen,
@@ -75,7 +75,12 @@ impl Actor {
             Err(outcome) => return Ok(Acted::nothing(outcome)),
         };
         let preview = if order.dry_run { statements.preview() } else { Vec::new() };
-        let target = Target { table: &table, rowid: fresh.place.rowid, row: &fresh.row };
+        let statements = if order.dry_run { statements.rehearsed() } else { Ok(statements) };
+        let statements = match statements {
+            Ok(statements) => statements,
+            Err(refusal) => return Ok(Acted { preview, ..Acted::nothing(Outcome::Refused(refusal)) }),
+        };
+        let target = ActTarget { table: &table, rowid: fresh.place.rowid, row: &fresh.row };
         let changes = match self.change(&target, &statements)? {
             Ok(changes) => changes,
             Err(outcome) => return Ok(Acted { preview, ..Acted::nothing(outcome) }),
@@ -88,8 +93,6 @@ impl Actor {
         }
         let pending = Pending {
             seen: &fresh,
-            profile: fresh.place.board.profile(),
-            board: fresh.place.board.board(),
             address: fresh.address(),
             changes: &acted.changes,
             db_at: turn.now,
@@ -121,7 +124,7 @@ impl Actor {
             return moved(Moved::NoLongerClaimed);
         }
         // Read by a new statement: it sees what was committed until the locks were taken.
-        let Some(fresh) = self.driver.fresh(seen, turn.now)? else { return moved(Moved::NoLongerClaimed) };
+        let Some(fresh) = self.fresh(seen, turn.now)? else { return moved(Moved::NoLongerClaimed) };
         if let Some(what) = seen.moved(&fresh) {
             return moved(what);
         }
@@ -132,14 +135,14 @@ impl Actor {
             return Ok(Err(Outcome::Refused(refused)));
         }
         let Some(at) = self.driver.board(&seen.place.board) else { return moved(Moved::TablesChanged) };
-        let Some(table) = self.driver.table(&at.board.table) else {
+        let Some(table) = self.driver.table(&at.board().table) else {
             return Ok(Err(Outcome::Refused(Refusal::TableGone)));
         };
         let still_stale = |params: &mut NamedParams| {
             // The kernel said that the process is dead: the database knows nothing of that.
             let by_kernel = fresh.judged.verdict.reasons.contains(Reason::ProcessDead);
             let is_asked = order.action == Action::Reclaim && !order.authorization.force && !by_kernel;
-            is_asked.then(|| self.driver.still_stale(&fresh.place.board, fresh.now, params)).flatten()
+            is_asked.then(|| at.watch.still_stale(fresh.now, params)).flatten()
         };
         let statements = Statements::of_claim(self.driver.dialect(), &at, &table, &fresh, order, still_stale);
         Ok(match statements {
@@ -152,7 +155,7 @@ impl Actor {
     fn lock_session(&mut self, seen: &Seen) -> Result<(), Failed> {
         let Some(lock) = self.driver.dialect().shared_lock() else { return Ok(()) };
         let Some(at) = self.driver.board(&seen.place.board) else { return Ok(()) };
-        let (Some(registry), Some(holder)) = (&at.board.registry, &seen.judged.claim.holder) else {
+        let (Some(registry), Some(holder)) = (&at.board().registry, &seen.judged.claim.holder) else {
             return Ok(());
         };
         let mut params = NamedParams::default();
@@ -168,16 +171,28 @@ impl Actor {
         let dialect = self.driver.dialect();
         let Some(lock) = dialect.exclusive_lock("c") else { return Ok(true) };
         let Some(at) = self.driver.board(&seen.place.board) else { return Ok(false) };
-        let mut params = at.board.clock(dialect, seen.now);
-        let is_it = dialect.is_claim(at.board, seen, &mut params);
-        let sql = format!("SELECT 'x' FROM {} WHERE {is_it} {lock}", at.board.from);
+        let mut params = at.board().clock(dialect, seen.now);
+        let is_it = dialect.is_claim(at.board(), seen, &mut params);
+        let sql = format!("SELECT 'x' FROM {} WHERE {is_it} {lock}", at.board().from);
         self.connection().exists("locking the claim", &sql, &params)
+    }
+
+    /// A claim as it is now, inside the transaction, if it is one.
+    pub(super) fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed> {
+        let mut look = self.driver.look(now);
+        let Some(watch) = look.board(&seen.place.board) else { return Ok(None) };
+        let mut params = NamedParams::default();
+        let is_it = look.connection.dialect().is_claim(watch.bound(), seen, &mut params);
+        let mut found = look.seen("looking at the claim", watch, &is_it, params)?;
+        // Where two rows go by one id, the one that was seen is meant.
+        let at = found.iter().position(|fresh| fresh.version == seen.version).unwrap_or(0);
+        Ok((at < found.len()).then(|| found.swap_remove(at)))
     }
 
     /// Runs the statements of an act on one row and says which rows they changed, and how.
     pub(super) fn change(
         &mut self,
-        target: &Target<'_>,
+        target: &ActTarget<'_>,
         statements: &Statements,
     ) -> Result<Result<Vec<Change>, Outcome>, Failed> {
         if let Some(sql) = &statements.blocked_by
@@ -186,13 +201,18 @@ impl Actor {
             return Ok(Err(Outcome::Refused(Refusal::Blocked)));
         }
         let changes = self.driver.change(target, statements)?;
-        Ok(changes.ok_or(Outcome::Moved(Moved::AtTheLastMoment)))
+        Ok(changes.map_err(|why| match why {
+            NotChanged::NotTheRow => Outcome::Moved(Moved::AtTheLastMoment),
+            NotChanged::OtherRows { sql, wanted, found } => {
+                Outcome::Refused(Refusal::OtherRows { sql, wanted, found })
+            }
+        }))
     }
 
-    /// What an act did to other rows of tables with claims, and whether its holder has the claim still.
+    /// What an act did to other rows of tables with claims, and whether the holder still has the claim.
     fn side_effects(
         &mut self,
-        target: &Target<'_>,
+        target: &ActTarget<'_>,
         fresh: &Seen,
         order: &Order<'_>,
         changes: &[Change],
@@ -207,7 +227,7 @@ impl Actor {
     fn is_held_still(&mut self, fresh: &Seen) -> Result<bool, Failed> {
         let dialect = self.driver.dialect();
         let Some(at) = self.driver.board(&fresh.place.board) else { return Ok(false) };
-        let (board, claim) = (at.board, &fresh.judged.claim);
+        let (board, claim) = (at.board(), &fresh.judged.claim);
         let mut params = board.clock(dialect, fresh.now);
         let mut conditions =
             vec![format!("({})", board.is_held()), dialect.has_key(board, &claim.key.0, &mut params)];
@@ -276,7 +296,8 @@ impl Actor {
         })
     }
 
-    /// What a failed commit comes to. What the rows suggest is not enough to call it applied or refused.
+    /// The outcome after a failed commit. The rows alone do not prove that the act was applied, or that it was not:
+    /// then the outcome is unknown, with what they suggest.
     pub(super) fn resolve_commit(
         &mut self,
         failure: NotCommitted,
@@ -307,10 +328,10 @@ impl Actor {
         }
     }
 
-    /// What became of an act whose answer was lost; `transaction` is the mark in its intent.
+    /// Finds out what became of an act whose answer was lost; `transaction` is the mark in its intent.
     ///
-    /// Asked inside a transaction that may write: on a file that waits for whoever is writing, so that the act
-    /// itself is over, and no row changes between two looks.
+    /// This happens inside a transaction that may write. On a file, such a transaction waits for the current writer:
+    /// the act is over by then, and no row changes between two looks.
     pub fn resolve(
         &mut self,
         action_id: &str,
@@ -324,8 +345,8 @@ impl Actor {
         resolved.and_then(|resolution| ended.map(|()| resolution))
     }
 
-    /// By what the server says of the transaction, by the act's row of the audit table, else by the rows that it
-    /// changed.
+    /// Asks the server about the transaction, then looks for the act's row in the audit table, and last compares the
+    /// rows that the act changed.
     fn resolve_inside(
         &mut self,
         action_id: &str,
@@ -343,7 +364,7 @@ impl Actor {
             if audit_table::contains(&mut *self.connection(), &table, action_id)? {
                 return Ok(Resolution::Applied(Basis::Proven));
             }
-            // The table may have been made after the act.
+            // The table may have been created after the act.
             if mark.is_audited {
                 return Ok(Resolution::NotApplied(Basis::Proven));
             }
@@ -377,7 +398,7 @@ impl Actor {
             Side::After => (&change.after, &change.before),
         };
         let at = match wanted {
-            // Its key may be among what changed.
+            // The key may be one of the columns that changed.
             Some(wanted) => self.driver.dialect().at_of(&table, wanted, &change.at),
             None => change.at.clone(),
         };
@@ -388,8 +409,8 @@ impl Actor {
         Ok(is.as_ref().map(Image::by_name) == wanted.as_ref().map(Image::by_name))
     }
 
-    pub(super) fn connection(&mut self) -> Box<dyn ClaimReader + '_> {
-        self.driver.transaction()
+    pub(super) fn connection(&mut self) -> Box<dyn Connection + '_> {
+        self.driver.connection()
     }
 }
 
@@ -398,11 +419,11 @@ pub(super) fn unless_locked(acted: Result<Acted, Failed>) -> Result<Acted, Store
     match acted {
         Ok(acted) => Ok(acted),
         Err(Failed::Locked(_)) => Ok(Acted::nothing(Outcome::Moved(Moved::RowLocked))),
-        Err(Failed::NotUnderstood(error) | Failed::Other(error)) => Err(error),
+        Err(failed) => Err(failed.into()),
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "a server that is gone says nothing when it is back")]
+#[allow(clippy::disallowed_methods, reason = "a server does not announce that it is back")]
 fn pause(length: Duration) {
     std::thread::sleep(length);
 }

@@ -1,11 +1,10 @@
 //! One source, read, whatever engine it is of.
 
-use super::filter::expect_board;
-use super::look::{Look, ReadEngine};
-use super::{Fit, Options, StoreError, Tally, postgres, sqlite};
+use super::look::{Look, LookPurpose, ReadEngine};
+use super::opening;
+use super::{Options, StoreError, Tally};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
-use crate::profile::format::Profile;
 use crate::store::driver::Failed;
 
 /// Owns the connection; lives in a thread of its own.
@@ -15,12 +14,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn open(options: impl Into<Options>) -> Result<Reader, StoreError> {
-        let engine: Box<dyn ReadEngine> = match options.into() {
-            Options::Sqlite(options) => Box::new(sqlite::Reader::open(*options)?),
-            Options::Postgres(options) => Box::new(postgres::Reader::open(*options)?),
-        };
-        Ok(Reader { engine })
+    pub fn open(options: Options) -> Result<Reader, StoreError> {
+        Ok(Reader { engine: opening::reader(options)? })
     }
 
     /// Reads the counts of every board and its worst claims: a snapshot for every profile that fits.
@@ -33,7 +28,7 @@ impl Reader {
         self.engine.examine_zones()?;
         self.look("counting", |look| {
             let mut tallies = Vec::new();
-            for watch in look.boards.clone() {
+            for watch in look.watches() {
                 let mut tally = Tally::new(look.now);
                 look.each_claim("counting", watch, "", &mut |judged| tally.add(judged, 0))?;
                 tallies.push(tally);
@@ -65,28 +60,15 @@ impl Reader {
 
     /// An error that names the boards there are, unless `wanted` is one of them.
     pub fn expect_board(&self, wanted: Option<&str>) -> Result<(), StoreError> {
-        expect_board(&*self.engine, wanted)
+        self.engine.expect_board(wanted)
     }
 
     /// Runs `look` inside one transaction that only reads.
     pub(super) fn look<T>(
         &mut self,
         doing: &str,
-        mut look: impl FnMut(&mut Look<'_>) -> Result<T, Failed>,
+        look: impl FnMut(&mut Look<'_>) -> Result<T, Failed>,
     ) -> Result<T, StoreError> {
-        let mut answer = None;
-        self.engine.look(doing, &mut |one| {
-            answer = Some(look(one)?);
-            Ok(())
-        })?;
-        answer.ok_or_else(|| StoreError::Gone { path: self.engine.label().into() })
-    }
-}
-
-/// Lays each of the profiles onto the database.
-pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    match options {
-        Options::Sqlite(options) => sqlite::fits(options, profiles),
-        Options::Postgres(options) => postgres::fits(options, profiles),
+        self.engine.looking(doing, LookPurpose::Display, look)
     }
 }

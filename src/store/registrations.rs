@@ -21,10 +21,10 @@ impl Registrations {
 
 /// The registries of one database, by table.
 #[derive(Debug, Clone, Default)]
-pub struct Remembered(Arc<Mutex<HashMap<String, Registry>>>);
+pub struct Remembered(Arc<Mutex<HashMap<String, RememberedRegistry>>>);
 
 #[derive(Debug, Default)]
-struct Registry {
+struct RememberedRegistry {
     ever: HashSet<String>,
     gone: HashSet<String>,
 }
@@ -40,7 +40,7 @@ impl Remembered {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let registry = all.entry(table.to_owned()).or_default();
         if present.len() > MOST || registry.ever.len() > EVER {
-            *registry = Registry::default();
+            *registry = RememberedRegistry::default();
             return;
         }
         registry.gone = registry.ever.difference(&present).cloned().collect();

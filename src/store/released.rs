@@ -4,7 +4,7 @@ use super::named_params::NamedParams;
 use super::{Reader, StoreError};
 use crate::domain::board_id::BoardId;
 use crate::domain::value::Key;
-use crate::store::driver::Query;
+use crate::store::driver::QueryRows;
 
 /// A job that nobody holds any more, as its own row tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::Prober;
 use super::bound::{BoundBoard, BoundRegistry, TimeSql};
 use super::driver::{Dialect, Row};
 use super::named_params::NamedParams;
-use super::seen::{Rows, Seen};
+use super::seen::{RowsBehind, Seen};
 
 use crate::domain::claim::{Claim, Lease, Registry, Session, Timeout, Worker};
 use crate::domain::detail::Cursor;
@@ -26,7 +26,7 @@ use crate::domain::verdict::{Verdict, judge};
 
 /// How an engine tells the rows of a table apart, and their states.
 #[derive(Debug)]
-pub struct RowLayout {
+pub(super) struct RowLayout {
     /// Where a row is while a transaction lasts, as SQL.
     pub place: String,
     pub mark: MarkLayout,
@@ -39,7 +39,7 @@ pub struct RowLayout {
 
 /// What a claim is found again by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MarkLayout {
+pub(super) enum MarkLayout {
     /// The place: SQLite's rowid.
     Rowid,
     /// The columns of a primary key.
@@ -54,14 +54,14 @@ pub enum MarkLayout {
 
 /// A column that rows are compared by, and its type as far as the engine knows one.
 #[derive(Debug)]
-struct Compared {
+struct ComparedColumn {
     sql: String,
     declared: String,
 }
 
 /// How to read the claims of one board.
 #[derive(Debug)]
-pub struct RowReader {
+pub(super) struct RowReader {
     dialect: &'static dyn Dialect,
     layout: RowLayout,
     /// All columns but those of the state.
@@ -72,16 +72,16 @@ pub struct RowReader {
     ids: usize,
     marks: usize,
     /// What finds a row by its mark, and what pages are sorted by.
-    identity: Vec<Compared>,
-    order: Vec<Compared>,
+    identity: Vec<ComparedColumn>,
+    order: Vec<ComparedColumn>,
     prober: Option<Prober>,
 }
 
 /// How many fields follow the id.
-const FIELDS: usize = 16;
+const FIELDS: usize = 18;
 
 impl RowReader {
-    pub fn new(
+    pub(super) fn new(
         board: &BoundBoard,
         dialect: &'static dyn Dialect,
         layout: RowLayout,
@@ -92,18 +92,18 @@ impl RowReader {
         columns.extend(fields(board, dialect));
         let marked: &[String] = if let MarkLayout::Key(key) = &layout.mark { key } else { &[] };
         columns.extend(marked.iter().map(|part| dialect.selected(part)));
-        let plain = |sql: &String| Compared { sql: sql.clone(), declared: String::new() };
+        let plain = |sql: &String| ComparedColumn { sql: sql.clone(), declared: String::new() };
         let ids = || {
             let ids = board.id.iter().zip(&board.id_types);
-            ids.map(|(sql, declared)| Compared { sql: format!("({sql})"), declared: declared.clone() })
+            ids.map(|(sql, declared)| ComparedColumn { sql: format!("({sql})"), declared: declared.clone() })
                 .collect()
         };
-        let (identity, order): (Vec<Compared>, Vec<Compared>) = match &layout.mark {
+        let (identity, order): (Vec<ComparedColumn>, Vec<ComparedColumn>) = match &layout.mark {
             MarkLayout::Rowid => (vec![plain(&layout.place)], vec![plain(&layout.place)]),
             MarkLayout::Key(key) => (key.iter().map(plain).collect(), key.iter().map(plain).collect()),
             MarkLayout::Id => (ids(), ids()),
             MarkLayout::IdAndPlace => {
-                let place = Compared { sql: format!("({})", layout.place), declared: "text".into() };
+                let place = ComparedColumn { sql: format!("({})", layout.place), declared: "text".into() };
                 (ids(), vec![place])
             }
             MarkLayout::None => (Vec::new(), Vec::new()),
@@ -122,24 +122,24 @@ impl RowReader {
         }
     }
 
-    pub fn dialect(&self) -> &'static dyn Dialect {
+    pub(super) fn dialect(&self) -> &'static dyn Dialect {
         self.dialect
     }
 
     /// The claims, to be continued with conditions.
-    pub fn select(&self) -> String {
+    pub(super) fn select(&self) -> String {
         self.select_and(&[])
     }
 
     /// The same with what tells their states apart, and with more columns after that.
-    pub fn select_with_state(&self, more: &[String]) -> String {
+    pub(super) fn select_with_state(&self, more: &[String]) -> String {
         let state = self.layout.claim_state.iter().chain(&self.layout.session_state);
         self.select_and(&state.chain(more).cloned().collect::<Vec<_>>())
     }
 
     /// The same, of the state only the version: it tells whether a row is still the one that was seen, and
     /// costs no text of it.
-    pub fn select_with_version(&self, more: &[String]) -> String {
+    pub(super) fn select_with_version(&self, more: &[String]) -> String {
         let state = self.layout.claim_state.iter().enumerate();
         let version =
             state.map(|(at, sql)| if Some(at) == self.layout.version { sql.as_str() } else { "NULL" });
@@ -149,40 +149,40 @@ impl RowReader {
     }
 
     /// The same with other columns in place of the state.
-    pub fn select_and(&self, more: &[String]) -> String {
+    pub(super) fn select_and(&self, more: &[String]) -> String {
         let RowReader { columns, from, held, .. } = self;
         let more: String = more.iter().flat_map(|column| [", ", column]).collect();
         format!("SELECT {columns}{more} FROM {from} WHERE ({held})")
     }
 
     /// Whether its rows can be read in pages.
-    pub fn has_order(&self) -> bool {
+    pub(super) fn has_order(&self) -> bool {
         !self.order.is_empty()
     }
 
     /// Where the columns of the state, or others in their place, begin.
-    pub fn state_at(&self) -> usize {
+    pub(super) fn state_at(&self) -> usize {
         1 + self.ids + FIELDS + self.marks
     }
 
     /// Where further columns begin after those of the state.
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         self.state_at() + self.layout.claim_state.len() + self.layout.session_state.len()
     }
 
     /// Whether everything in a statement that selects claims comes from one table, and what it selects and
     /// asks is to the liking of `is_plain`.
-    pub fn rests_on(&self, table: &str, is_plain: impl Fn(&str) -> bool) -> bool {
+    pub(super) fn rests_on(&self, table: &str, is_plain: impl Fn(&str) -> bool) -> bool {
         self.from == format!("{table} AS c") && is_plain(&self.columns) && is_plain(&self.held)
     }
 
     /// The clock, as a profile's own expressions may name it.
-    pub fn clock(&self, board: &BoundBoard, now: Moment) -> NamedParams {
+    pub(super) fn clock(&self, board: &BoundBoard, now: Moment) -> NamedParams {
         board.clock(self.dialect, now)
     }
 
     /// The claim in a row.
-    pub fn read(&self, row: &dyn Row, board: &BoundBoard, now: Moment) -> Judged {
+    pub(super) fn read(&self, row: &dyn Row, board: &BoundBoard, now: Moment) -> Judged {
         let mut claim = self.claim(row, board);
         let verdict = self.judged(&mut claim, board, now);
         let mark = self.mark(row, &claim);
@@ -190,7 +190,7 @@ impl RowReader {
     }
 
     /// The same with the token that stands for the states that were selected.
-    pub fn read_with_state(&self, row: &dyn Row, board: &BoundBoard, now: Moment) -> Judged {
+    pub(super) fn read_with_state(&self, row: &dyn Row, board: &BoundBoard, now: Moment) -> Judged {
         let mut judged = self.read(row, board, now);
         judged.seen = Some(self.token(row, board, judged.verdict.rests_on_registry(&judged.claim)));
         judged
@@ -211,8 +211,8 @@ impl RowReader {
         };
         let registry = match &board.registry {
             None => Registry::None,
-            Some(registry) if !row.is_true(at(12)) => registry.lacks(row.text(at(1)).as_deref()),
-            Some(registry) => Registry::Listed(read_session(row, at(13), registry)),
+            Some(registry) if !row.is_true(at(13)) => registry.lacks(row.text(at(1)).as_deref()),
+            Some(registry) => Registry::Listed(read_session(row, at(14), registry)),
         };
         let key = board.id_types.iter().enumerate().map(|(part, declared)| row.value(1 + part, declared));
         Claim {
@@ -223,8 +223,9 @@ impl RowReader {
             beat_at: time(3, &board.beat_at),
             lease,
             registry,
-            worker: Worker::new(row.number(at(10)), row.text(at(11))),
+            worker: Worker::new(row.number(at(10)), row.text(at(11))).of_version(row.text(at(17))),
             disowned: row.is_true(at(6)),
+            alive: row.is_true(at(12)),
             attempts: row.number(at(7)).int(),
             max_attempts: row.number(at(8)).int(),
             error: row.text(at(9)),
@@ -257,7 +258,7 @@ impl RowReader {
     }
 
     /// A claim that was seen before, judged once more. Mostly the clock says what it said then.
-    pub fn judge_again<'a>(&self, seen: &'a Seen, board: &BoundBoard, now: Moment) -> Cow<'a, Seen> {
+    pub(super) fn judge_again<'a>(&self, seen: &'a Seen, board: &BoundBoard, now: Moment) -> Cow<'a, Seen> {
         let (claim, was, rules) = (&seen.judged.claim, &seen.judged.verdict, &board.rules);
         let verdict = judge(claim, rules, now);
         let is_alike = Verdict { overrun: was.overrun, ..verdict.clone() } == *was
@@ -268,14 +269,18 @@ impl RowReader {
         }
         let mut claim = claim.clone();
         let verdict = self.judged(&mut claim, board, now);
-        let rows =
-            Rows { row: seen.row.clone(), version: seen.version.clone(), spot: seen.spot, session: None };
+        let rows = RowsBehind {
+            row: seen.row.clone(),
+            version: seen.version.clone(),
+            spot: seen.spot,
+            session: None,
+        };
         let judged = Judged { claim, verdict, seen: None, mark: None };
-        Cow::Owned(Seen::new(seen.place.clone(), judged, rows, rules, now))
+        Cow::Owned(Seen::new(seen.place.clone(), judged, rows, board, now))
     }
 
     /// The version of the claim's row, if it was selected with its state and rows have versions.
-    pub fn version(&self, row: &dyn Row) -> Option<String> {
+    pub(super) fn version(&self, row: &dyn Row) -> Option<String> {
         row.text(self.state_at() + self.layout.version?)
     }
 
@@ -291,7 +296,7 @@ impl RowReader {
     }
 
     /// That a row is the one at a mark; its values go to `params`. Nothing, if the mark is of another kind.
-    pub fn is_at(&self, mark: &Mark, params: &mut NamedParams) -> Option<String> {
+    pub(super) fn is_at(&self, mark: &Mark, params: &mut NamedParams) -> Option<String> {
         match (mark, &self.layout.mark) {
             (_, MarkLayout::None) => None,
             (Mark::Rowid(rowid), MarkLayout::Rowid) => Some(self.same(&[Value::Int(*rowid)], params)),
@@ -305,7 +310,7 @@ impl RowReader {
         conditions(parts.map(|(at, (part, value))| self.equal(part, &format!("key{at}"), value, params)))
     }
 
-    fn equal(&self, part: &Compared, name: &str, value: &Value, params: &mut NamedParams) -> String {
+    fn equal(&self, part: &ComparedColumn, name: &str, value: &Value, params: &mut NamedParams) -> String {
         if *value == Value::Null {
             return format!("{} IS NULL", part.sql);
         }
@@ -315,7 +320,7 @@ impl RowReader {
 
     /// What follows the conditions of a page: from where its rows are read, their order and how many. Nothing,
     /// if the rows have no order.
-    pub fn page(&self, from: &Cursor, rows: usize, params: &mut NamedParams) -> Option<String> {
+    pub(super) fn page(&self, from: &Cursor, rows: usize, params: &mut NamedParams) -> Option<String> {
         if self.order.is_empty() {
             return None;
         }
@@ -350,27 +355,6 @@ impl RowReader {
             _ => format!(" AND ({}) {how} ({})", columns.join(", "), places.join(", ")),
         }
     }
-
-    /// That a claim is of this holder and of this kind, where they are named.
-    pub fn narrowed(
-        &self,
-        board: &BoundBoard,
-        holder: Option<&str>,
-        kind: Option<&str>,
-    ) -> (String, NamedParams) {
-        let (mut condition, mut params) = (String::new(), NamedParams::default());
-        let holder_sql = board.holder.as_ref().map(|holder| &holder.text);
-        for (wanted, sql, name) in
-            [(holder, holder_sql, "wanted_holder"), (kind, board.kind.as_ref(), "wanted_kind")]
-        {
-            if let Some(wanted) = wanted {
-                let sql = sql.map_or("NULL", String::as_str);
-                condition += &format!(" AND {} = :{name}", self.dialect.selected(sql));
-                params.add(name, "", Some(wanted));
-            }
-        }
-        (condition, params)
-    }
 }
 
 /// The fields of a claim, in the order in which [`RowReader::claim`] reads them.
@@ -393,6 +377,7 @@ fn fields(board: &BoundBoard, dialect: &dyn Dialect) -> Vec<String> {
         any(&board.error),
         any(&board.pid),
         any(&board.host),
+        any(&board.alive),
     ];
     match &board.registry {
         Some(registry) => {
@@ -401,21 +386,22 @@ fn fields(board: &BoundBoard, dialect: &dyn Dialect) -> Vec<String> {
         }
         None => fields.extend((0..4).map(|_| null())),
     }
+    fields.push(any(&board.version));
     fields
 }
 
 /// The columns of a registry row, in the order that [`read_session`] expects.
-pub fn session_columns(registry: &BoundRegistry, dialect: &dyn Dialect) -> [String; 3] {
+pub(super) fn session_columns(registry: &BoundRegistry, dialect: &dyn Dialect) -> [String; 3] {
     let time = |time: &TimeSql| dialect.selected(&time.selected);
     let maybe = |sql: &Option<TimeSql>| sql.as_ref().map_or_else(|| "NULL".into(), time);
-    [time(&registry.beat_at), maybe(&registry.stale_at), maybe(&registry.started_at)]
+    [maybe(&registry.beat_at), maybe(&registry.stale_at), maybe(&registry.started_at)]
 }
 
 /// The session in the columns of a row that begin at `first`.
-pub fn read_session(row: &dyn Row, first: usize, registry: &BoundRegistry) -> Session {
+pub(super) fn read_session(row: &dyn Row, first: usize, registry: &BoundRegistry) -> Session {
     let reading = |at: usize, sql: &TimeSql| sql.read(&row.time(at, &sql.cell.declared));
     Session {
-        beat_at: reading(first, &registry.beat_at),
+        beat_at: registry.beat_at.as_ref().map_or(Reading::Absent, |sql| reading(first, sql)),
         stale_at: registry.stale_at.as_ref().map(|sql| reading(first + 1, sql)),
         started_at: registry.started_at.as_ref().map_or(Reading::Absent, |sql| reading(first + 2, sql)),
     }

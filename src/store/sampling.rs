@@ -6,18 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::options::Options;
+use super::dialect::Dialect;
+use super::opening;
 use super::schema::{Column, Schema, Table, quoted};
-use super::{StoreError, postgres, sqlite};
+use super::{Options, StoreError};
+use crate::domain::similar::similar;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::draft::{self, DatabaseSample, Reference, SampleColumn, TableSample};
 use crate::profile::format::Engine;
-use crate::profile::similar::similar;
 
 /// What sampling asks of a database engine.
 pub(super) trait SampleSource: std::fmt::Debug {
-    fn engine(&self) -> Engine;
+    fn dialect(&self) -> &'static dyn Dialect;
     fn schema(&self) -> &Schema;
     /// The database's clock.
     fn now(&mut self) -> Result<Moment, StoreError>;
@@ -29,14 +30,18 @@ pub(super) trait SampleSource: std::fmt::Debug {
     fn declared_values(&mut self) -> Result<BTreeMap<(String, String), Vec<String>>, StoreError>;
     /// A column in a list of a SELECT, cut if it is long.
     fn cell(&self, column: &Column) -> String;
+    /// What tells the oldest rows of a table from the newest.
+    fn order(&self, table: &Table) -> Vec<String> {
+        table.key.iter().map(|name| format!("t.{}", quoted(name))).collect()
+    }
     /// The rows of a statement with these columns; nothing, if it took longer than [`LIMIT`].
     fn rows(&mut self, sql: &str, columns: &[&Column]) -> Result<Option<Vec<Vec<Value>>>, StoreError>;
 }
 
 /// How long one statement may take.
-pub const LIMIT: Duration = Duration::from_secs(4);
+pub(super) const LIMIT: Duration = Duration::from_secs(4);
 /// Longer texts are cut.
-pub const LONGEST: usize = 200;
+pub(super) const LONGEST: usize = 200;
 /// Rows to read from each end of a table.
 const ROWS: usize = 150;
 /// Rows to read of each state.
@@ -63,10 +68,7 @@ pub struct Sampling {
 impl Sampling {
     /// Opens a database to look at `wanted`, or at all tables that may hold claims.
     pub fn open(options: &Options, wanted: Option<&str>) -> Result<Sampling, StoreError> {
-        let mut source: Box<dyn SampleSource> = match options {
-            Options::Sqlite(options) => Box::new(sqlite::SqliteSample::open(options)?),
-            Options::Postgres(options) => Box::new(postgres::PostgresSample::open(options)?),
-        };
+        let mut source = opening::sample(options)?;
         let references = source.references()?;
         let declared = source.declared_values()?;
         let parts = source.partitions()?;
@@ -79,7 +81,7 @@ impl Sampling {
         };
         let schema = sampling.source.schema();
         let tables = schema.tables().filter(is_open).map(|table| sampling.bare(table)).collect();
-        let bare = DatabaseSample { engine: sampling.source.engine(), now, tables };
+        let bare = DatabaseSample { engine: sampling.source.dialect().engine(), now, tables };
         let mut names: Vec<String> =
             draft::rank(&bare).into_iter().map(|candidate| candidate.table.name.clone()).collect();
         names.truncate(TABLES);
@@ -105,7 +107,7 @@ impl Sampling {
 
     /// Reads a sample.
     pub fn look(&mut self) -> Result<DatabaseSample, StoreError> {
-        let (engine, now) = (self.source.engine(), self.source.now()?);
+        let (engine, now) = (self.source.dialect().engine(), self.source.now()?);
         let known: Vec<Table> =
             self.tables.iter().filter_map(|name| self.source.schema().table(name).cloned()).collect();
         let mut tables = Vec::new();
@@ -152,10 +154,7 @@ impl Sampling {
     fn ends(&mut self, table: &Table) -> Result<Vec<Vec<Value>>, StoreError> {
         let from = format!("SELECT {} FROM {} AS t", self.cells(table), table.sql);
         let columns: Vec<&Column> = table.columns.iter().collect();
-        let key: Vec<String> = match (self.source.engine(), table.has_rowid) {
-            (Engine::Sqlite, true) => vec!["t.rowid".into()],
-            _ => table.key.iter().map(|name| format!("t.{}", quoted(name))).collect(),
-        };
+        let key = self.source.order(table);
         let mut rows = Vec::new();
         let directions: &[&str] = if key.is_empty() { &[""] } else { &["DESC", "ASC"] };
         for direction in directions {
@@ -174,10 +173,10 @@ impl Sampling {
         for column in states.take(3) {
             let cell = self.source.cell(column);
             let counted = Column { name: "count".into(), declared: "bigint".into(), generated: false };
-            let number = if self.source.engine() == Engine::Postgres { "text" } else { "integer" };
+            let number = self.source.dialect().selected("count(*)");
             let count = |from: &str| {
                 format!(
-                    "SELECT {cell}, CAST(count(*) AS {number}) FROM {from} AS t GROUP BY 1 ORDER BY count(*) DESC \
+                    "SELECT {cell}, {number} FROM {from} AS t GROUP BY 1 ORDER BY count(*) DESC \
                      LIMIT {}",
                     STATES + 1
                 )

@@ -27,12 +27,12 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The columns that can be written.
     pub names: Arc<Names>,
-    pub standing: Standing,
+    pub standing: TableTrust,
 }
 
 /// How far a table of a server can be relied on; of a file there is nothing to say.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct TableTrust {
     /// Why reading it may run code of others with our rights: it is a view, for example.
     pub runs: Option<String>,
     /// Why its name without a schema may mean another table than people think.
@@ -157,6 +157,9 @@ impl Schema {
 
     /// Whether a `table.column` pair exists.
     pub fn has(&self, pair: &str) -> bool {
+        if let Some(pair) = pair.strip_prefix('!') {
+            return !self.has(pair);
+        }
         pair.rsplit_once('.').is_some_and(|(table, column)| {
             self.table(table).is_some_and(|table| table.column(column).is_some())
         })
@@ -189,17 +192,17 @@ impl Table {
 }
 
 /// An identifier as SQL.
-pub fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A string literal as SQL.
-pub fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Whether a profile's value is a bare column name rather than an expression.
-pub fn is_identifier(text: &str) -> bool {
+pub(super) fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -2,11 +2,13 @@
 //! whatever the journal says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use super::act::act_of;
 use super::image::{Change, Image};
 use super::schema::Schema;
 use super::session::END;
+use super::sql_text::{comment_length, quoted_length};
 use crate::domain::recovery::Action;
 use crate::domain::visible::visible;
 use crate::profile::format::{Act, Profile};
@@ -77,8 +79,8 @@ impl Scope {
             let sets = act.set.keys().map(|column| column.to_lowercase()).collect();
             self.add(&table.name, Reach { deletes: act.delete, sets, ..Reach::default() });
         }
-        for sql in act.before.iter().chain(&act.also) {
-            self.add_statements(sql, schema);
+        for statement in act.statements() {
+            self.add_statements(&statement.sql, schema);
         }
     }
 
@@ -116,22 +118,44 @@ impl Scope {
     }
 
     /// Whether the act can have made this change, or what it never does.
-    pub fn permit(&self, change: &Change) -> Result<(), String> {
+    pub fn permit(&self, change: &Change) -> Result<(), OutOfScope> {
         if change.is_untold() {
             return Ok(());
         }
-        let table = visible(&change.table);
-        let Some(reach) = self.tables.get(&change.table) else {
-            return Err(format!("it never writes to {table}"));
+        let table = change.table.clone();
+        let Some(reach) = self.tables.get(&table) else {
+            return Err(OutOfScope::Writes { table });
         };
         match (&change.before, &change.after) {
-            (None, Some(_)) if !reach.adds => Err(format!("it never adds rows to {table}")),
-            (Some(_), None) if !reach.deletes => Err(format!("it never deletes rows of {table}")),
+            (None, Some(_)) if !reach.adds => Err(OutOfScope::Adds { table }),
+            (Some(_), None) if !reach.deletes => Err(OutOfScope::Deletes { table }),
             (Some(before), Some(after)) => match differing(before, after).find(|name| !reach.may_set(name)) {
-                Some(column) => Err(format!("it never sets {table}.{}", visible(column))),
+                Some(column) => Err(OutOfScope::Sets { table, column: column.to_owned() }),
                 None => Ok(()),
             },
             _ => Ok(()),
+        }
+    }
+}
+
+/// What an act never does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutOfScope {
+    Writes { table: String },
+    Adds { table: String },
+    Deletes { table: String },
+    Sets { table: String, column: String },
+}
+
+impl fmt::Display for OutOfScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OutOfScope::Writes { table } => write!(f, "it never writes to {}", visible(table)),
+            OutOfScope::Adds { table } => write!(f, "it never adds rows to {}", visible(table)),
+            OutOfScope::Deletes { table } => write!(f, "it never deletes rows of {}", visible(table)),
+            OutOfScope::Sets { table, column } => {
+                write!(f, "it never sets {}.{}", visible(table), visible(column))
+            }
         }
     }
 }
@@ -192,11 +216,12 @@ fn words(sql: &str) -> Vec<String> {
     let (mut rest, mut joined) = (sql, false);
     while let Some(c) = rest.chars().next() {
         let (word, length) = match c {
-            '-' if rest.starts_with("--") => (None, rest.find('\n').unwrap_or(rest.len())),
-            '/' if rest.starts_with("/*") => (None, rest.find("*/").map_or(rest.len(), |end| end + 2)),
-            '\'' => (None, quoted_length(rest, '\'')),
+            '-' | '/' if rest.starts_with("--") || rest.starts_with("/*") => {
+                (None, comment_length(rest).unwrap_or(rest.len()))
+            }
+            '\'' => (None, quoted_length(rest, false).unwrap_or(rest.len())),
             '"' | '`' => {
-                let length = quoted_length(rest, c);
+                let length = quoted_length(rest, false).unwrap_or(rest.len());
                 let inner = rest.get(1..length.saturating_sub(1)).unwrap_or_default();
                 (Some(inner.replace(&format!("{c}{c}"), &c.to_string())), length)
             }
@@ -226,19 +251,6 @@ fn words(sql: &str) -> Vec<String> {
         rest = &rest[length..];
     }
     words
-}
-
-/// How long a quoted text at the beginning is, with its quotes; a doubled quote is part of it.
-fn quoted_length(text: &str, quote: char) -> usize {
-    let mut at = 1;
-    while let Some(end) = text[at..].find(quote) {
-        at += end + 1;
-        if !text[at..].starts_with(quote) {
-            return at;
-        }
-        at += 1;
-    }
-    text.len()
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use super::bound::BoundBoard;
 use super::image::Image;
 use crate::domain::board_id::BoardId;
 use crate::domain::change::ClaimChange;
 use crate::domain::evidence::{Conclusion, conclude, why};
-use crate::domain::recovery::Moved;
-use crate::domain::rules::Rules;
+use crate::domain::fencing::Fencing;
+use crate::domain::recovery::{Action, Moved};
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::value::percent;
@@ -20,6 +21,7 @@ pub struct Seen {
     pub judged: Judged,
     pub conclusion: Conclusion,
     pub why: String,
+    pub fencing: Fencing,
     /// Its whole row.
     pub row: Image,
     /// Which version of the row it was, where the database counts them.
@@ -54,6 +56,11 @@ impl Spot {
         let (page, line) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
         Some(Spot { page: page.parse().ok()?, line: line.parse().ok()? })
     }
+
+    /// The one in the place of a row, such as `16403(0,1)`, which begins with its table.
+    pub(super) fn of_row(place: &str) -> Option<Spot> {
+        place.find('(').and_then(|at| Spot::parse(&place[at..]))
+    }
 }
 
 impl Display for Spot {
@@ -69,7 +76,7 @@ pub fn prefix(profile: &str, board: &str) -> String {
 
 /// The rows behind a claim.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct RowsBehind {
     pub row: Image,
     pub version: Option<String>,
     pub spot: Option<Spot>,
@@ -77,11 +84,13 @@ pub struct Rows {
 }
 
 impl Seen {
-    pub fn new(place: Place, judged: Judged, rows: Rows, rules: &Rules, now: Moment) -> Seen {
+    pub fn new(place: Place, judged: Judged, rows: RowsBehind, board: &BoundBoard, now: Moment) -> Seen {
+        let rules = &board.rules;
         Seen {
             place,
             conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
             why: why(&judged.claim, &judged.verdict, rules, now),
+            fencing: board.nature.fencing,
             judged,
             row: rows.row,
             version: rows.version,
@@ -100,6 +109,11 @@ impl Seen {
     /// The same with the [`prefix`] of its board, which a batch computes once.
     pub fn address_after(&self, prefix: &str) -> String {
         format!("{prefix}{}", self.judged.claim.key.address())
+    }
+
+    /// What an action on it risks where late workers are not fenced.
+    pub fn risk(&self, action: Action) -> Option<&'static str> {
+        self.fencing.risk(self.judged.claim.worker.process).filter(|_| action.frees())
     }
 
     fn is_stale_or_orphaned(&self) -> bool {

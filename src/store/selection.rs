@@ -2,30 +2,35 @@
 //! a stamp of its state, so that a million of them take little room. They are looked at again in parts, and
 //! what has another stamp then has moved.
 
+use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use super::filter::Filter;
+use super::actor::Actor;
+use super::found::RowRef;
 use super::listed::worse_first;
 use super::seen::{Place, Seen, Spot};
+use super::{Filter, StoreError};
 use crate::domain::recovery::Moved;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 
 /// Up to so many claims are kept with their rows, and so many are looked at again at once.
-pub const PART: usize = 10_000;
+pub(super) const PART: usize = 10_000;
+/// Rows that are looked at together where the claims are found first.
+const PAGE: usize = 2_000;
 
 /// The claims of a bulk act.
 #[derive(Debug)]
 pub struct Selection {
-    pub(super) claims: Claims,
+    pub(super) claims: SelectedClaims,
     /// A claim of each profile.
     samples: Vec<Seen>,
 }
 
 #[derive(Debug)]
-pub(super) enum Claims {
+pub(super) enum SelectedClaims {
     Whole(Vec<Seen>),
     Noted(Vec<Noted>),
 }
@@ -36,19 +41,19 @@ pub struct Noted {
     pub place: Place,
     pub spot: Option<Spot>,
     pub stamp: u64,
-    rank: Rank,
+    rank: SelectionRank,
 }
 
 /// Sets in the order in which they were asked for, in each the most urgent and then the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank(usize, u32, Set, i64);
+struct SelectionRank(usize, u32, Set, i64);
 
 /// What a claim that was noted is when it is looked at again.
-pub type Again = Result<Seen, Moved>;
+pub(super) type LookedAgain = Result<Seen, Moved>;
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { claims: Claims::Whole(Vec::new()), samples: Vec::new() }
+        Selection { claims: SelectedClaims::Whole(Vec::new()), samples: Vec::new() }
     }
 }
 
@@ -56,15 +61,15 @@ impl From<Vec<Seen>> for Selection {
     fn from(all: Vec<Seen>) -> Selection {
         let mut selection = Selection::default();
         all.iter().for_each(|seen| selection.sample(seen));
-        Selection { claims: Claims::Whole(all), ..selection }
+        Selection { claims: SelectedClaims::Whole(all), ..selection }
     }
 }
 
 impl Selection {
     pub fn len(&self) -> usize {
         match &self.claims {
-            Claims::Whole(all) => all.len(),
-            Claims::Noted(all) => all.len(),
+            SelectedClaims::Whole(all) => all.len(),
+            SelectedClaims::Noted(all) => all.len(),
         }
     }
 
@@ -80,15 +85,15 @@ impl Selection {
     /// Adds a claim of these sets. Where it cannot be found again by its place, all stay whole.
     pub(super) fn push(&mut self, seen: Seen, sets: &[Set]) {
         self.sample(&seen);
-        if let Claims::Whole(all) = &self.claims
+        if let SelectedClaims::Whole(all) = &self.claims
             && all.len() >= PART
             && seen.can_be_noted()
         {
-            self.claims = Claims::Noted(all.iter().map(|seen| Noted::of(seen, sets)).collect());
+            self.claims = SelectedClaims::Noted(all.iter().map(|seen| Noted::of(seen, sets)).collect());
         }
         match &mut self.claims {
-            Claims::Whole(all) => all.push(seen),
-            Claims::Noted(all) => all.push(Noted::of(&seen, sets)),
+            SelectedClaims::Whole(all) => all.push(seen),
+            SelectedClaims::Noted(all) => all.push(Noted::of(&seen, sets)),
         }
     }
 
@@ -102,7 +107,7 @@ impl Selection {
     /// Puts the claims of each board into their order. They were added board by board.
     pub(super) fn sort(&mut self, filter: &Filter) {
         match &mut self.claims {
-            Claims::Whole(all) => {
+            SelectedClaims::Whole(all) => {
                 for board in all.chunk_by_mut(|one, other| one.place.board == other.place.board) {
                     board.sort_by(|one, other| {
                         let order = |seen: &Seen| (set_of(&seen.judged, &filter.sets), seen.urgency);
@@ -110,7 +115,7 @@ impl Selection {
                     });
                 }
             }
-            Claims::Noted(all) => {
+            SelectedClaims::Noted(all) => {
                 for board in all.chunk_by_mut(|one, other| one.place.board == other.place.board) {
                     board.sort_by_key(|noted| noted.rank);
                 }
@@ -121,28 +126,29 @@ impl Selection {
     /// Keeps the first so many.
     pub(super) fn truncate(&mut self, most: usize) {
         match &mut self.claims {
-            Claims::Whole(all) => all.truncate(most),
-            Claims::Noted(all) => all.truncate(most),
+            SelectedClaims::Whole(all) => all.truncate(most),
+            SelectedClaims::Noted(all) => all.truncate(most),
         }
     }
 
-    /// Where each is, and the stamp of its state.
-    pub(super) fn noted(self) -> (Vec<Seen>, Vec<Noted>) {
+    /// The claims that are kept with their rows, and those that are not.
+    pub fn into_parts(self) -> (Vec<Seen>, Vec<Noted>) {
         match self.claims {
-            Claims::Whole(all) => (all, Vec::new()),
-            Claims::Noted(all) => (Vec::new(), all),
+            SelectedClaims::Whole(all) => (all, Vec::new()),
+            SelectedClaims::Noted(all) => (Vec::new(), all),
         }
     }
 
     /// The claims, part by part, each as [`crate::store::Actor::look_again`] finds it.
     pub fn parts(self) -> Parts {
-        let (whole, noted) = self.noted();
+        let (whole, noted) = self.into_parts();
         Parts { whole, noted: noted.into_iter() }
     }
 
     /// The same with only some of its claims.
     pub fn of(whole: Vec<Seen>, noted: Vec<Noted>, samples: Vec<Seen>) -> Selection {
-        let claims = if noted.is_empty() { Claims::Whole(whole) } else { Claims::Noted(noted) };
+        let claims =
+            if noted.is_empty() { SelectedClaims::Whole(whole) } else { SelectedClaims::Noted(noted) };
         Selection { claims, samples }
     }
 }
@@ -173,11 +179,55 @@ impl Iterator for Parts {
     }
 }
 
+impl Actor {
+    /// The claims of a bulk act, noted as they are now.
+    pub fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
+        if let Some(selection) = self.driver.reader_mut().select_all(filter)? {
+            return Ok(selection);
+        }
+        let (found, mut selection) = (self.find_all(filter)?, Selection::default());
+        let most = filter.limit.unwrap_or(usize::MAX);
+        for part in found.parts(PAGE) {
+            if selection.len() < most {
+                let seen = self.look_at(&found, part)?.into_iter();
+                seen.take(most - selection.len()).for_each(|seen| selection.push(seen, &filter.sets));
+            }
+        }
+        Ok(selection)
+    }
+
+    /// Claims that are not kept with their rows, as they are now; an error is why one is not what it was.
+    pub fn look_again(&mut self, all: &[Noted]) -> Result<Vec<LookedAgain>, StoreError> {
+        self.look("looking at the claims again", |look| {
+            let mut again = Vec::with_capacity(all.len());
+            for noted in all.chunk_by(|one, other| one.place.board == other.place.board) {
+                let Some(watch) = look.board(&noted[0].place.board) else {
+                    again.extend(noted.iter().map(|_| Err(Moved::TablesChanged)));
+                    continue;
+                };
+                let places: Vec<RowRef> = noted.iter().map(Noted::row).collect();
+                let found = look.seen_among(watch, &places)?.into_iter();
+                let mut found: HashMap<u64, Seen> = found.map(|seen| (seen.stamp(), seen)).collect();
+                again.extend(noted.iter().map(|one| found.remove(&one.stamp).ok_or(Moved::SincePreview)));
+            }
+            Ok(again)
+        })
+    }
+}
+
 impl Noted {
+    /// Where it was. On a server the place says enough: a stamp tells the partitions apart.
+    fn row(&self) -> RowRef {
+        match self.spot {
+            Some(spot) => RowRef::Version { table: 0, spot },
+            None => RowRef::Number(self.place.rowid),
+        }
+    }
+
     fn of(seen: &Seen, sets: &[Set]) -> Noted {
         let deadline = seen.judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
         let set = set_of(&seen.judged, sets);
-        let rank = Rank(set, seen.urgency, seen.judged.verdict.headline(), deadline);
+        let rank = SelectionRank(set, seen.urgency, seen.judged.verdict.headline(), deadline);
         Noted { place: seen.place.clone(), spot: seen.spot, stamp: seen.stamp(), rank }
     }
 }

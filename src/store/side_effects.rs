@@ -4,8 +4,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::bound::BoundBoard;
-use super::driver::{BoardAt, Dialect, Target};
+use super::driver::{ActTarget, Dialect};
 use super::image::{Change, Image, RowAt};
+use super::watched::BoardAt;
 use crate::domain::visible::visible;
 
 /// What an act did beyond the row of its claim, in tables that keep claims.
@@ -33,7 +34,7 @@ impl SideEffects {
     pub(super) fn beside(
         boards: &[BoardAt<'_>],
         dialect: &dyn Dialect,
-        target: &Target<'_>,
+        target: &ActTarget<'_>,
         changes: &[Change],
     ) -> SideEffects {
         let own = dialect.at_of(target.table, target.row, &RowAt::Rowid(target.rowid));
@@ -44,7 +45,7 @@ impl SideEffects {
             };
             is_same && change.table.eq_ignore_ascii_case(&target.table.name)
         };
-        SideEffects::of(changes, is_own, &boards.iter().map(|at| at.board))
+        SideEffects::of(changes, is_own, &boards.iter().map(BoardAt::board))
     }
 
     /// Of these changes, those of other rows in the tables of the boards.

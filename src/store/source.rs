@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
-use super::address::{self, Form, SUPPORTED, Secret};
-use super::postgres::Target;
 use super::sqlite;
+#[cfg(feature = "postgres")]
+use crate::postgres::Target;
+use crate::postgres::address::{self, Form, SUPPORTED, Secret};
 
 /// One database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,7 @@ impl Source {
     }
 
     /// Whether two texts lead to one database of one server, as far as their words tell.
+    #[cfg(feature = "postgres")]
     pub fn is_same_server(one: &str, other: &str) -> bool {
         let target = |text: &str| match address::form(text) {
             Form::Postgres(text) => Target::parse(text, None).ok(),
@@ -51,11 +53,17 @@ impl Source {
         target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
     }
 
+    /// The same for a build that cannot read the words: only the same text surely leads there.
+    #[cfg(not(feature = "postgres"))]
+    pub fn is_same_server(one: &str, other: &str) -> bool {
+        one == other
+    }
+
     /// Whether two texts lead to one database: one file by whichever path, or one server as far as their words tell.
     pub fn is_same_place(one: &str, other: &str) -> bool {
         match (Source::parse(one), Source::parse(other)) {
             (Source::Sqlite(one), Source::Sqlite(other)) => {
-                let identity = |path: &PathBuf| sqlite::Identity::at(path).ok();
+                let identity = |path: &PathBuf| sqlite::FileIdentity::at(path).ok();
                 match identity(&one).zip(identity(&other)) {
                     Some((one, other)) => one == other,
                     None => resolved(&one) == resolved(&other),

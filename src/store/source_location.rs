@@ -1,7 +1,9 @@
 //! Where a source is, and which database is there.
 
+use std::fmt;
 use std::path::PathBuf;
 
+#[cfg(feature = "postgres")]
 use super::postgres::{self, Target};
 use super::{Source, StoreError, sqlite};
 
@@ -9,6 +11,7 @@ use super::{Source, StoreError, sqlite};
 #[derive(Debug, Clone)]
 pub enum SourceLocation {
     File(PathBuf),
+    #[cfg(feature = "postgres")]
     Server(Box<Target>),
     /// Its address is wrong.
     Nowhere(String),
@@ -20,25 +23,48 @@ impl SourceLocation {
         match Source::parse(address) {
             Source::Sqlite(path) => SourceLocation::File(path),
             Source::Unsupported(shown) => SourceLocation::Nowhere(Source::unsupported(&shown).to_string()),
+            #[cfg(feature = "postgres")]
             Source::Postgres(_) => match Target::parse(address, password_command) {
                 Ok(target) => SourceLocation::Server(Box::new(target)),
                 Err(error) => SourceLocation::Nowhere(error.to_string()),
             },
+            #[cfg(not(feature = "postgres"))]
+            Source::Postgres(source_name) => {
+                SourceLocation::Nowhere(StoreError::NotBuiltIn { source_name }.to_string())
+            }
         }
     }
 
     /// Tells the database that is there from every other; `None` if the file does not exist.
     pub(super) fn fingerprint(&self) -> Result<Option<String>, String> {
         match self {
-            SourceLocation::File(path) => match sqlite::Identity::at(path) {
+            SourceLocation::File(path) => match sqlite::FileIdentity::at(path) {
                 Ok(identity) => Ok(Some(identity.fingerprint())),
                 Err(StoreError::Deleted { .. }) => Ok(None),
                 Err(error) => Err(error.to_string()),
             },
+            #[cfg(feature = "postgres")]
             SourceLocation::Server(target) => {
                 postgres::identify(target).map(Some).map_err(|error| error.to_string())
             }
             SourceLocation::Nowhere(why) => Err(why.clone()),
+        }
+    }
+
+    pub(super) fn is_server(&self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            SourceLocation::Server(_) => true,
+            SourceLocation::File(_) | SourceLocation::Nowhere(_) => false,
+        }
+    }
+
+    /// Whether both are servers that may be on the same machine.
+    fn may_share_a_machine(&self, other: &SourceLocation) -> bool {
+        match (self, other) {
+            #[cfg(feature = "postgres")]
+            (SourceLocation::Server(one), SourceLocation::Server(other)) => one.may_share_a_machine(other),
+            _ => false,
         }
     }
 
@@ -48,9 +74,8 @@ impl SourceLocation {
         &self,
         others: impl Iterator<Item = (T, SourceLocation)>,
     ) -> Result<Option<T>, String> {
-        let SourceLocation::Server(here) = self else { return Ok(None) };
-        let near = |location: &SourceLocation| matches!(location, SourceLocation::Server(there) if there.may_share_a_machine(here));
-        let near: Vec<(T, SourceLocation)> = others.filter(|(_, location)| near(location)).collect();
+        let near: Vec<(T, SourceLocation)> =
+            others.filter(|(_, location)| location.may_share_a_machine(self)).collect();
         if near.is_empty() {
             return Ok(None);
         }
@@ -66,7 +91,19 @@ impl SourceLocation {
     pub(super) fn engine(&self) -> &'static str {
         match self {
             SourceLocation::File(_) => "sqlite",
-            SourceLocation::Server(_) | SourceLocation::Nowhere(_) => "postgres",
+            _ => "postgres",
+        }
+    }
+}
+
+/// What the source is called.
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SourceLocation::File(path) => write!(f, "{}", path.display()),
+            #[cfg(feature = "postgres")]
+            SourceLocation::Server(target) => f.write_str(target.label()),
+            SourceLocation::Nowhere(why) => f.write_str(why),
         }
     }
 }

@@ -1,49 +1,53 @@
 //! The statements of an act: what the profile says is done, inside a guard that the program adds.
 
 use super::act::{Order, ordered};
-use super::bound::BoundBoard;
-use super::driver::{BoardAt, Dialect};
+use super::bound::{BoundBoard, BoundRegistry};
+use super::driver::{Dialect, TimeForm};
+use super::image::Image;
 use super::image_sql::guard;
 use super::named_params::NamedParams;
 use super::schema::Table;
 use super::seen::Seen;
 use super::session::Registered;
+use super::watched::BoardAt;
 use crate::domain::claim::Claim;
 use crate::domain::recovery::{Action, Authorization, Refusal};
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
-use crate::profile::format::Act;
+use crate::profile::format::{Act, Statement};
 
 /// What runs, in order, and the values it runs with.
 #[derive(Debug)]
-pub struct Statements {
+pub(super) struct Statements {
     /// Selects something if the act is forbidden.
     pub blocked_by: Option<String>,
-    pub before: Vec<String>,
+    pub before: Vec<Statement>,
     /// Changes the row called `alias`, if every condition of the guard holds.
     pub act: String,
     pub alias: &'static str,
     pub effect: RowEffect,
-    pub also: Vec<String>,
+    pub also: Vec<Statement>,
     pub params: NamedParams,
+    /// Functions that the act itself calls and that may have effects outside of the transaction.
+    outside: Vec<String>,
 }
 
 /// What becomes of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowEffect {
+pub(super) enum RowEffect {
     Deleted,
     /// These columns change.
     Changed(Vec<String>),
 }
 
 impl RowEffect {
-    pub fn of(act: &Act) -> RowEffect {
+    pub(super) fn of(act: &Act) -> RowEffect {
         if act.delete { RowEffect::Deleted } else { RowEffect::Changed(act.set.keys().cloned().collect()) }
     }
 
     /// Whether it gives a row of the table another key, where rows are addressed by that.
-    pub fn renames(&self, table: &Table) -> bool {
+    pub(super) fn renames(&self, table: &Table) -> bool {
         let key = table.key_instead_of_rowid();
         match self {
             RowEffect::Deleted => false,
@@ -56,7 +60,7 @@ impl RowEffect {
 
 /// The rows that an act is done to.
 #[derive(Debug)]
-pub struct Guarded<'a> {
+pub(super) struct Guarded<'a> {
     pub table: &'a Table,
     pub alias: &'static str,
     /// What is joined, if anything is.
@@ -65,7 +69,7 @@ pub struct Guarded<'a> {
 }
 
 /// The statement that does an act to the rows for which the conditions hold; an error if it would set nothing.
-pub fn guarded(
+pub(super) fn guarded(
     dialect: &dyn Dialect,
     act: &Act,
     rows: &Guarded<'_>,
@@ -76,13 +80,12 @@ pub fn guarded(
     if act.delete {
         return Ok(format!("DELETE FROM {} AS {alias}{} WHERE {conditions}", table.sql, joined("USING")));
     }
-    // Columns that this version of the system lacks are left out, as they are in reading.
-    let set = act.set.iter();
-    let set = set.filter_map(|(column, value)| Some(dialect.assignment(table.column(column)?, value)));
-    let set: Vec<String> = set.collect();
-    if set.is_empty() {
+    // Every column was there when the profile was laid onto the tables.
+    let set = act.set.iter().map(|(column, value)| Some(dialect.assignment(table.column(column)?, value)));
+    let set: Option<Vec<String>> = set.collect();
+    let Some(set) = set.filter(|set| !set.is_empty()) else {
         return Err(Refusal::NoColumns { act: verb });
-    }
+    };
     let from = joined("FROM");
     Ok(format!("UPDATE {} AS {alias} SET {}{from} WHERE {conditions}", table.sql, set.join(", ")))
 }
@@ -92,7 +95,7 @@ impl Statements {
     ///
     /// The guard compares every column of the row and, where the engine counts them, its version. So whatever
     /// was written since the look keeps the act from being done.
-    pub fn of_claim(
+    pub(super) fn of_claim(
         dialect: &dyn Dialect,
         at: &BoardAt<'_>,
         table: &Table,
@@ -100,7 +103,7 @@ impl Statements {
         order: &Order<'_>,
         still_stale: impl FnOnce(&mut NamedParams) -> Option<String>,
     ) -> Result<Statements, Refusal> {
-        let board = at.board;
+        let board = at.board();
         let act = ordered(at.profile, &board.name, order)?;
         let mut params = NamedParams::default();
         let is_it = dialect.is_claim(board, fresh, &mut params);
@@ -108,6 +111,7 @@ impl Statements {
         conditions.extend(is_version(dialect, "c", fresh.version.as_ref(), &mut params));
         conditions.push(guard(dialect, table, &fresh.row, "c", "seen", &mut params));
         params.extend(values(dialect, board, fresh, order));
+        params.extend(old_values(act, table, &fresh.row));
         // A reclaim that nobody forces asks the database once more, at this instant, whether the claim is stale or
         // orphaned.
         if let Some(stale) = still_stale(&mut params) {
@@ -120,7 +124,7 @@ impl Statements {
     }
 
     /// The same for the end of a session.
-    pub fn of_session(
+    pub(super) fn of_session(
         dialect: &dyn Dialect,
         at: &BoardAt<'_>,
         table: &Table,
@@ -128,13 +132,13 @@ impl Statements {
         authorization: &Authorization,
     ) -> Result<Statements, Refusal> {
         let end = at.end().ok_or_else(|| Refusal::NoSessionEnd { profile: fresh.profile.clone() })?;
-        let registry = at.board.registry.as_ref().ok_or(Refusal::RegistryGone)?;
-        let mut params = NamedParams::default();
-        let now = at.board.rules.session_now(fresh.now);
-        dialect.add_instant(&mut params, "now", registry.beat_at.unit, &registry.beat_at.zone, now);
-        params.add("reason", "text", authorization.reason.clone());
-        params.add_value("id", &registry.id.declared, fresh.id.clone());
-        params.add_value("holder", &registry.id.declared, fresh.id.clone());
+        let registry = at.board().registry.as_ref().ok_or(Refusal::RegistryGone)?;
+        if let Some(why) = &end.unusable {
+            return Err(Refusal::UnusableEnd { why: why.clone() });
+        }
+        let now = at.board().rules.session_now(fresh.now);
+        let mut params = session_values(dialect, registry, now, authorization.reason.as_ref(), &fresh.id);
+        params.extend(old_values(end, table, &fresh.row));
         let is_it = dialect.is_session(registry, fresh, &mut params);
         let mut conditions = vec![is_it.clone()];
         conditions.extend(is_version(dialect, "s", fresh.version.as_ref(), &mut params));
@@ -151,31 +155,73 @@ impl Statements {
         (from, is_it): (&str, &str),
         params: NamedParams,
     ) -> Statements {
+        let (before, also) = act.steps();
         Statements {
             blocked_by: act.blocked_by.as_ref().map(|forbidden| blocked(from, is_it, forbidden)),
-            before: act.before.clone(),
+            before,
             act: written,
             alias,
             effect: RowEffect::of(act),
-            also: act.also.clone(),
+            also,
             params,
+            outside: act.outside.clone(),
         }
     }
 
     /// Whether there is nothing but the act itself.
-    pub fn is_alone(&self) -> bool {
+    pub(super) fn is_alone(&self) -> bool {
         self.before.is_empty() && self.also.is_empty()
     }
 
     /// Everything as it would run, and the values it names.
-    pub fn preview(&self) -> Vec<String> {
-        let all = self.before.iter().chain([&self.act]).chain(&self.also);
-        all.flat_map(|sql| [sql.replace('\n', ""), format!("  with {}", self.params.shown_in(sql))]).collect()
+    pub(super) fn preview(&self) -> Vec<String> {
+        let beside = |statement: &Statement| (statement.sql.clone(), statement.outside.join(", "));
+        let act = (self.act.clone(), String::new());
+        let all = self.before.iter().map(beside).chain([act]).chain(self.also.iter().map(beside));
+        let lines = all.flat_map(|(sql, outside)| {
+            let left_out = (!outside.is_empty())
+                .then(|| format!("  left out of a dry run: the effects of {outside} stay"));
+            [sql.replace('\n', ""), format!("  with {}", self.params.shown_in(&sql))]
+                .into_iter()
+                .chain(left_out)
+        });
+        lines.collect()
+    }
+
+    /// What a dry run may run: nothing whose effects would stay although everything is taken back.
+    pub(super) fn rehearsed(mut self) -> Result<Statements, Refusal> {
+        if !self.outside.is_empty() {
+            return Err(Refusal::NoRehearsal { functions: self.outside.join(", ") });
+        }
+        self.before.retain(|statement| statement.outside.is_empty());
+        self.also.retain(|statement| statement.outside.is_empty());
+        Ok(self)
     }
 }
 
+/// The row of a claim, or of a session, as it was: `:old.column` for each of its columns, if a statement names one.
+fn old_values(act: &Act, table: &Table, row: &Image) -> NamedParams {
+    let mut params = NamedParams::default();
+    if act.statements().any(|statement| statement.sql.contains(":old.")) {
+        for (name, value) in row.iter() {
+            let declared = table.column(name).map_or("", |column| column.declared.as_str());
+            params.add_value(&format!("old.{name}"), declared, value.clone());
+        }
+    }
+    params
+}
+
+/// The same names and types without values: what the statements of an act may name.
+pub(super) fn old_names(table: &Table) -> NamedParams {
+    let mut params = NamedParams::default();
+    for column in table.written() {
+        params.add_value(&format!("old.{}", column.name), &column.declared, Value::Null);
+    }
+    params
+}
+
 /// Selects something if the profile forbids an act on a claim; nothing, if it forbids nothing.
-pub fn forbidding(
+pub(super) fn forbidding(
     dialect: &dyn Dialect,
     board: &BoundBoard,
     seen: &Seen,
@@ -190,7 +236,7 @@ pub fn forbidding(
 }
 
 /// The line break ends a comment in the condition.
-fn blocked(from: &str, is_it: &str, forbidden: &str) -> String {
+pub(super) fn blocked(from: &str, is_it: &str, forbidden: &str) -> String {
     format!("SELECT 'x' FROM {from} WHERE {is_it} AND ({forbidden}\n)")
 }
 
@@ -206,28 +252,64 @@ fn is_version(
     Some(format!("{version} = :version"))
 }
 
+/// What the acts on the claims of a board may name, each with its type and without a value.
+pub(super) fn names_of_claim(dialect: &dyn Dialect, board: &BoundBoard) -> NamedParams {
+    let authorization = Authorization::default();
+    let order =
+        Order { action: Action::Reclaim, authorization: &authorization, action_id: "", dry_run: true };
+    let mut params = shared_values(dialect, board, &order, Moment::EARLIEST);
+    params.extend(own_values(dialect, board, &Claim::blank(), "", &order, Moment::EARLIEST));
+    params
+}
+
+/// What the end of a session may name, each with its type and without a value.
+pub(super) fn names_of_session(dialect: &dyn Dialect, registry: &BoundRegistry) -> NamedParams {
+    session_values(dialect, registry, Moment::EARLIEST, None, &Value::Null)
+}
+
+fn session_values(
+    dialect: &dyn Dialect,
+    registry: &BoundRegistry,
+    now: Moment,
+    reason: Option<&String>,
+    id: &Value,
+) -> NamedParams {
+    let mut params = NamedParams::default();
+    let form = TimeForm { unit: registry.unit, zone: Some(&registry.zone) };
+    dialect.add_instant(&mut params, "now", form, now);
+    params.add("reason", "text", reason.cloned());
+    params.add_value("id", &registry.id.declared, id.clone());
+    params.add_value("holder", &registry.id.declared, id.clone());
+    params
+}
+
 /// The values that a profile's expressions may name.
-pub fn values(dialect: &dyn Dialect, board: &BoundBoard, seen: &Seen, order: &Order<'_>) -> NamedParams {
+pub(super) fn values(
+    dialect: &dyn Dialect,
+    board: &BoundBoard,
+    seen: &Seen,
+    order: &Order<'_>,
+) -> NamedParams {
     let mut params = shared_values(dialect, board, order, seen.now);
     params.extend(own_values(dialect, board, &seen.judged.claim, &seen.why, order, seen.now));
     params
 }
 
 /// Those that are the same for all claims of a board.
-pub fn shared_values(
+pub(super) fn shared_values(
     dialect: &dyn Dialect,
     board: &BoundBoard,
     order: &Order<'_>,
     now: Moment,
 ) -> NamedParams {
     let mut params = NamedParams::default();
-    dialect.add_instant(&mut params, "now", board.unit, &board.zone, board.rules.claim_now(now));
+    dialect.add_instant(&mut params, "now", board.form(), board.rules.claim_now(now));
     params.add("reason", "text", order.authorization.reason.clone());
     params
 }
 
 /// Those that are a claim's own.
-pub fn own_values(
+pub(super) fn own_values(
     dialect: &dyn Dialect,
     board: &BoundBoard,
     claim: &Claim,
@@ -240,7 +322,7 @@ pub fn own_values(
     let mut params = NamedParams::default();
     dialect.add_span(&mut params, "by", board.unit, own.by());
     let until = board.rules.claim_now(now).plus(own.by());
-    dialect.add_instant(&mut params, "until", board.unit, &board.zone, until);
+    dialect.add_instant(&mut params, "until", board.form(), until);
     params.add_value("ttl_minutes", "bigint", number(own.ttl_minutes()));
     params.add_value("max_attempts", "bigint", number(claim.max_attempts));
     params.add("why", "text", Some(own.why()));
@@ -251,33 +333,38 @@ pub fn own_values(
 }
 
 /// The type of the first part of the key.
-pub fn id_type(board: &BoundBoard) -> &str {
+pub(super) fn id_type(board: &BoundBoard) -> &str {
     board.id_types.first().map_or("text", String::as_str)
 }
 
 /// What the values of a claim are computed from.
 #[derive(Debug)]
-pub struct ClaimValues<'a> {
+pub(super) struct ClaimValues<'a> {
     limits: &'a Thresholds,
     why: &'a str,
     order: &'a Order<'a>,
 }
 
 impl<'a> ClaimValues<'a> {
-    pub fn new(board: &'a BoundBoard, claim: &Claim, why: &'a str, order: &'a Order<'a>) -> ClaimValues<'a> {
+    pub(super) fn new(
+        board: &'a BoundBoard,
+        claim: &Claim,
+        why: &'a str,
+        order: &'a Order<'a>,
+    ) -> ClaimValues<'a> {
         ClaimValues { limits: board.rules.for_kind(claim.kind.as_deref()), why, order }
     }
 
     /// How much more time an extension gives.
-    pub fn by(&self) -> Span {
+    pub(super) fn by(&self) -> Span {
         self.order.authorization.by.or(self.limits.ttl).unwrap_or(self.limits.lease)
     }
 
-    pub fn ttl_minutes(&self) -> Option<i64> {
+    pub(super) fn ttl_minutes(&self) -> Option<i64> {
         self.limits.ttl.map(|ttl| ttl.as_micros() / Span::minutes(1).as_micros())
     }
 
-    pub fn why(&self) -> String {
+    pub(super) fn why(&self) -> String {
         let why = if self.order.action == Action::Requeue { "queued again by hand" } else { self.why };
         match &self.order.authorization.reason {
             Some(reason) => format!("{why} ({reason})"),

@@ -9,13 +9,13 @@ use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
-struct State {
+struct GateState {
     /// Threads inside a piece of work.
     working: usize,
     stopping: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { working: 0, stopping: false });
+static STATE: Mutex<GateState> = Mutex::new(GateState { working: 0, stopping: false });
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
@@ -73,7 +73,7 @@ impl Drop for Idle {
     }
 }
 
-fn state() -> MutexGuard<'static, State> {
+fn state() -> MutexGuard<'static, GateState> {
     // Nothing in here can fail half-way.
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }

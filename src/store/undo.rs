@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use super::actor::Actor;
-use super::driver::{Driver, Failed, Query, Row, Turn};
+use super::driver::{Driver, Failed, QueryRows, Row, Turn};
 use super::image::{Change, Image, RowAt, Side};
 use super::image_sql::{current, guard};
 use super::named_params::NamedParams;
 use super::protocol::unless_locked;
 use super::schema::{Table, quoted};
+use super::watched::BoardAt;
 use super::{StoreError, suspend::uninterrupted};
-use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Moved, Outcome};
 use crate::domain::time::Moment;
 
@@ -166,7 +166,7 @@ impl Actor {
             return Ok(Change { after: None, ..turned });
         };
         let change = Change { at, ..turned };
-        // A trigger may have had its say.
+        // A trigger may have changed the row.
         let after = current(&mut *self.connection(), &table, &change, change.after.as_ref())?;
         Ok(Change { after: after.or(change.after.clone()), ..change })
     }
@@ -291,7 +291,8 @@ impl Actor {
     /// The columns of a table that the profiles' acts set.
     fn acted_on(&self, table: &Table) -> BTreeSet<String> {
         let boards = self.driver.boards();
-        let of_table = boards.iter().filter(|at| at.board.table == table.name).filter_map(|at| at.written());
+        let of_table =
+            boards.iter().filter(|at| at.board().table == table.name).filter_map(|at| at.written());
         let acts = of_table.flat_map(|board| {
             [&board.reclaim, &board.release, &board.extend, &board.requeue].into_iter().flatten()
         });
@@ -307,33 +308,28 @@ impl Actor {
         row: &Image,
         now: Moment,
     ) -> Result<bool, Failed> {
-        let dialect = self.driver.dialect();
-        let boards = self.driver.boards();
-        let own = boards.iter().filter(|it| it.board.table.eq_ignore_ascii_case(&table.name));
-        let own = own.filter(|it| it.board.is_addressable());
-        let ids: Vec<BoardId> = own.map(|it| it.board.board_id.clone()).collect();
-        for id in ids {
-            let Some(found) = self.driver.board(&id) else { continue };
-            let board = found.board;
+        let mut look = self.driver.look(now);
+        let dialect = look.connection.dialect();
+        for board in look.boards.iter().map(BoardAt::board) {
+            if !board.table.eq_ignore_ascii_case(&table.name) || !board.is_addressable() {
+                continue;
+            }
             let mut params = board.clock(dialect, now);
             let is_it = dialect
                 .is_at(table, at, "c", &mut params)
                 .unwrap_or_else(|| guard(dialect, table, row, "c", "was", &mut params));
             let ids: Vec<String> = board.id.iter().map(|id| dialect.selected(id)).collect();
             let sql = format!("SELECT {} FROM {} WHERE {is_it}", ids.join(", "), board.from);
-            let types = board.id_types.clone();
-            let parts = move |row: &dyn Row| {
-                let types = types.iter().enumerate();
+            let parts = |row: &dyn Row| {
+                let types = board.id_types.iter().enumerate();
                 types.map(|(at, kind)| row.value(at, kind)).collect::<Vec<_>>()
             };
-            let Some(key) = self.connection().first(PUTTING_BACK, &sql, &params, parts)? else { continue };
-            let Some(found) = self.driver.board(&id) else { continue };
-            let mut params = found.board.clock(dialect, now);
-            let same = dialect.has_key(found.board, &key, &mut params);
-            let (from, held) = (&found.board.from, found.board.is_held());
-            let sql =
-                format!("SELECT {} FROM {from} WHERE ({held}) AND {same}", dialect.selected("count(*)"));
-            if self.connection().count(PUTTING_BACK, &sql, &params)? > 1 {
+            let Some(key) = look.connection.first(PUTTING_BACK, &sql, &params, parts)? else { continue };
+            let mut params = board.clock(dialect, now);
+            let same = dialect.has_key(board, &key, &mut params);
+            let (count, from, held) = (dialect.selected("count(*)"), &board.from, board.is_held());
+            let sql = format!("SELECT {count} FROM {from} WHERE ({held}) AND {same}");
+            if look.connection.count(PUTTING_BACK, &sql, &params)? > 1 {
                 return Ok(true);
             }
         }

@@ -33,13 +33,13 @@ impl WriteAccess {
 
     /// The same, with a prober that looks up the holders' processes.
     pub fn probing_with(mut self, prober: Prober) -> WriteAccess {
-        self.options.ask_the_kernel_by(prober);
+        self.options.prober = Some(prober);
         self
     }
 
     /// An error if the database that answers is protected, or if nobody can tell.
     pub fn admit(&self, shown: &str, fingerprint: &str) -> Result<(), StoreError> {
-        self.options.protected().admit(shown, fingerprint)
+        self.options.protected.admit(shown, fingerprint)
     }
 }
 
@@ -112,10 +112,10 @@ impl WriteRules {
             return Err(NoWriteAccess::ReadOnly);
         }
         let options = options()?;
-        if !protected.sources.is_empty() && protected.covers(&options.location()) {
+        if !protected.sources.is_empty() && protected.covers(&options.at) {
             return Err(NoWriteAccess::ReadOnly);
         }
-        Ok(WriteAccess { options: options.protecting(protected) })
+        Ok(WriteAccess { options: Options { protected, ..options } })
     }
 }
 
@@ -157,7 +157,9 @@ impl ProtectedSource {
 
     /// The fingerprint of the database; `None` if the file does not exist. A server's is remembered for a while.
     fn fingerprint(&self) -> Result<Option<String>, String> {
-        let SourceLocation::Server(_) = &self.location else { return self.location.fingerprint() };
+        if !self.location.is_server() {
+            return self.location.fingerprint();
+        }
         let fresh = |known: &(Instant, String)| known.0.elapsed() < REMEMBERED;
         if let Some((_, known)) = self.known.lock().ok().and_then(|known| known.clone()).filter(fresh) {
             return Ok(Some(known));
@@ -173,7 +175,9 @@ impl ProtectedSource {
 impl Protected {
     /// Whether a source is known to be one of them. A file needs no second look: its address was compared.
     fn covers(&self, location: &SourceLocation) -> bool {
-        let SourceLocation::Server(_) = location else { return false };
+        if !location.is_server() {
+            return false;
+        }
         let Ok(Some(fingerprint)) = location.fingerprint() else { return false };
         let same = |known: Option<String>| known.is_some_and(|known| is_same_database(&known, &fingerprint));
         self.sources.iter().any(|source| source.fingerprint().is_ok_and(same))

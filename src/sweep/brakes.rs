@@ -1,27 +1,37 @@
-//! The brakes that look at a whole run: how many at once, and what share of all.
+//! The brakes that consider a whole run: how many claims at once, and what share of all.
 
+use crate::domain::fencing::UNFENCED;
 use crate::domain::snapshot::Snapshot;
 
-/// What can hold a sweep.
+/// What can stop a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Brake {
-    /// Too many went stale at once.
+    /// Too many claims went stale at once.
     Share,
-    /// More than one run takes.
+    /// More claims than one run takes.
     Cap,
-    /// Tasks that came back too often.
+    /// Tasks that were swept too often.
     Poison,
-    /// Tables that could be anybody's.
+    /// Tables that may belong to any system.
     Profile,
-    /// The clocks did not run evenly, so everything is watched anew.
+    /// Claims that a late worker could finish a second time.
+    Fencing,
+    /// The clocks did not run evenly, so every claim is watched again from the start.
     Clock,
-    /// What is behind its primary cannot tell who is late.
+    /// A replica is behind its primary, so it cannot show who is late.
     Replica,
 }
 
 impl Brake {
-    pub const ALL: [Brake; 6] =
-        [Brake::Share, Brake::Cap, Brake::Poison, Brake::Profile, Brake::Clock, Brake::Replica];
+    pub const ALL: [Brake; 7] = [
+        Brake::Share,
+        Brake::Cap,
+        Brake::Poison,
+        Brake::Profile,
+        Brake::Fencing,
+        Brake::Clock,
+        Brake::Replica,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -29,39 +39,40 @@ impl Brake {
             Brake::Cap => "cap",
             Brake::Poison => "poison",
             Brake::Profile => "profile",
+            Brake::Fencing => "fencing",
             Brake::Clock => "clock",
             Brake::Replica => "replica",
         }
     }
 }
 
-/// A brake that held, and what is said of it.
+/// A brake that held, and the sentence about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct BrakeHold {
     pub brake: Brake,
     pub sentence: String,
 }
 
-/// What a sweep may do at most.
+/// The limits of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Brakes {
-    /// Claims taken in one run.
+    /// The most claims that one run takes.
     pub max: usize,
-    /// The share of a board's claims, and of all of the source, in per cent, that may have gone stale at once.
+    /// The largest share in per cent, of a board's claims and of all claims, that may go stale at once.
     pub max_share: u8,
-    /// Up to this many a run the share does not matter.
+    /// The share does not matter up to this many claims in a run.
     pub share_above: usize,
     /// How often the same task may be taken in a day.
     pub per_day: usize,
 }
 
 impl Brakes {
-    /// Whether so many of all claims are too many at once.
+    /// Whether this many of all claims are too many at once.
     pub fn is_too_much(&self, up: u64, all: u64) -> bool {
         up > self.share_above as u64 && up.saturating_mul(100) > u64::from(self.max_share).saturating_mul(all)
     }
 
-    /// Why nothing may be taken when so many of all claims are up.
+    /// Why nothing may be taken when this many of all claims could be.
     pub fn share(&self, up: u64, all: u64) -> Option<String> {
         self.is_too_much(up, all).then(|| {
             format!(
@@ -72,7 +83,7 @@ impl Brakes {
         })
     }
 
-    /// Why nothing at all may be taken on what a copy of the database shows.
+    /// Why nothing may be taken on a replica.
     pub fn replica(snapshots: &[Snapshot]) -> Option<String> {
         let behind = snapshots.iter().filter_map(|snapshot| snapshot.replica).max()?;
         Some(format!(
@@ -81,13 +92,24 @@ impl Brakes {
         ))
     }
 
-    /// What is said of those that one run leaves because it takes no more.
+    /// The sentence about the claims beyond the most that one run takes.
     pub fn cap(&self, left: u64) -> Option<String> {
         (left > 0)
             .then(|| format!("the cap of {} a run leaves {left} for the next; --max N raises it", self.max))
     }
 
-    /// What is said when tasks came back too often.
+    /// The sentence about claims of a board that are left because the system does not fence late workers.
+    pub fn unfenced(board: &str, left: usize) -> Option<String> {
+        let claims = if left == 1 { "1 claim".into() } else { format!("{left} claims") };
+        (left > 0).then(|| {
+            format!(
+                "{board}: {claims} left: {UNFENCED}; `unfenced = [\"{board}\"]` for the sweep of this source in the \
+                 config takes them, and so does proof that the holder is dead (`holders_on`)"
+            )
+        })
+    }
+
+    /// The sentence about tasks that were swept too often.
     pub fn poison(&self, count: usize) -> Option<String> {
         let what = if count == 1 { "1 task was".into() } else { format!("{count} tasks were") };
         (count > 0).then(|| {

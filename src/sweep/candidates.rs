@@ -1,23 +1,23 @@
-//! The claims that may be taken, found part by part.
+//! The claims that a sweep may take, found part by part.
 
 use std::ops::Range;
 
-use super::boards::{Board, Kind, State};
-use super::orders::SweepError;
-use super::pass::{Out, PART, Pass};
-use super::poison::Taken;
+use super::board_counts::{BoardCount, BoardState, GroundKind};
+use super::options::SweepError;
+use super::pass::{EventOutput, PART, Pass};
 use super::reason::{SweepReason, ground, shows_life};
-use super::summary::Summary;
+use super::recent_sweeps::RecentSweeps;
+use super::summary::SweepSummary;
 use crate::domain::claim::Role;
 use crate::domain::rules::Rules;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::verdict::{Reason, Reasons};
-use crate::events::{About, By, Event, millis};
+use crate::events::{ClaimContext, Event, Origin, millis};
 use crate::recovery::audited_actor::RecoveryError;
 use crate::store::{Filter, Found, Seen};
 
-/// A claim that may be taken.
-pub(super) struct Candidate {
+/// A claim that a sweep may take.
+pub(super) struct SweepCandidate {
     pub(super) seen: Seen,
     profile: String,
     board: String,
@@ -25,15 +25,15 @@ pub(super) struct Candidate {
     pub(super) ground: SweepReason,
 }
 
-impl Candidate {
-    pub(super) fn about(&self, summary: &Summary) -> About {
-        About {
+impl SweepCandidate {
+    pub(super) fn about(&self, summary: &SweepSummary) -> ClaimContext {
+        ClaimContext {
             source: summary.source.clone(),
             profile: self.profile.clone(),
             board: self.board.clone(),
             address: self.address.clone(),
             why: self.seen.why.clone(),
-            by: By::Sweep,
+            by: Origin::Sweep,
             action_id: None,
             timestamp: millis(self.seen.now),
             dry_run: summary.dry_run,
@@ -52,12 +52,14 @@ impl Pass<'_> {
         Ok(self.actor.actor().look_at(found, part).map_err(RecoveryError::from)?)
     }
 
-    /// Whatever else a session holds that is silent in the registry while one of its claims lives, its silence
-    /// proves nothing.
+    /// Finds sessions that are silent in the registry while one of their claims shows life: the silence of such a
+    /// session proves nothing.
     pub(super) fn find_living_sessions(&mut self, snapshots: &[Snapshot]) -> Result<(), SweepError> {
         let silent = Reason::SessionStale;
         let is_silent = |snapshot: &Snapshot| snapshot.reasons().contains_key(&silent);
-        if !Kind::wanted(self.orders.wanted).contains(&Kind::Orphaned) || !snapshots.iter().any(is_silent) {
+        if !GroundKind::wanted(self.options.wanted).contains(&GroundKind::Orphaned)
+            || !snapshots.iter().any(is_silent)
+        {
             return Ok(());
         }
         let found = self.find_all(Reasons::from_iter([silent]), None)?;
@@ -72,21 +74,21 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Those of a part of what was found that may be taken on grounds of this kind.
+    /// The claims in a part of the findings that may be taken for reasons of this kind.
     pub(super) fn candidates(
         &mut self,
         all: &Found,
         part: Range<usize>,
-        kind: Kind,
+        kind: GroundKind,
         snapshots: &[Snapshot],
-    ) -> Result<Vec<Candidate>, SweepError> {
+    ) -> Result<Vec<SweepCandidate>, SweepError> {
         let mut found = Vec::new();
         for seen in self.look_at(all, part)? {
             let Some(rules) = rules_of(&seen, snapshots) else { continue };
             let judged = &seen.judged;
-            let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.orders.wanted) {
-                Ok(ground @ SweepReason::Expired(_)) if kind == Kind::Expired => ground,
-                Ok(ground @ SweepReason::Orphaned(_)) if kind == Kind::Orphaned => ground,
+            let ground = match ground(&judged.claim, &judged.verdict, rules, seen.now, self.options.wanted) {
+                Ok(ground @ SweepReason::Expired(_)) if kind == GroundKind::Expired => ground,
+                Ok(ground @ SweepReason::Orphaned(_)) if kind == GroundKind::Orphaned => ground,
                 _ => continue,
             };
             let rests_on_silence = ground == SweepReason::Orphaned(Reason::SessionStale);
@@ -95,34 +97,34 @@ impl Pass<'_> {
             }
             let (profile, board) = self.actor.actor().names(&seen);
             let address = self.actor.actor().address(&seen);
-            found.push(Candidate { seen, profile, board, address, ground });
+            found.push(SweepCandidate { seen, profile, board, address, ground });
         }
         if let (None, Some(first)) = (&self.taken, found.first()) {
             let now = first.seen.now;
-            self.taken = Some(Taken::read(&self.orders.trail, self.actor.actor(), now)?);
+            self.taken = Some(RecentSweeps::read(&self.options.trail, self.actor.actor(), now)?);
         }
         Ok(found)
     }
 
-    /// How often a claim was taken within a day, if that is too often. Whoever comes may take a lock over once it
-    /// has expired, so that it comes back as a matter of course.
-    pub(super) fn poisonous(&self, one: &Candidate, role: Role) -> Option<usize> {
+    /// How often a claim was taken within a day, if that is too often. Locks do not count: anyone may take over an
+    /// expired lock, so locks recur as a matter of course.
+    pub(super) fn poisonous(&self, one: &SweepCandidate, role: Role) -> Option<usize> {
         let times = self.taken.as_ref().map_or(0, |taken| taken.times(&one.address));
-        (role != Role::Lock && times >= self.orders.brakes.per_day).then_some(times)
+        (role != Role::Lock && times >= self.options.brakes.per_day).then_some(times)
     }
 
-    pub(super) fn is_poison(&self, one: &Candidate, role: Role) -> bool {
+    pub(super) fn is_poison(&self, one: &SweepCandidate, role: Role) -> bool {
         self.poisonous(one, role).is_some()
     }
 
-    /// Leaves out what was taken too often, and says so.
+    /// Leaves out claims that were taken too often, and reports them.
     pub(super) fn without_poison(
         &mut self,
-        all: Vec<Candidate>,
-        board: &mut Board,
-        out: &mut Out<'_>,
-    ) -> Vec<Candidate> {
-        let is_free = board.state == State::Free;
+        all: Vec<SweepCandidate>,
+        board: &mut BoardCount,
+        out: &mut EventOutput<'_>,
+    ) -> Vec<SweepCandidate> {
+        let is_free = board.state == BoardState::Free;
         let mut rest = Vec::with_capacity(all.len());
         for one in all {
             board.up += u64::from(is_free);
@@ -140,12 +142,12 @@ impl Pass<'_> {
     }
 }
 
-/// The profile of a claim and who holds it: sessions of other profiles may have the same name.
+/// The profile and the holder of a claim: sessions of different profiles may have the same name.
 fn holder(seen: &Seen) -> (String, Option<String>) {
     (seen.place.board.profile().to_owned(), seen.judged.claim.holder.clone())
 }
 
-/// The rules of a claim's board, unless the tables have changed since the look.
+/// The rules of a claim's board, unless the tables have changed since the poll.
 pub(super) fn rules_of<'a>(seen: &Seen, snapshots: &'a [Snapshot]) -> Option<&'a Rules> {
     let board = &seen.place.board;
     let snapshot = snapshots.iter().find(|snapshot| snapshot.profile == board.profile())?;

@@ -1,4 +1,4 @@
-//! Did time pass evenly between two looks?
+//! Whether time passed evenly between two runs.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -6,8 +6,8 @@ use std::fs;
 use crate::domain::time::{Moment, Span};
 use crate::store::clock;
 
-/// What the two clocks of this machine show: the one that people set, and the one that counts from
-/// the start and goes on while the machine sleeps.
+/// The two clocks of this machine: the wall clock, which can be set, and the time since boot, which also runs while
+/// the machine sleeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     boot: String,
@@ -15,23 +15,23 @@ pub struct Clocks {
     wall_us: i64,
 }
 
-/// How time passed from one look to the next.
+/// How time passed from one run to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockContinuity {
     Steady,
-    /// The machine has been started anew.
+    /// The machine was restarted.
     Restarted,
     /// The wall clock was set by this much.
     Jumped(Span),
-    /// Nobody looked for this long.
+    /// There was no run for this long.
     Gap(Span),
 }
 
-/// What the two clocks may differ by: reading them takes time, and one counts in hundredths.
+/// How far the two clocks may differ: reading them takes time, and one counts in hundredths of a second.
 pub(super) const NOISE: Span = Span::seconds(2);
 
 impl Clocks {
-    /// Reads them; nothing where the system does not tell the time since its start.
+    /// Reads both clocks; `None` if the system does not report the time since boot.
     pub fn read() -> Option<Clocks> {
         let uptime = fs::read_to_string("/proc/uptime").ok()?;
         let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
@@ -40,12 +40,12 @@ impl Clocks {
         Some(Clocks { boot: boot.trim().into(), since_boot_us, wall_us: clock().micros() })
     }
 
-    /// The time since the machine's start.
+    /// The time since boot.
     pub fn since_boot(&self) -> Span {
         Span::micros(self.since_boot_us)
     }
 
-    /// The time since the machine's start at an instant that this wall clock showed.
+    /// The time since boot at an instant of the wall clock.
     pub(super) fn since_boot_at(&self, wall: Span) -> Span {
         Span::micros(self.since_boot_us - (self.wall_us - wall.as_micros()))
     }
@@ -55,7 +55,7 @@ impl Clocks {
         Clocks { boot: "b".into(), since_boot_us: since_boot.as_micros(), wall_us: wall.micros() }
     }
 
-    /// How time passed since an earlier reading, when looks were due every so often.
+    /// How time passed since an earlier reading, if runs are due at this interval.
     pub fn since(&self, before: &Clocks, every: Span) -> ClockContinuity {
         if self.boot != before.boot {
             return ClockContinuity::Restarted;
@@ -71,15 +71,15 @@ impl Clocks {
 }
 
 impl ClockContinuity {
-    /// What is said of it, unless all is well.
+    /// A sentence about it, unless time passed evenly.
     pub fn sentence(self) -> Option<String> {
         let what = match self {
             ClockContinuity::Steady => return None,
-            ClockContinuity::Restarted => "this machine was started anew".into(),
+            ClockContinuity::Restarted => "this machine was restarted".into(),
             ClockContinuity::Jumped(by) => format!("this machine's clock jumped by {by}"),
-            ClockContinuity::Gap(of) => format!("nobody looked for {of}"),
+            ClockContinuity::Gap(of) => format!("there was no run for {of}"),
         };
-        Some(format!("{what}: paused, every claim is watched anew for its time to live"))
+        Some(format!("{what}: paused; every claim is watched again for its time to live"))
     }
 }
 

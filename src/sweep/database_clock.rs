@@ -1,34 +1,34 @@
-//! Did the database's own clock run evenly, and since when can the times it stamped be believed?
+//! Whether the database's own clock ran evenly, and since when its timestamps can be trusted.
 
 use serde::{Deserialize, Serialize};
 
 use super::clock_continuity::{Clocks, NOISE};
 use crate::domain::time::{Moment, Span};
 
-/// What earlier looks showed of the database's clock.
+/// What earlier runs showed about the database's clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseClock {
-    last: Option<Look>,
-    /// What was stamped before this was stamped by a clock that has been set since.
+    last: Option<ClockReading>,
+    /// Timestamps before this were written by a clock that has been set since.
     believed_since_us: Option<i64>,
-    /// Nothing that was stamped before the next look is believed.
+    /// Timestamps before the next run are not trusted.
     #[serde(default)]
     doubted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Look {
+struct ClockReading {
     now_us: i64,
-    /// The same instant since the start of this machine.
+    /// The same instant as time since boot of this machine.
     since_boot_us: i64,
 }
 
 impl DatabaseClock {
-    /// Notes what it shows now, its clock being this much ahead of ours; how far it was set since the last look.
+    /// Records its time, and how far it is ahead of ours. Returns by how much it was set since the last run.
     pub fn look(&mut self, now: Moment, ahead: Span, clocks: &Clocks) -> Option<Span> {
         let ours = Span::micros(now.micros().saturating_sub(ahead.as_micros()));
         let since_boot_us = clocks.since_boot_at(ours).as_micros();
-        let look = Look { now_us: now.micros(), since_boot_us };
+        let look = ClockReading { now_us: now.micros(), since_boot_us };
         let jump = self.last.replace(look).map(|last| {
             let (shown, ran) = (look.now_us - last.now_us, look.since_boot_us - last.since_boot_us);
             Span::micros(shown.saturating_sub(ran))
@@ -40,18 +40,18 @@ impl DatabaseClock {
         jump
     }
 
-    /// From the next look on only what is stamped anew is believed.
+    /// From the next run on, only newer timestamps are trusted.
     pub fn doubt(&mut self) {
         self.doubted = true;
         self.forget_last();
     }
 
-    /// Forgets the last look: there is nothing to compare the next one with.
+    /// Forgets the last reading: the next one has nothing to be compared with.
     pub fn forget_last(&mut self) {
         self.last = None;
     }
 
-    /// Whether the clock that stamped this time is the one that runs now.
+    /// Whether the clock that wrote this timestamp is the one that runs now.
     pub fn believes(&self, stamped: Option<Moment>) -> bool {
         match (self.believed_since_us, stamped) {
             (None, _) => true,
@@ -69,7 +69,7 @@ mod tests {
         Moment::from_micros(1_700_000_000_000_000 + seconds * 1_000_000).unwrap()
     }
 
-    /// A look so many seconds after the start, of which our own clock shows the same.
+    /// A reading this many seconds after boot, with our own clock running evenly.
     fn look(clock: &mut DatabaseClock, second: i64, database: i64) -> Option<Span> {
         let clocks = Clocks::for_tests(Span::seconds(second), at(second));
         clock.look(at(database), Span::seconds(database - second), &clocks)

@@ -1,13 +1,13 @@
-//! What is said of a claim that was taken.
+//! The event of a claim that a sweep took.
 
 use super::reason::SweepReason;
 use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading};
-use crate::events::{About, Event, millis};
+use crate::events::{ClaimContext, Event, millis};
 use crate::store::Seen;
 
-/// A claim that was taken.
-pub(super) fn taken(seen: &Seen, ground: SweepReason, about: About) -> Event {
+/// The event of a claim that a sweep took.
+pub(super) fn taken(seen: &Seen, ground: SweepReason, about: ClaimContext) -> Event {
     let claim = &seen.judged.claim;
     let (task_id, session_id) = (claim.key.text(), claim.holder.clone());
     let age = |at: Moment| seen.now.since(at).as_millis();

@@ -1,7 +1,7 @@
-//! May this claim be taken without anyone watching, and on what ground?
+//! Whether a sweep may take a claim, and for which reason.
 //!
-//! One weak signal is never enough: a lease or TTL that is over, a holder that is not registered or
-//! proven dead; a silent session only if the claim itself shows no sign of life either.
+//! A single weak signal is never enough. It takes an expired lease or TTL, or a holder that is unregistered or proven
+//! dead. A silent session counts only if the claim itself shows no sign of life either.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::domain::rules::{DeadlineRule, Rules, Thresholds};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set, Verdict};
 
-/// On what ground a claim is taken; expired ones go first.
+/// Why a claim may be taken. Expired claims are handled first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SweepReason {
     Expired(Reason),
@@ -30,11 +30,11 @@ impl SweepReason {
 pub enum SkipReason {
     /// Its process was found alive.
     Alive,
-    /// A time in its row lies in the future: none of its times can be trusted.
+    /// A time in its row lies in the future, so none of its times can be trusted.
     ClockSkew,
-    /// Its session is silent, but the claim itself is not.
+    /// Its session is silent, but the claim itself shows life.
     ClaimLives,
-    /// Nothing that a sweep may act on, or not in the sets that were asked for.
+    /// No reason that a sweep may act on, or none in the requested sets.
     NoGround,
 }
 
@@ -44,37 +44,37 @@ impl fmt::Display for SkipReason {
             SkipReason::Alive => "its process is alive",
             SkipReason::ClockSkew => "its times cannot be trusted",
             SkipReason::ClaimLives => "its session is silent, but the claim shows signs of life",
-            SkipReason::NoGround => "there is no firm ground to take it",
+            SkipReason::NoGround => "there is no sufficient reason to take it",
         })
     }
 }
 
-/// Which grounds somebody asked for.
+/// Which sets were requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SweepSets {
     Both,
     Expired,
     Orphaned,
 }
 
-impl Wanted {
-    /// What these sets come to; nothing means both.
-    pub fn of(sets: &[Set]) -> Wanted {
+impl SweepSets {
+    /// The choice for these sets; none of them means both.
+    pub fn of(sets: &[Set]) -> SweepSets {
         match (sets.contains(&Set::Stale), sets.contains(&Set::Orphaned)) {
-            (true, false) => Wanted::Expired,
-            (false, true) => Wanted::Orphaned,
-            (true, true) | (false, false) => Wanted::Both,
+            (true, false) => SweepSets::Expired,
+            (false, true) => SweepSets::Orphaned,
+            (true, true) | (false, false) => SweepSets::Both,
         }
     }
 }
 
-/// The ground on which a sweep may take the claim at `now`, or why it is spared.
+/// The reason for which a sweep may take the claim at `now`, or why it must not.
 pub fn ground(
     claim: &Claim,
     verdict: &Verdict,
     rules: &Rules,
     now: Moment,
-    wanted: Wanted,
+    wanted: SweepSets,
 ) -> Result<SweepReason, SkipReason> {
     if claim.worker.process == Process::Alive {
         return Err(SkipReason::Alive);
@@ -83,12 +83,12 @@ pub fn ground(
         return Err(SkipReason::ClockSkew);
     }
     let first = |reasons: &[Reason]| reasons.iter().copied().find(|reason| verdict.reasons.contains(*reason));
-    if wanted != Wanted::Orphaned
+    if wanted != SweepSets::Orphaned
         && let Some(reason) = first(&[Reason::LeaseExpired, Reason::TtlExceeded])
     {
         return Ok(SweepReason::Expired(reason));
     }
-    if wanted == Wanted::Expired {
+    if wanted == SweepSets::Expired {
         return Err(SkipReason::NoGround);
     }
     if let Some(reason) = first(&[Reason::ProcessDead, Reason::SessionMissing]) {
@@ -101,35 +101,35 @@ pub fn ground(
     }
 }
 
-/// Whether the claim itself speaks against a silent session: it has beaten, or was made, within the
-/// time after which a session counts as lost. A heartbeat that cannot be read may be a fresh one.
-pub fn shows_life(claim: &Claim, rules: &Rules, now: Moment) -> bool {
+/// Whether the claim itself contradicts a silent session: it sent a heartbeat, or was made, within the time after
+/// which a session counts as lost. A heartbeat that cannot be read may be a fresh one.
+pub(super) fn shows_life(claim: &Claim, rules: &Rules, now: Moment) -> bool {
     let limits = rules.for_kind(claim.kind.as_deref());
     let cut = rules.claim_now(now).minus(limits.orphan_after);
     claim.beat_at.is_bad() || claim.sign_of_life().is_some_and(|sign| sign >= cut)
 }
 
-/// How long the row must have stood still under our own eyes before its clock is believed: a living
-/// holder, however wrong its clock, would have renewed it within that time.
-pub fn patience(claim: &Claim, rules: &Rules, ground: SweepReason) -> Span {
+/// How long the row must stay unchanged while we watch, before the times in it are trusted: a living holder would have
+/// renewed it within that time, however wrong its clock is.
+pub fn unchanged_for(claim: &Claim, rules: &Rules, ground: SweepReason) -> Span {
     let limits = rules.for_kind(claim.kind.as_deref());
     let time = match ground.reason() {
-        // Proven, whatever any clock says.
+        // The holder is proven dead: no clock matters.
         Reason::ProcessDead => Span::ZERO,
         Reason::SessionMissing => limits.orphan_after,
         Reason::SessionStale => session_length(claim, limits),
         _ => lease_length(claim, rules, limits),
     };
-    // Clocks also differ in how fast they run.
+    // Clocks also differ in their speed.
     Span::micros(time.as_micros().max(0) / 100 * 101)
 }
 
 fn lease_length(claim: &Claim, rules: &Rules, limits: &Thresholds) -> Span {
     match (rules.deadline, &claim.lease) {
         (DeadlineRule::Timeout, Lease::Timeout(Timeout::After(length))) => *length,
-        // The second, where the holder need not register and has not.
+        // The session's timeout, if the holder need not register and has not.
         (DeadlineRule::Ttl | DeadlineRule::Holder, _) => limits.ttl.unwrap_or(limits.lease),
-        // Both ends were written by the same clock, so their distance is right even if it is wrong.
+        // The same clock wrote both ends, so their distance is right even if the clock is wrong.
         (_, Lease::Until(until)) => match (until.at(), claim.sign_of_life()) {
             (Some(until), Some(renewed)) => limits.lease.max(until.since(renewed)),
             _ => limits.lease,

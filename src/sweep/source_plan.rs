@@ -1,60 +1,60 @@
-//! What a sweep asks about one source, and whom it tells what it did. The command line answers both.
+//! What a sweep needs to know about one source, and to whom it reports. The command line implements both.
 
 use thiserror::Error;
 
-use super::orders::{Manner, Orders, SweepError};
-use super::summary::Summary;
+use super::options::{SweepError, SweepMode, SweepOptions};
+use super::summary::SweepSummary;
 use crate::domain::time::Span;
 use crate::events::Event;
 use crate::poller::Opener;
 use crate::recovery::AuditedActor;
 
-/// A source that is swept. It is asked anew before every run, because the config may have been read again.
+/// A source to sweep. It is asked again before every run, because the config may have been reloaded.
 pub trait SourcePlan: Send + Sync {
-    /// What the source is called.
+    /// The name of the source.
     fn label(&self) -> String;
 
-    /// How far apart the runs are, if somebody says so.
+    /// The interval between runs, if one is configured.
     fn every(&self) -> Option<Span>;
 
-    fn manner(&self) -> Manner;
+    fn mode(&self) -> SweepMode;
 
-    fn orders(&self) -> Orders;
+    fn options(&self) -> SweepOptions;
 
-    /// The source, opened to act on it, or to rehearse.
+    /// Opens the source to act on it, or to rehearse.
     fn open(&self) -> Result<AuditedActor, SweepFailure>;
 
-    /// What an error of a run means.
+    /// The failure that an error of a run means.
     fn explain(&self, error: SweepError) -> SweepFailure;
 
-    /// How to open it for the events between two runs.
+    /// How to open the source for the events between two runs.
     fn opener(&self) -> Opener;
 }
 
-/// Why a run did not begin, or did not come to its end.
+/// Why a run did not start or did not finish.
 #[derive(Debug, Error)]
 pub enum SweepFailure {
-    /// The source may not be written, or the act could not be recorded.
+    /// The source may not be written, or an act could not be recorded.
     #[error("{0}")]
     Refused(String),
     #[error("{0}")]
     Failed(String),
 }
 
-/// Hears of everything that a sweep does on one source.
+/// Receives everything that a sweep does on one source.
 pub trait SweepReporter: Send {
-    /// Whether anybody reads the events between two runs.
+    /// Whether the events between two runs are needed.
     fn has_listeners(&self) -> bool;
 
-    /// One act.
+    /// Reports one act.
     fn acted(&mut self, event: &Event);
 
-    /// What happened between two runs.
+    /// Reports events between two runs.
     fn changed(&mut self, events: Vec<Event>);
 
-    /// The end of a run. The addresses of the claims that were taken.
-    fn ended(&mut self, summary: &Summary) -> Vec<String>;
+    /// Reports the end of a run. Returns the addresses of the claims that were taken.
+    fn ended(&mut self, summary: &SweepSummary) -> Vec<String>;
 
-    /// Something that whoever runs the sweep should know.
+    /// Reports something that the operator of the sweep should know.
     fn remark(&mut self, sentence: &str);
 }

@@ -1,43 +1,48 @@
-//! What one run came to on one source.
+//! The result of one run on one source.
 
 use serde::Serialize;
 use std::time::Duration;
 
-use super::brakes::{Brake, Held};
+use super::brakes::{Brake, BrakeHold};
 use super::reason::SweepReason;
+use crate::domain::cause::Cause;
 use crate::domain::recovery::Outcome;
 
 /// Counts, and the sentences of the brakes that held.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct SweepSummary {
     pub source: String,
     pub expired: usize,
     pub orphaned: usize,
     pub moved: usize,
     pub refused: usize,
     pub unknown: usize,
-    /// Came back too often within a day.
+    /// Swept too often within a day.
     pub poison: usize,
-    /// Not seen long enough yet.
+    /// Left because a late worker could finish them a second time.
+    pub unfenced: usize,
+    /// Not watched long enough yet.
     pub watching: usize,
-    /// Could have been taken and were not.
+    /// Could have been taken, but were left.
     pub left: usize,
-    pub held: Vec<Held>,
-    /// The clocks did not run evenly since the look before, so everything is watched anew.
+    pub held: Vec<BrakeHold>,
+    /// The clocks did not run evenly since the last run, so every claim is watched again from the start.
     pub paused: bool,
-    /// Acts that were tried, and the time that they took, without the pauses between them.
+    /// How many acts were tried, and how long they took without the pauses between them.
     pub tried: usize,
     pub acting: Duration,
     pub error: Option<String>,
     pub dry_run: bool,
-    /// The boards that were seen before and are missing now.
+    /// Boards that were seen before and are missing now.
     pub notices: Vec<String>,
+    /// What the claims in trouble had in common before the run.
+    pub causes: Vec<Cause>,
 }
 
-/// The last line of a source, for programs.
+/// The summary of a source as JSON.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct SummaryLine<'a> {
     event: &'static str,
     source: &'a str,
     applied: usize,
@@ -48,14 +53,16 @@ struct Line<'a> {
     unknown: usize,
     held: Option<String>,
     poison: usize,
+    unfenced: usize,
     watching: usize,
     left: usize,
     error: Option<&'a str>,
     notices: &'a [String],
+    causes: &'a [Cause],
     dry_run: bool,
 }
 
-impl Summary {
+impl SweepSummary {
     pub fn applied(&self) -> usize {
         self.expired + self.orphaned
     }
@@ -68,7 +75,7 @@ impl Summary {
         }
     }
 
-    /// Counts what came of one act, but for those applied, which count by their ground.
+    /// Counts the outcome of one act, except applied ones, which count by their reason.
     pub(super) fn count(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Applied => {}
@@ -79,27 +86,27 @@ impl Summary {
     }
 
     pub(super) fn hold(&mut self, brake: Brake, sentence: String) {
-        self.held.push(Held { brake, sentence });
+        self.held.push(BrakeHold { brake, sentence });
     }
 
-    /// What was said by the brakes that held.
+    /// The sentences of the brakes that held.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         self.held.iter().map(|held| held.sentence.as_str())
     }
 
-    /// All that held, in one text.
+    /// The sentences of all brakes in one text.
     pub fn holds(&self) -> Option<String> {
         (!self.held.is_empty()).then(|| self.sentences().collect::<Vec<_>>().join("; "))
     }
 
-    /// Whether this brake held, be it only for a pause.
+    /// Whether this brake held, even if only for a pause.
     pub fn is_held_by(&self, brake: Brake) -> bool {
         brake == Brake::Clock && self.paused || self.held.iter().any(|held| held.brake == brake)
     }
 
-    /// As an object for programs.
+    /// The summary for JSON.
     pub fn object(&self) -> impl Serialize + '_ {
-        Line {
+        SummaryLine {
             event: "summary",
             source: &self.source,
             applied: self.applied(),
@@ -110,16 +117,18 @@ impl Summary {
             unknown: self.unknown,
             held: self.holds(),
             poison: self.poison,
+            unfenced: self.unfenced,
             watching: self.watching,
             left: self.left,
             error: self.error.as_deref(),
             notices: &self.notices,
+            causes: &self.causes,
             dry_run: self.dry_run,
         }
     }
 
-    /// As a line for people.
-    pub fn text(&self) -> String {
+    /// For people: one line, and one for each cause.
+    pub fn lines(&self) -> Vec<String> {
         let would = if self.dry_run { " would be" } else { "" };
         let mut line = format!(
             "{}: {}{would} swept ({} expired, {} orphaned)",
@@ -133,13 +142,15 @@ impl Summary {
             (self.refused, "refused"),
             (self.unknown, "with unknown outcome"),
             (self.poison, "poison"),
-            (self.watching, "watched until they have stood still long enough"),
+            (self.unfenced, "not fenced"),
+            (self.watching, "watched until they have stayed unchanged long enough"),
             (self.left, "left"),
         ] {
             if count > 0 {
                 line.push_str(&format!(", {count} {what}"));
             }
         }
-        line
+        let causes = self.causes.iter().map(|cause| format!("  cause: {cause}"));
+        std::iter::once(line).chain(causes).collect()
     }
 }

@@ -12,18 +12,18 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Sweeps every source at once, and again whenever it is due.
+    /// Sweeps every source now, and again whenever it is due.
     pub fn start(sources: Vec<SweptSource>) -> io::Result<Sweeper> {
         let start = |(number, source)| Poller::start(format!("sweep {number}"), source);
         Ok(Sweeper { sources: sources.into_iter().enumerate().map(start).collect::<io::Result<_>>()? })
     }
 
-    /// Has every source use the config that was read again.
+    /// Makes every source use the reloaded config.
     pub fn reload(&self) {
         self.sources.iter().for_each(|source| source.ask(Reload));
     }
 
-    /// Ends after the batches that are under way: the flag that the sources were given has to be set.
+    /// Ends after the current batches. The stop flag that the sources were given must be set before.
     pub fn end(self) {
         self.sources.into_iter().for_each(Poller::end);
     }

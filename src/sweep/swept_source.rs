@@ -1,4 +1,4 @@
-//! One source that is swept, with everything that earlier runs have seen of it.
+//! One source that is swept, with everything that earlier runs have seen.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,21 +7,22 @@ use std::time::Instant;
 
 use super::clock_continuity::{ClockContinuity, Clocks};
 use super::database_clock::DatabaseClock;
-use super::orders::{Manner, Orders, SweepError};
+use super::options::{SweepError, SweepMode, SweepOptions};
 use super::pass::Pass;
 use super::sightings::Sightings;
 use super::sightings_file::{SavedSightings, SightingsFile};
 use super::source_plan::{SourcePlan, SweepFailure, SweepReporter};
-use super::summary::Summary;
-use super::watching::Memory;
+use super::summary::SweepSummary;
+use super::watching::SweepMemory;
+use crate::domain::cause::Cause;
 use crate::domain::seen_boards::SeenBoards;
 use crate::domain::time::Span;
-use crate::poller::{Next, Polled, SourceWatch};
+use crate::poller::{NextPoll, Polled, SourceWatch};
 use crate::recovery::AuditedActor;
 use crate::signals::StopFlag;
 use crate::store::clock;
 
-/// How often a source is swept in a continuous run when nobody says.
+/// The interval of a continuous sweep unless one is configured.
 const USUAL: Span = Span::minutes(5);
 
 /// Where the sightings of a run come from.
@@ -29,13 +30,13 @@ const USUAL: Span = Span::minutes(5);
 pub enum SightingsFrom {
     /// There are none: the workers' clocks are trusted.
     Nowhere,
-    /// The last run, by way of the state folder.
+    /// From the last run, by way of the state folder.
     File,
-    /// The last run of this process.
+    /// From the last run of this process.
     Memory,
 }
 
-/// Asks for other intervals and thresholds: the config was read again.
+/// Asks for new intervals and thresholds, because the config was reloaded.
 #[derive(Debug)]
 pub struct Reload;
 
@@ -62,8 +63,8 @@ impl fmt::Debug for SweptSource {
 impl Polled for SweptSource {
     type Request = Reload;
 
-    /// Reports what happened since the last run, and sweeps.
-    fn poll(&mut self) -> Next {
+    /// Reports the events since the last run, and sweeps.
+    fn poll(&mut self) -> NextPoll {
         self.due = Instant::now() + self.every.duration();
         if self.reporter.has_listeners() {
             let events = match self.watch.look(clock()) {
@@ -74,16 +75,16 @@ impl Polled for SweptSource {
         }
         // A failure is reported, and the source is tried again when it is due.
         let _ = self.sweep(SightingsFrom::Memory);
-        Next::At(self.due)
+        NextPoll::At(self.due)
     }
 
-    fn answer(&mut self, Reload: Reload) -> Next {
+    fn answer(&mut self, Reload: Reload) -> NextPoll {
         self.watch.source.close();
-        // Under other thresholds other claims are late.
+        // Other thresholds make other claims stale.
         self.database_clock.forget_last();
         self.every = self.plan.every().unwrap_or(USUAL);
         self.due = self.due.min(Instant::now() + self.every.duration());
-        Next::At(self.due)
+        NextPoll::At(self.due)
     }
 }
 
@@ -104,14 +105,14 @@ impl SweptSource {
         }
     }
 
-    /// One run, reported.
-    pub fn sweep(&mut self, from: SightingsFrom) -> Result<Summary, SweepFailure> {
+    /// One run, with its report.
+    pub fn sweep(&mut self, from: SightingsFrom) -> Result<SweepSummary, SweepFailure> {
         let swept = self.try_sweep(from);
-        let failed = |error: &SweepFailure| Summary {
+        let failed = |error: &SweepFailure| SweepSummary {
             source: self.plan.label(),
             error: Some(error.to_string()),
-            dry_run: self.plan.manner() == Manner::Rehearse,
-            ..Summary::default()
+            dry_run: self.plan.mode() == SweepMode::Rehearse,
+            ..SweepSummary::default()
         };
         let taken = match &swept {
             Ok(summary) => self.reporter.ended(summary),
@@ -120,37 +121,54 @@ impl SweptSource {
                 self.reporter.ended(&summary)
             }
         };
-        // That these claims are gone is no news to whoever reads the events.
+        // Whoever reads the events knows already that these claims are gone.
         self.watch.detector.took(&taken);
         swept
     }
 
-    fn try_sweep(&mut self, from: SightingsFrom) -> Result<Summary, SweepFailure> {
-        let mut actor = self.plan.open()?.as_sweeper();
-        let orders = self.plan.orders();
+    fn try_sweep(&mut self, from: SightingsFrom) -> Result<SweepSummary, SweepFailure> {
+        let mut actor = self.plan.open()?.for_sweeps();
+        let options = self.plan.options();
+        let causes = self.causes();
         let swept = match from {
-            SightingsFrom::Nowhere => self.pass(&mut actor, &orders, None, &mut SeenBoards::default()),
-            SightingsFrom::File => self.by_file(&mut actor, &orders),
-            SightingsFrom::Memory => self.by_memory(&mut actor, &orders),
+            SightingsFrom::Nowhere => self.pass(&mut actor, &options, None, &mut SeenBoards::default()),
+            SightingsFrom::File => self.by_file(&mut actor, &options),
+            SightingsFrom::Memory => self.by_memory(&mut actor, &options),
         };
-        swept.map_err(|error| self.plan.explain(error))
+        let swept = swept.map_err(|error| self.plan.explain(error))?;
+        Ok(SweepSummary { causes, ..swept })
+    }
+
+    /// What the claims in trouble have in common. If the source cannot be read, the sweep reports that.
+    fn causes(&mut self) -> Vec<Cause> {
+        match self.watch.poll() {
+            Ok(_) => self.watch.facts.causes().to_vec(),
+            Err(_) => {
+                self.watch.source.close();
+                Vec::new()
+            }
+        }
     }
 
     fn pass(
         &mut self,
         actor: &mut AuditedActor,
-        orders: &Orders,
-        memory: Option<Memory<'_>>,
+        options: &SweepOptions,
+        memory: Option<SweepMemory<'_>>,
         boards: &mut SeenBoards,
-    ) -> Result<Summary, SweepError> {
+    ) -> Result<SweepSummary, SweepError> {
         let SweptSource { reporter, stop, .. } = self;
-        Pass::new(actor, orders).run(memory, boards, &mut |event| reporter.acted(event), &|| !stop.is_set())
+        Pass::new(actor, options).run(memory, boards, &mut |event| reporter.acted(event), &|| !stop.is_set())
     }
 
-    /// A run by what the last one has left in the state folder.
-    fn by_file(&mut self, actor: &mut AuditedActor, orders: &Orders) -> Result<Summary, SweepError> {
+    /// A run with the sightings that the last one saved in the state folder.
+    fn by_file(
+        &mut self,
+        actor: &mut AuditedActor,
+        options: &SweepOptions,
+    ) -> Result<SweepSummary, SweepError> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
-        let file = SightingsFile::beside(&orders.trail, &actor.actor().fingerprint());
+        let file = SightingsFile::beside(&options.trail, &actor.actor().fingerprint());
         let failed = |error: std::io::Error| SweepError::SightingsFile {
             path: file.path().to_owned(),
             why: error.to_string(),
@@ -166,9 +184,9 @@ impl SweptSource {
             }
             None => (Sightings::default(), DatabaseClock::default(), Vec::new()),
         };
-        let memory = Memory { sightings: &mut sightings, clock: &mut clock, at: now.since_boot() };
-        let summary = self.pass(actor, orders, Some(memory), &mut SeenBoards::default())?;
-        if orders.manner == Manner::Act {
+        let memory = SweepMemory { sightings: &mut sightings, clock: &mut clock, at: now.since_boot() };
+        let summary = self.pass(actor, options, Some(memory), &mut SeenBoards::default())?;
+        if options.mode == SweepMode::Act {
             let source = actor.source().to_owned();
             let saved = SavedSightings { source, clocks: now, sightings, database_clock: clock, apart_us };
             file.keep(&saved).map_err(failed)?;
@@ -176,8 +194,12 @@ impl SweptSource {
         Ok(summary)
     }
 
-    /// A run by what this process saw before.
-    fn by_memory(&mut self, actor: &mut AuditedActor, orders: &Orders) -> Result<Summary, SweepError> {
+    /// A run with the sightings of this process.
+    fn by_memory(
+        &mut self,
+        actor: &mut AuditedActor,
+        options: &SweepOptions,
+    ) -> Result<SweepSummary, SweepError> {
         let now = Clocks::read().ok_or(SweepError::NoClock)?;
         let fingerprint = actor.actor().fingerprint();
         let mut sightings = std::mem::take(&mut self.sightings);
@@ -191,7 +213,7 @@ impl SweptSource {
             passage = now.since(before, self.every);
             sightings = self.trusted(sightings, passage);
             if matches!(passage, ClockContinuity::Gap(_) | ClockContinuity::Restarted) {
-                // The workers may have slept as long as we did.
+                // The workers may have been suspended for as long as this process.
                 self.database_clock.doubt();
             }
         }
@@ -199,10 +221,10 @@ impl SweptSource {
         self.clocks = Some(now);
         let (mut clock, mut boards) =
             (std::mem::take(&mut self.database_clock), std::mem::take(&mut self.boards));
-        let memory = Memory { sightings: &mut sightings, clock: &mut clock, at };
-        let summary = self.pass(actor, orders, Some(memory), &mut boards);
+        let memory = SweepMemory { sightings: &mut sightings, clock: &mut clock, at };
+        let summary = self.pass(actor, options, Some(memory), &mut boards);
         (self.sightings, self.database_clock, self.boards) = (sightings, clock, boards);
-        summary.map(|summary| Summary {
+        summary.map(|summary| SweepSummary {
             paused: summary.paused || passage != ClockContinuity::Steady,
             ..summary
         })

@@ -1,4 +1,4 @@
-//! The dead jobs of a kind, with their last words; a key queues one again.
+//! The dead jobs of a kind with their last errors; a key queues one again.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -18,16 +18,23 @@ use crate::domain::visible::{safe, visible};
 
 const COLUMNS: &[Column] = &[share("ID", 12, 3, 0), right("ATTEMPTS", 8, 2), share("LAST ERROR", 20, 6, 1)];
 
-pub fn draw(model: &Model, view: &mut View, theme: &Theme, dead: &Dead, area: Rect, buffer: &mut Buffer) {
-    let kind = dead.grave.kind.as_deref().map_or_else(|| "–".into(), visible);
+pub(super) fn draw(
+    model: &Model,
+    view: &mut View,
+    theme: &Theme,
+    dead: &Dead,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let kind = dead.query.kind.as_deref().map_or_else(|| "–".into(), visible);
     let key = model.keymap.key(Command::Reclaim);
-    let title = format!("Dead: {kind} on {}; {key} queues one again", visible(&dead.grave.board));
+    let title = format!("Dead: {kind} on {}; {key} queues one again", visible(&dead.query.board));
     let inner = popup::frame(&title, theme.focus, theme, area, buffer);
-    view.rows.clear();
+    view.cover();
     let rows = dead.rows();
     if rows.is_empty() {
         let said = match &dead.rows {
-            None => header::waiting(model.sources.get(dead.grave.source).into_iter()),
+            None => header::waiting(model.sources.get(dead.query.source).into_iter()),
             Some(Err(why)) => safe(why),
             Some(Ok(_)) => "none of this kind is dead".into(),
         };
@@ -40,6 +47,7 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, dead: &Dead, area: Re
         total: rows.len(),
         selected: dead.selection.place(&dead.items()),
         focused: true,
+        sorted: None,
     };
     draw_table(&listing, view, theme, inner, buffer, |at, _| (cells(theme, &rows[at]), None));
 }

@@ -8,24 +8,33 @@ use ratatui::text::{Line, Span as Piece};
 use super::theme::{Theme, mark};
 use super::view::View;
 use super::{fuse, header, popup, text};
-use crate::app::dialog::{if_nothing_is_done, what_it_does};
+use crate::app::dialog::{if_nothing_is_done, terminate_command, what_it_does};
 use crate::app::model::Model;
 use crate::app::overlay::{Detail, Examination};
 use crate::app::row::Row;
 use crate::domain::claim::Registry;
 use crate::domain::evidence::Conclusion;
+use crate::domain::fencing::{Fencing, UNFENCED};
 use crate::domain::recovery::{Action, Authorization, permit};
+use crate::domain::snapshot::HeldBy;
 use crate::domain::time::{Moment, Reading};
 use crate::domain::value::Value;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-pub fn draw(model: &Model, view: &mut View, theme: &Theme, detail: &Detail, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(
+    model: &Model,
+    view: &mut View,
+    theme: &Theme,
+    detail: &Detail,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let row = &detail.row;
     let title =
         format!("{} · {} · {}", text::cut(&row.shown(), 60), visible(&row.board), visible(&row.profile));
     let inner = popup::frame(&title, theme.focus, theme, area, buffer);
-    view.rows.clear();
+    view.cover();
     view.show(row);
     view.page_lines = usize::from(inner.height);
     let room = usize::from(inner.width);
@@ -40,7 +49,33 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, detail: &Detail, area
     lines.push(heading("Every column", theme));
     lines.extend(columns(model, detail, theme, room));
     lines.extend(history(model, row, theme, room));
-    popup::lines(lines, detail.scroll, theme, inner, buffer);
+    view.scroll_end = popup::lines(lines, detail.scroll, theme, inner, buffer);
+}
+
+/// The selected claim beside the panes, as far as there is room.
+pub(super) fn draw_beside(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let Some(row) = model.selected_row() else {
+        popup::frame("no claim is selected", theme.border, theme, area, buffer);
+        return;
+    };
+    let mut parts = vec![text::cut(&row.shown(), 40), visible(&row.board)];
+    parts.push(model.source_name(row.id.source).unwrap_or_else(|| visible(&row.profile)));
+    let inner = popup::frame(&parts.join(" · "), theme.border, theme, area, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let room = usize::from(inner.width);
+    let now = model.now_of(row.id.source);
+    let mut lines = verdict(row, now, theme, room);
+    lines.push(Line::default());
+    lines.extend(timeline(row, now, theme, room));
+    lines.extend(acts(model, row, now, theme, room));
+    lines.extend(evidence(row, now, theme, room));
+    let key = model.keymap.key(crate::app::Command::Detail);
+    lines.truncate(usize::from(inner.height));
+    if lines.len() == usize::from(inner.height) {
+        lines.pop();
+        lines.push(Line::styled(format!("{key} shows all"), theme.accent));
+    }
+    popup::lines(lines, 0, theme, inner, buffer);
 }
 
 fn heading(said: &'static str, theme: &Theme) -> Line<'static> {
@@ -90,7 +125,7 @@ fn timeline(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
         cells[place.min(wide - 1)] = *sign;
     }
     let (left, style) = fuse::left(row, now, theme);
-    let mut legend = vec![Piece::styled(format!("{left} "), style)];
+    let mut legend = vec![Line::from(vec![Piece::styled(format!("{left} "), style)])];
     marks.sort_by_key(|(at, ..)| *at);
     for (at, sign, name) in &marks {
         let ago = now.since(*at);
@@ -99,13 +134,16 @@ fn timeline(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
             past if past > 0 => format!(" {} ago", text::whole(ago)),
             _ => format!(" in {}", text::whole(ago.abs())),
         };
-        legend.push(Piece::styled(format!(" {sign} {name}{when} "), theme.dim));
+        let said = Piece::styled(format!(" {sign} {name}{when} "), theme.dim);
+        match legend.last_mut() {
+            Some(line) if line.width() + said.width() <= room => line.push_span(said),
+            _ => legend.push(Line::from(said)),
+        }
     }
-    vec![
-        Line::styled(cells.into_iter().collect::<String>(), theme.accent),
-        Line::from(legend),
-        Line::default(),
-    ]
+    let mut lines = vec![Line::styled(cells.into_iter().collect::<String>(), theme.accent)];
+    lines.extend(legend);
+    lines.push(Line::default());
+    lines
 }
 
 fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'static>> {
@@ -147,8 +185,8 @@ fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
     ];
     fields.extend(attempts.map(|attempts| ("attempts", attempts)));
     fields.extend(claim.error.as_deref().map(|error| ("error", visible(error))));
-    if row.nature.fenced == Some(false) {
-        fields.push(("fencing", "none: a late holder can still finish it for whoever has it then".into()));
+    if row.nature.fencing == Fencing::Unfenced {
+        fields.push(("fencing", format!("none: {UNFENCED}")));
     }
     let mut lines = Vec::new();
     for (name, value) in fields {
@@ -184,9 +222,23 @@ fn acts(model: &Model, row: &Row, now: Moment, theme: &Theme, room: usize) -> Ve
                 row.conclusion(now),
                 &Authorization::default(),
             );
-            let takes = if allowed.is_ok() { "one key" } else { "asks for the holder's name and a reason" };
+            let takes = match (allowed, row.risk(action)) {
+                (Ok(()), None) => "one key",
+                (Ok(()), Some(_)) => "asks once",
+                (Err(_), _) => "asks for the holder's name and a reason",
+            };
             format!("{key} {action}: {} ({takes})", what_it_does(action, row))
         };
+        lines.extend(
+            text::wrap(&said, room.saturating_sub(2))
+                .into_iter()
+                .map(|line| Line::styled(format!("  {line}"), theme.text)),
+        );
+    }
+    if row.nature.held_by == HeldBy::Session {
+        let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
+        let said =
+            format!("ends the holder's server session, not undoable: $ {}", terminate_command(row, label));
         lines.extend(
             text::wrap(&said, room.saturating_sub(2))
                 .into_iter()
@@ -234,14 +286,18 @@ fn columns(model: &Model, detail: &Detail, theme: &Theme, room: usize) -> Vec<Li
     lines
 }
 
-/// What the trail knows of this claim.
+/// Earlier acts on this claim.
 fn history(model: &Model, row: &Row, theme: &Theme, room: usize) -> Vec<Line<'static>> {
-    let Some(Ok(trail)) = &model.trail else { return Vec::new() };
     let mut lines = vec![heading("Done to it before", theme)];
     let of_this = |line: &&crate::app::message::TrailLine| {
         line.address == row.id.address && line.on == Some(row.id.source)
     };
-    for line in trail.iter().filter(of_this).take(20) {
+    let known: Vec<_> = match &model.audit.history {
+        Some((claim, lines)) if *claim == row.id => lines.iter().collect(),
+        _ if model.audit.page.is_none() => return Vec::new(),
+        _ => model.audit.acts().filter(of_this).collect(),
+    };
+    for line in known.into_iter().take(20) {
         let outcome = line.outcome.as_deref().unwrap_or("open");
         let reason =
             line.reason.as_deref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();

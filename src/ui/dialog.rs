@@ -1,5 +1,6 @@
-//! What is asked before an act: what it does, what happens without it, and the same as a command.
+//! The confirmation of an act: what it does, what happens without it, and the same as a command.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span as Piece};
@@ -10,19 +11,19 @@ use super::theme::Theme;
 use super::view::View;
 use super::{popup, text};
 use crate::app::dialog::{
-    Asks, Confirm, Field, InBulk, Stage, UndoPreview, UndoStage, command_line, if_nothing_is_done,
-    what_it_does,
+    Asks, Confirm, ConfirmField, UndoPreview, UndoStage, command_line, if_nothing_is_done, what_it_does,
+    what_it_gives,
 };
-use crate::app::message::{Many, Ready};
+use crate::app::message::Spot;
 use crate::app::model::Model;
-use crate::domain::shell::quoted;
-use crate::domain::tally::BulkTally;
+use crate::domain::recovery::Action;
+use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-const WIDTH: u16 = 84;
+pub(super) const WIDTH: u16 = 84;
 
-pub fn draw_confirm(
+pub(super) fn draw_confirm(
     model: &Model,
     view: &mut View,
     theme: &Theme,
@@ -36,21 +37,27 @@ pub fn draw_confirm(
     let now = model.now_of(row.id.source);
     let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
     let mut lines = paragraph(&format!("This {}.", what_it_does(confirm.action, row)), room, theme.text);
-    lines.extend(paragraph(
-        &format!("Confirmation needed: {}.", confirm.why),
-        room,
-        theme.set(Set::Expiring),
-    ));
+    if !confirm.why.is_empty() {
+        let why = format!("Confirmation needed: {}.", confirm.why);
+        lines.extend(paragraph(&why, room, theme.set(Set::Expiring)));
+    }
+    if confirm.action == Action::Extend {
+        lines.extend(paragraph(&format!("It gets {}.", gives(confirm, now)), room, theme.strong));
+    }
+    if let Some(risk) = row.risk(confirm.action).filter(|risk| *risk != confirm.why) {
+        lines.extend(paragraph(&format!("Not fenced: {risk}."), room, theme.set(Set::Expiring)));
+    }
     lines.extend(paragraph(
         &format!("If you do nothing: {}.", if_nothing_is_done(row, now)),
         room,
         theme.dim,
     ));
-    let command = command_line(confirm.action, row, label, &confirm.asks, confirm.reason.value());
+    let command = command_line(confirm, label);
     lines.extend(paragraph(&format!("$ {command}"), room, theme.accent));
     lines.push(Line::default());
     let mut inputs = Vec::new();
     match &confirm.asks {
+        Asks::Yes if confirm.time.is_some() => {}
         Asks::Yes => lines.push(Line::styled(format!("y {} · n cancel", confirm.action), theme.strong)),
         Asks::Profile(profile) => {
             let said = format!("y yes, this is {}; do not ask again · n cancel", visible(profile));
@@ -62,28 +69,83 @@ pub fn draw_confirm(
                 None => "It has no holder: leave the name empty and type a reason:".into(),
             };
             lines.extend(paragraph(&said, room, theme.strong));
-            inputs.push((lines.len(), "name", &confirm.name, confirm.field == Field::Name));
-            lines.push(Line::default());
-            inputs.push((lines.len(), "reason", &confirm.reason, confirm.field == Field::Reason));
-            lines.push(Line::default());
-            lines.push(Line::styled("enter confirm · tab next field · esc cancel", theme.dim));
+        }
+        Asks::Source(source) => {
+            let said = format!("Every act on this source needs its name. Type {source}:");
+            lines.extend(paragraph(&said, room, theme.strong));
         }
     }
+    for field in confirm.fields() {
+        let (name, input) = match field {
+            ConfirmField::Time => ("time", confirm.time.as_ref().unwrap_or(&confirm.name)),
+            ConfirmField::Name => ("name", &confirm.name),
+            ConfirmField::Reason => ("reason", &confirm.reason),
+        };
+        inputs.push((lines.len(), name, input, confirm.field == field));
+        lines.push(Line::default());
+    }
+    let yes = match &confirm.asks {
+        Asks::Profile(profile) => format!("y yes, this is {}; do not ask again", visible(profile)),
+        Asks::Yes | Asks::Source(_) | Asks::Name(_) => format!("y {}", confirm.action),
+    };
+    let yes_no = [(yes.as_str(), KeyCode::Char('y')), NO];
+    let keys: &[Button<'_>] = if inputs.is_empty() { &yes_no } else { &TYPED };
+    if !inputs.is_empty() {
+        lines.push(Line::styled("enter confirm · tab next field · esc cancel", theme.dim));
+    }
+    let buttons = lines.len() - 1;
     if let Some(complaint) = &confirm.complaint {
         lines.extend(paragraph(complaint, room, theme.set(Set::Stale)));
     }
-    let title = format!("{} {}?", confirm.action, text::cut(&row.shown(), room.saturating_sub(14)));
-    draw_box(&title, lines, &inputs, theme, (area, width), view, buffer);
+    let place = model.source_name(row.id.source).map_or_else(String::new, |name| format!(" in {name}"));
+    let id = text::cut(&row.shown(), room.saturating_sub(14 + text::width(&place)));
+    let title = format!("{} {id}{place}?", confirm.action);
+    let (inner, hidden) = draw_box(&title, lines, &inputs, theme, (area, width), view, buffer);
+    if let Some(line) = buttons.checked_sub(hidden) {
+        let y = inner.y + u16::try_from(line).unwrap_or(0);
+        button_spots(keys, Rect { y, height: 1, ..inner }, view);
+    }
 }
 
-fn paragraph(said: &str, room: usize, style: ratatui::style::Style) -> Vec<Line<'static>> {
+/// What an extension gives, as far as what was typed can be read.
+fn gives(confirm: &Confirm, now: Moment) -> String {
+    let typed = confirm.time.as_ref().map(|time| Span::parse_interval(time.value().trim()));
+    match typed {
+        Some(Ok(by)) => what_it_gives(&confirm.row, by, now),
+        Some(Err(_)) => "as much time as you type: 10m, 1h 30m".into(),
+        None => {
+            let anew = what_it_gives(&confirm.row, confirm.row.usual_extension(), now);
+            format!("the full time again, {anew}; this system allows no other length")
+        }
+    }
+}
+
+/// A button of a dialog: its words and its key.
+pub(super) type Button<'a> = (&'a str, KeyCode);
+
+const NO: Button<'static> = ("n cancel", KeyCode::Char('n'));
+const TYPED: [Button<'static>; 3] =
+    [("enter confirm", KeyCode::Enter), ("tab next field", KeyCode::Tab), ("esc cancel", KeyCode::Esc)];
+
+/// Makes the buttons of a line answer to clicks; a dot stands between two of them.
+pub(super) fn button_spots(buttons: &[Button<'_>], line: Rect, view: &mut View) {
+    let mut x = line.x;
+    for (words, key) in buttons {
+        let width = u16::try_from(text::width(words)).unwrap_or(0);
+        let spot = Spot::Key(KeyEvent::new(*key, KeyModifiers::NONE));
+        view.spot(Rect { x, width, ..line }.intersection(line), spot);
+        x = (x + width + 3).min(line.right());
+    }
+}
+
+pub(super) fn paragraph(said: &str, room: usize, style: ratatui::style::Style) -> Vec<Line<'static>> {
     text::wrap(said, room.max(1)).into_iter().map(|line| Line::styled(line, style)).collect()
 }
 
 /// A line of an input in a box: its place, its name, its text, and whether keys go there.
-type InputLine<'a> = (usize, &'static str, &'a Input, bool);
+pub(super) type InputLine<'a> = (usize, &'static str, &'a Input, bool);
 
-fn draw_box(
+pub(super) fn draw_box(
     title: &str,
     mut lines: Vec<Line<'static>>,
     inputs: &[InputLine<'_>],
@@ -91,12 +153,12 @@ fn draw_box(
     (area, width): (Rect, u16),
     view: &mut View,
     buffer: &mut Buffer,
-) {
+) -> (Rect, usize) {
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
     let place = popup::centred(area, width, height);
     let inner = popup::frame(title, theme.focus, theme, place, buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    view.rows.clear();
+    view.cover();
     let mut cursor = None;
     for (at, name, input, active) in inputs {
         let room = usize::from(inner.width).saturating_sub(8);
@@ -111,7 +173,7 @@ fn draw_box(
             cursor = Some((*at, column));
         }
     }
-    // Where there is no room for all of it, what is asked matters more than what was said before.
+    // If there is not enough room, the questions at the end matter most.
     let hidden = lines.len().saturating_sub(usize::from(inner.height));
     if let Some((line, column)) = cursor
         && let Some(line) = line.checked_sub(hidden)
@@ -121,175 +183,75 @@ fn draw_box(
     }
     let shown: Vec<Line<'static>> = lines.split_off(hidden);
     popup::lines(shown, 0, theme, inner, buffer);
+    (inner, hidden)
 }
 
 /// What an undo writes: it scrolls, so that every row and column can be seen.
-pub fn draw_undo(view: &mut View, theme: &Theme, undo: &UndoPreview, area: Rect, buffer: &mut Buffer) {
-    let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
-    let room = usize::from(width.saturating_sub(4));
-    let (lines, keys) = match &undo.stage {
-        UndoStage::Looking => (vec![Line::styled("looking at the rows ...", theme.dim)], "esc cancel"),
-        UndoStage::Failed(why) => {
-            (paragraph(why, room, theme.set(Set::Stale)), "nothing was done · esc close")
-        }
-        UndoStage::Preview(rows) => {
-            let lines = rows.iter().flat_map(|row| text::wrap(&safe(row), room.max(1)));
-            (lines.map(|line| Line::styled(line, theme.text)).collect(), "y undo · n cancel · ↑↓ scroll")
-        }
-    };
-    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
-    let place = popup::centred(area, width, height);
-    let inner =
-        popup::frame("Undo: these rows and columns will be written", theme.focus, theme, place, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let (rows, last) = (inner.height.saturating_sub(1), inner.bottom().saturating_sub(1));
-    view.rows.clear();
-    view.page_lines = usize::from(rows);
-    popup::lines(lines, undo.scroll, theme, Rect { height: rows, ..inner }, buffer);
-    Line::styled(text::clip(keys, usize::from(inner.width)), theme.strong)
-        .render(Rect { y: last, height: inner.height.min(1), ..inner }, buffer);
-}
-
-pub fn draw_bulk(
+pub(super) fn draw_undo(
     model: &Model,
     view: &mut View,
     theme: &Theme,
-    bulk: &InBulk,
+    undo: &UndoPreview,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
     let room = usize::from(width.saturating_sub(4));
-    let label = model.sources.get(bulk.source).map_or("", |source| source.label.as_str());
-    let what = match &bulk.what {
-        Many::Marked(targets) => format!("these {} claims of {}", targets.len(), visible(label)),
-        Many::Set(set) => format!("all {set} claims of {}", visible(label)),
-        Many::Session(session) => format!("everything {} holds", visible(session)),
-    };
-    let mut inputs = Vec::new();
-    let lines = match &bulk.stage {
-        Stage::Looking => vec![Line::styled("looking at them ...", theme.dim)],
-        Stage::Failed(why) => {
-            let mut lines = paragraph(why, room, theme.set(Set::Stale));
-            lines.push(Line::styled("nothing was done; esc closes this", theme.dim));
-            lines
+    let (lines, keys) = match &undo.stage {
+        UndoStage::Looking => (vec![Line::styled("looking at the rows ...", theme.dim)], CANCEL),
+        UndoStage::Failed(why) => (paragraph(why, room, theme.set(Set::Stale)), CLOSE),
+        UndoStage::Preview(rows) => {
+            let lines = rows.iter().flat_map(|row| text::wrap(&safe(row), room.max(1)));
+            let keys = if undo.source_name.is_some() { TYPED_UNDO } else { UNDO };
+            (lines.map(|line| Line::styled(line, theme.text)).collect(), keys)
         }
-        Stage::Running { done, of } => {
-            let share = *done as f64 / (*of).max(1) as f64;
-            let cells = room.saturating_sub(24).max(1);
-            let full = (share * cells as f64) as usize;
-            let bar = format!("{}{}", "█".repeat(full.min(cells)), "░".repeat(cells.saturating_sub(full)));
-            let said = format!("{bar} {} of {}", text::number(*done as u64), text::number(*of as u64));
-            vec![Line::styled(text::clip(&said, room), theme.accent)]
-        }
-        Stage::Preview(ready) => preview(model, bulk, ready, theme, (area, room), &mut inputs),
     };
-    let count = match &bulk.stage {
-        Stage::Preview(ready) => format!(" ({})", of_wanted(&ready.tally)),
-        Stage::Looking | Stage::Running { .. } | Stage::Failed(_) => String::new(),
-    };
-    draw_box(&format!("{} {what}?{count}", bulk.action), lines, &inputs, theme, (area, width), view, buffer);
+    let question = undo_question(undo, theme, room);
+    let below = u16::try_from(question.len()).unwrap_or(0) + 1;
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2 + below);
+    let place = popup::centred(area, width, height);
+    let source = model.source_name(undo.source).map_or_else(String::new, |name| format!(" in {name}"));
+    let title = format!("Undo: these rows and columns will be written{source}");
+    let inner = popup::frame(&title, theme.focus, theme, place, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let (rows, last) = (inner.height.saturating_sub(below), inner.bottom().saturating_sub(1));
+    view.cover();
+    view.page_lines = usize::from(rows);
+    view.scroll_end = popup::lines(lines, undo.scroll, theme, Rect { height: rows, ..inner }, buffer);
+    for (line, y) in question.into_iter().zip(inner.y + rows..last) {
+        line.render(Rect { y, height: 1, ..inner }, buffer);
+    }
+    if let Some(source) = undo.source_name.as_ref().filter(|_| below > 1) {
+        let column = u16::try_from(source.typed.visual_cursor()).unwrap_or(0).saturating_add(8);
+        let y = last.saturating_sub(1 + u16::from(undo.complaint.is_some()));
+        view.cursor = Some(Position::new(inner.x + column.min(inner.width.saturating_sub(1)), y));
+    }
+    let words: Vec<&str> = keys.iter().map(|(words, _)| *words).collect();
+    let line = Rect { y: last, height: inner.height.min(1), ..inner };
+    Line::styled(text::clip(&words.join(" · "), usize::from(inner.width)), theme.strong).render(line, buffer);
+    button_spots(keys, line, view);
 }
 
-fn preview<'a>(
-    model: &Model,
-    bulk: &'a InBulk,
-    ready: &Ready,
-    theme: &Theme,
-    (area, room): (Rect, usize),
-    inputs: &mut Vec<InputLine<'a>>,
-) -> Vec<Line<'static>> {
-    let claims = match (&bulk.what, ready.tally.wanted) {
-        (Many::Session(_), 1) => "act",
-        (Many::Session(_), _) => "acts",
-        (Many::Marked(_) | Many::Set(_), 1) => "claim",
-        (Many::Marked(_) | Many::Set(_), _) => "claims",
-    };
-    let skipped = ready.tally.wanted.saturating_sub(ready.tally.applied);
-    let count = of_wanted(&ready.tally);
-    let mut headline = format!("{count} {claims} will be {}", bulk.action.done());
-    if skipped > 0 {
-        headline += &format!("; {} skipped:", text::number(skipped as u64));
-    }
-    let mut lines = paragraph(&headline, room, theme.strong);
-    for one in &ready.tally.reasons {
-        let count = text::number(one.count as u64);
-        let example = if one.is_all_said() { one.example.clone() } else { one.in_full() };
-        let said = format!("  {count} {}: {} ({example})", one.outcome.as_str(), one.why);
-        lines.push(Line::styled(text::clip(&safe(&said), room), theme.set(Set::Expiring)));
-    }
-    let taken = 14 + lines.len();
-    let fits = usize::from(area.height).saturating_sub(taken).clamp(1, 12);
-    for line in ready.lines.iter().take(fits) {
-        lines.push(Line::styled(text::clip(&format!("  {}", safe(line)), room), theme.text));
-    }
-    let more = ready.tally.applied.saturating_sub(ready.lines.len().min(fits));
-    if more > 0 {
-        lines.push(Line::styled(format!("  ... and {} more", text::number(more as u64)), theme.dim));
-    }
-    if bulk.elsewhere > 0 {
-        let elsewhere = text::number(bulk.elsewhere as u64);
-        let said = format!("{elsewhere} more in other sources are not included.");
-        lines.extend(paragraph(&said, room, theme.set(Set::Expiring)));
-    }
-    for said in ready.notes.iter().take(3) {
-        lines.extend(paragraph(&safe(said), room, theme.set(Set::Expiring)));
-    }
-    let source = model.sources.get(bulk.source);
-    let label = source.map_or("", |source| source.label.as_str());
-    let is_generic = |profile: &String| {
-        let mut all = source.into_iter().flat_map(|source| &source.snapshots);
-        all.any(|snapshot| snapshot.generic && snapshot.profile == *profile)
-    };
-    // Whoever names one profile has to name all that are meant.
-    let profiles: String = match ready.profiles.iter().any(is_generic) {
-        true => ready.profiles.iter().map(|profile| format!(" --profile {}", quoted(profile))).collect(),
-        false => String::new(),
-    };
-    let command = match &bulk.what {
-        Many::Set(set) => {
-            Some(format!("claimtop {} {} --set {set}{profiles} --yes", bulk.action, quoted(label)))
-        }
-        Many::Session(session) => {
-            let session = quoted(session);
-            Some(format!("claimtop release {} --session {session}{profiles} --yes", quoted(label)))
-        }
-        Many::Marked(_) => None,
-    };
-    let idle = "If you do nothing: they stay as they are until a sweep, a worker or somebody takes them.";
-    lines.extend(paragraph(idle, room, theme.dim));
-    lines.extend(
-        command.into_iter().flat_map(|command| paragraph(&format!("$ {command}"), room, theme.accent)),
-    );
-    lines.push(Line::default());
-    match &ready.holder {
-        None if ready.tally.applied == 0 => {
-            lines.push(Line::styled("nothing can be done; esc closes this", theme.dim));
-        }
-        None => lines.push(Line::styled(format!("y {} · n cancel", bulk.action), theme.strong)),
-        Some(holder) => {
-            let said = format!("It may still be running. Type its name, {}, and a reason:", visible(holder));
-            lines.extend(paragraph(&said, room, theme.strong));
-            inputs.push((lines.len(), "name", &bulk.name, bulk.field == Field::Name));
-            lines.push(Line::default());
-            inputs.push((lines.len(), "reason", &bulk.reason, bulk.field == Field::Reason));
-            lines.push(Line::default());
-            lines.push(Line::styled("enter confirm · tab next field · esc cancel", theme.dim));
-        }
-    }
-    if let Some(complaint) = &bulk.complaint {
-        lines.extend(paragraph(complaint, room, theme.set(Set::Stale)));
-    }
+const UNDO: &[Button<'static>] = &[("y undo", KeyCode::Char('y')), NO, ("↑↓ scroll", KeyCode::Down)];
+const TYPED_UNDO: &[Button<'static>] =
+    &[("enter undo", KeyCode::Enter), ("esc cancel", KeyCode::Esc), ("↑↓ scroll", KeyCode::Down)];
+const CANCEL: &[Button<'static>] = &[("esc cancel", KeyCode::Esc)];
+const CLOSE: &[Button<'static>] = &[("esc close", KeyCode::Esc), ("nothing was done", KeyCode::Esc)];
+
+/// What has to be typed before an undo, if anything.
+fn undo_question(undo: &UndoPreview, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+    let (Some(source), UndoStage::Preview(_)) = (&undo.source_name, &undo.stage) else { return Vec::new() };
+    let mut lines = paragraph(&source.question(), room, theme.strong);
+    lines.push(Line::from(vec![
+        Piece::styled("source  ", theme.dim),
+        Piece::styled(safe(source.typed.value()), theme.strong),
+    ]));
+    let complaint = undo.complaint.as_ref().map(|said| text::clip(said, room));
+    lines.extend(complaint.map(|said| Line::styled(said, theme.set(Set::Stale))));
     lines
 }
 
-/// How many of those that are meant will be done: "3", or "2 of 3" if not all.
-fn of_wanted(tally: &BulkTally) -> String {
-    let (applied, wanted) = (text::number(tally.applied as u64), text::number(tally.wanted as u64));
-    if tally.applied == tally.wanted { wanted } else { format!("{applied} of {wanted}") }
-}
-
-pub fn draw_save(theme: &Theme, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw_save(view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let lines = [("t", "text"), ("a", "text with colours (ANSI)"), ("s", "a picture (SVG)")]
         .map(|(key, what)| {
             Line::from(vec![
@@ -303,4 +265,9 @@ pub fn draw_save(theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let place = popup::centred(area, 40, 6);
     let inner = popup::frame("Save the screen as", theme.focus, theme, place, buffer);
     popup::lines(lines, 0, theme, inner, buffer);
+    view.cover();
+    for (key, y) in ['t', 'a', 's'].into_iter().zip(inner.y..inner.bottom()) {
+        let spot = Spot::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
+        view.spot(Rect { y, height: 1, ..inner }, spot);
+    }
 }

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, draw as draw_table, fixed, share};
+use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, fixed, share};
 use super::text;
 use super::theme::Theme;
 use super::view::View;
@@ -15,7 +15,7 @@ use crate::app::message::Spot;
 use crate::app::model::{Model, Pane};
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
-use crate::events::What;
+use crate::events::EventKind;
 
 const COLUMNS: &[Column] = &[
     fixed("TIME", 8, 1),
@@ -23,39 +23,43 @@ const COLUMNS: &[Column] = &[
     share("BOARD", 6, 1, 3),
     share("CLAIM", 10, 3, 0),
     share("", 12, 7, 2),
+    share(SOURCE, 8, 1, 0),
 ];
 
-pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let lines: Vec<_> = model.happening_lines().collect();
+pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let lines: Vec<_> = model.event_lines().collect();
     if lines.is_empty() {
         let said = "  nothing has happened since this screen was opened";
         Line::styled(text::clip(said, usize::from(area.width)), theme.dim).render(area, buffer);
         return;
     }
     let items: Vec<Item> = lines.iter().map(|line| Item::LoggedEvent(line.number)).collect();
-    let listing = Listing::of(model, Pane::Events, COLUMNS, &items);
+    let columns = SourceColumns::new(model, COLUMNS);
+    let listing = Listing::of(model, Pane::Events, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
         let event = &lines[at].event;
         let time = event.at().rfc3339().get(11..19).unwrap_or_default().to_owned();
         let board = Some(event.board()).filter(|board| !board.is_empty()).map(visible).unwrap_or_default();
         let cells = vec![
             Cell::new(time, theme.dim),
-            Cell::new(event.what().word(), style(event.what(), theme)),
+            Cell::new(event.kind().word(), style(event.kind(), theme)),
             Cell::new(board, theme.dim),
             Cell::new(event.shown(), theme.strong),
-            Cell::sentence(event.said(), theme.text),
+            Cell::sentence(event.message(), theme.text),
+            Cell::new(model.name_of(lines[at].source), theme.dim),
         ];
-        (cells, Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells), Some(Spot::Item(items[at].clone())))
     });
 }
 
-fn style(what: What, theme: &Theme) -> Style {
+fn style(what: EventKind, theme: &Theme) -> Style {
     match what {
-        What::Entered(set) => theme.set(set),
-        What::Renewed | What::Finished | What::SessionCleanup => theme.set(Set::Healthy),
-        What::Acquired | What::Left | What::Cleanup => theme.text,
-        What::ChangedHands | What::Recovered => theme.accent,
-        What::SourceLost | What::SourceBack | What::SourceChanged => theme.set(Set::Stale),
-        What::SessionLost | What::Poison => theme.set(Set::Orphaned),
+        EventKind::Entered(set) => theme.set(set),
+        EventKind::Renewed | EventKind::Finished | EventKind::SessionCleanup => theme.set(Set::Healthy),
+        EventKind::Acquired | EventKind::Left | EventKind::Cleanup => theme.text,
+        EventKind::ChangedHands | EventKind::Retried | EventKind::Recovered => theme.accent,
+        EventKind::SourceLost | EventKind::SourceBack | EventKind::SourceChanged => theme.set(Set::Stale),
+        EventKind::CauseBegan | EventKind::SessionLost | EventKind::Poison => theme.set(Set::Orphaned),
+        EventKind::CauseEnded => theme.set(Set::Healthy),
     }
 }

@@ -1,4 +1,4 @@
-//! The last lines: what came of the last key, the filter as it is written, the keys that matter.
+//! The last lines: the notice, the filter, the keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -9,6 +9,7 @@ use tui_input::Input;
 use super::text;
 use super::theme::Theme;
 use super::view::View;
+use crate::app::message::Spot;
 use crate::app::model::{Model, Pane, Tone};
 use crate::app::source::{Access, SourceView};
 use crate::app::{ACTIONS, ActionSpec, Command};
@@ -16,13 +17,17 @@ use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
 
-pub fn draw_notice(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+/// The notice. If there is one line for both, it replaces the claim's sentence for a while.
+pub(super) fn draw_notice(model: &Model, theme: &Theme, (area, sentence): (Rect, Rect), buffer: &mut Buffer) {
     let Some(notice) = model.notice.as_ref().filter(|notice| model.now.since(notice.at) < FRESH) else {
-        return draw_selected(model, theme, area, buffer);
+        if sentence.height == 0 {
+            draw_sentence(model, theme, area, buffer);
+        }
+        return;
     };
     let sign = match notice.tone {
         Tone::Done => "✓",
-        Tone::Told => "·",
+        Tone::Info => "·",
         Tone::Moved => "~",
         Tone::Refused => "!",
         Tone::Unknown => "?",
@@ -35,15 +40,16 @@ pub fn draw_notice(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer
 const FRESH: Span = Span::seconds(20);
 
 /// Why the selected claim is where it is.
-fn draw_selected(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    // Under a detail or a dialog it would be about something else.
+pub(super) fn draw_sentence(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    // Not under a detail or a dialog: it would be about another claim.
     let Some(row) = model.selected_row().filter(|_| model.overlay.is_empty()) else { return };
     let now = model.now_of(row.id.source);
-    let said = format!(" {}: {}; holder {}", row.shown(), row.why(now), row.conclusion(now).as_str());
+    let said = format!("{}: {}; holder {}", row.shown(), row.why(now), row.conclusion(now).as_str());
+    let said = format!(" {}", model.about(row.id.source, &said));
     Line::styled(text::clip(&said, usize::from(area.width)), theme.dim).render(area, buffer);
 }
 
-pub fn draw_filter(
+pub(super) fn draw_filter(
     model: &Model,
     view: &mut View,
     theme: &Theme,
@@ -57,15 +63,19 @@ pub fn draw_filter(
     buffer.set_string(area.x, area.y, " ".repeat(usize::from(area.width)), theme.text);
     let mut pieces =
         vec![Piece::styled(" / ", theme.title), Piece::styled(safe(input.value()), theme.strong)];
-    let hint = match &model.query_problem {
+    let hint = match model.filter_problem() {
         Some(problem) => Piece::styled(format!("   {}", safe(problem)), theme.set(Set::Stale)),
         None if input.value().is_empty() => {
-            Piece::styled("   text  holder:x  kind:x  board:x  set:stale  age>10m  !not", theme.dim)
+            let keys = match model.pane {
+                Pane::Audit => "by:x  since:2h  action:undo  outcome:moved  source:x  !not",
+                _ => "text  holder:x  kind:x  board:x  set:stale  age>10m  !not",
+            };
+            Piece::styled(format!("   {keys}"), theme.dim)
         }
         None => Piece::styled("   enter keeps it   esc clears it", theme.dim),
     };
-    // Where there is no room for both, what is wrong matters more than what was typed.
-    if model.query_problem.is_some() && area.width < 70 {
+    // If there is no room for both, the error matters more than the input.
+    if model.filter_problem().is_some() && area.width < 70 {
         pieces.remove(1);
     }
     pieces.push(hint);
@@ -74,34 +84,44 @@ pub fn draw_filter(
     view.cursor = Some(Position::new(area.x + column.min(area.width.saturating_sub(1)), area.y));
 }
 
-pub fn draw_keys(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw_keys(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let is_closed =
         |source: &SourceView| source.access() != Access::Write || source.link.lost_since().is_some();
-    let closed = !model.sources.is_empty() && model.shown_sources().all(|(_, source)| is_closed(source));
-    let mut pieces = vec![Piece::raw(" ")];
-    let mut used = 1;
-    // Quitting and help stay, whatever has to go.
-    let here = |spec: &&ActionSpec| !model.overlay.is_empty() || applies(spec.command, model.pane);
+    // The source of the selected row decides which keys work.
+    let closed = match model.selected_row().and_then(|row| model.sources.get(row.id.source)) {
+        Some(source) => is_closed(source),
+        None => !model.sources.is_empty() && model.shown_sources().all(|(_, source)| is_closed(source)),
+    };
+    let here = |spec: &&ActionSpec| {
+        let is_of_group = matches!(spec.command, Command::ReclaimAll | Command::ReleaseAll);
+        (!model.overlay.is_empty() && !is_of_group) || applies(spec.command, model.pane)
+    };
     let all: Vec<_> = ACTIONS.iter().filter(here).filter_map(|spec| Some((spec, spec.short?))).collect();
-    let width = |key: &str, short: &str| text::width(key) + short.len() + 3;
-    let last: usize = all
-        .iter()
-        .filter(|(_, short)| is_last(short))
-        .map(|(spec, short)| width(&model.keymap.key(spec.command), short))
-        .sum();
+    let width =
+        |spec: &ActionSpec, short: &str| text::width(&model.keymap.key(spec.command)) + short.len() + 3;
+    // The keys that lead to all others always stay.
+    let mut kept: usize =
+        all.iter().filter(|(spec, _)| stays(spec.command)).map(|(spec, short)| width(spec, short)).sum();
+    let mut x = area.x + 1;
     for (spec, short) in all {
-        let key = model.keymap.key(spec.command);
-        let needs = width(&key, short);
-        let limit = usize::from(area.width).saturating_sub(if is_last(short) { 0 } else { last });
-        if used + needs > limit {
+        let needs = width(spec, short);
+        let stays = stays(spec.command);
+        kept -= if stays { needs } else { 0 };
+        if usize::from(x - area.x) + needs + kept > usize::from(area.width) + 2 {
             continue;
         }
-        used += needs;
+        let key = model.keymap.key(spec.command);
         let dimmed = spec.writes && closed;
-        pieces.push(Piece::styled(key, if dimmed { theme.dim } else { theme.accent }));
-        pieces.push(Piece::styled(format!(" {short}  "), theme.dim));
+        let pieces = [
+            Piece::styled(key, if dimmed { theme.dim } else { theme.accent }),
+            Piece::styled(format!(" {short}"), theme.dim),
+        ];
+        let place = Rect { x, width: u16::try_from(needs - 2).unwrap_or(0), ..area };
+        let place = place.intersection(area);
+        Line::from(pieces.to_vec()).render(place, buffer);
+        view.spot(place, Spot::Command(spec.command));
+        x = (x + u16::try_from(needs).unwrap_or(0)).min(area.right());
     }
-    Line::from(pieces).render(area, buffer);
 }
 
 /// Whether a key does anything in a pane.
@@ -110,11 +130,12 @@ fn applies(command: Command, pane: Pane) -> bool {
     match command {
         Command::Reclaim | Command::Extend | Command::Mark | Command::CheckPid => claims,
         Command::Release => claims || pane == Pane::Sessions,
+        Command::ReclaimAll | Command::ReleaseAll => pane == Pane::Groups,
         Command::Detail => pane != Pane::Events,
         _ => true,
     }
 }
 
-fn is_last(short: &str) -> bool {
-    matches!(short, "help" | "quit")
+fn stays(command: Command) -> bool {
+    matches!(command, Command::Filter | Command::Palette | Command::Detail | Command::Help | Command::Quit)
 }

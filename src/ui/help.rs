@@ -11,10 +11,17 @@ use crate::app::actions::{ACTIONS, Group};
 use crate::app::model::{Model, Pane};
 use crate::domain::verdict::Set;
 
-pub fn draw(model: &Model, view: &mut View, theme: &Theme, scroll: u16, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(
+    model: &Model,
+    view: &mut View,
+    theme: &Theme,
+    scroll: u16,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let place = popup::centred(area, 92, area.height);
     let inner = popup::frame("Help", theme.focus, theme, place, buffer);
-    view.rows.clear();
+    view.cover();
     view.page_lines = usize::from(inner.height);
     let room = usize::from(inner.width);
     let mut lines = vec![Line::styled(model.pane.title(), theme.title)];
@@ -49,18 +56,23 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, scroll: u16, area: Re
         .into_iter()
         .map(|line| Line::styled(line, theme.dim)),
     );
-    popup::lines(lines, scroll, theme, inner, buffer);
+    view.scroll_end = popup::lines(lines, scroll, theme, inner, buffer);
 }
 
 fn about(pane: Pane) -> &'static str {
     match pane {
         Pane::Overview => {
-            "What needs you, worst first: each bar burns down to the claim's deadline and then counts how far it is \
-             over. Below, how many claims will expire in the coming minutes."
+            "What needs you, worst first, each claim in the pane of its worst set, with the marks of the others. A bar \
+             burns down to the claim's deadline and then counts how far it is over. In the timeline, left of now: when \
+             the claims in trouble were last heard of; right of it: when deadlines come."
         }
         Pane::Claims => {
             "Every claim of a board, page by page, in the order of its table; left and right change the board. \
              holder=NAME and kind=NAME are looked for by the database, everything else on the loaded rows."
+        }
+        Pane::Groups => {
+            "Trouble by host, holder, kind, board, source or reason (g cycles): how much of how much, since when, and \
+             what R would do. enter shows the claims of a group; R and X act on all of them, loaded or not."
         }
         Pane::Sessions => {
             "Who holds claims, and what the kernel says of their processes. x releases everything a session holds; \
@@ -70,11 +82,13 @@ fn about(pane: Pane) -> &'static str {
             "What runs, waits and is dead, kind by kind, and the longest any of them took over what it may take. \
              enter lists the dead of a kind; there r queues one again."
         }
-        Pane::Locks => "The locks that need a look; healthy ones are under Claims.",
+        Pane::Locks => "The locks in trouble; healthy ones are under Claims.",
         Pane::Events => {
             "What entered and left the sets while you watched. Claims that left were read again to say why."
         }
-        Pane::Audit => "Every act on record, newest first; enter shows what it changed, u takes it back.",
+        Pane::Audit => {
+            "Every act on record, newest first; enter shows an act or unfolds a bulk, u takes it back."
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, draw as draw_table, right, share};
+use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, right, share};
 use super::theme::Theme;
 use super::view::View;
 use super::{header, text};
@@ -27,9 +27,10 @@ const COLUMNS: &[Column] = &[
     right("QUEUED", 8, 1),
     right("DEAD", 7, 2),
     right("WAITS SINCE", 11, 7),
+    share(SOURCE, 8, 2, 0),
 ];
 
-pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let lines = model.kind_lines();
     if lines.is_empty() {
         let failed = model.kinds.values().find_map(|kinds| kinds.as_ref().err());
@@ -45,9 +46,10 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
         return;
     }
     let items: Vec<Item> = lines.iter().map(kind_item).collect();
-    let listing = Listing::of(model, Pane::Jobs, COLUMNS, &items);
+    let columns = SourceColumns::new(model, COLUMNS);
+    let listing = Listing::of(model, Pane::Jobs, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
-        (cells(model, theme, &lines[at]), Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells(model, theme, &lines[at])), Some(Spot::Item(items[at].clone())))
     });
 }
 
@@ -71,5 +73,6 @@ fn cells(model: &Model, theme: &Theme, line: &KindLine<'_>) -> Vec<Cell> {
         count(tally.queued, theme.text),
         count(tally.dead, theme.set(Set::Orphaned)),
         Cell::new(text::span(tally.oldest_queued.map(|at| now.since(at))), theme.dim),
+        Cell::new(model.name_of(line.source), theme.dim),
     ]
 }

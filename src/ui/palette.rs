@@ -8,12 +8,13 @@ use ratatui::widgets::Widget;
 use super::theme::Theme;
 use super::view::View;
 use super::{popup, text};
+use crate::app::message::Spot;
 use crate::app::model::Model;
 use crate::app::overlay::Palette;
-use crate::app::update::keys::found;
+use crate::app::palette::Choice;
 use crate::domain::visible::safe;
 
-pub fn draw(
+pub(super) fn draw(
     model: &Model,
     view: &mut View,
     theme: &Theme,
@@ -23,7 +24,7 @@ pub fn draw(
 ) {
     let place = popup::centred(area, 84, 18);
     let inner = popup::frame("Commands", theme.focus, theme, place, buffer);
-    view.rows.clear();
+    view.cover();
     if inner.height == 0 {
         return;
     }
@@ -31,7 +32,10 @@ pub fn draw(
     let prompt = Line::from(vec![
         Piece::styled(" : ", theme.title),
         Piece::styled(safe(input.value()), theme.strong),
-        Piece::styled(if input.value().is_empty() { "a command, then a reason" } else { "" }, theme.dim),
+        Piece::styled(
+            if input.value().is_empty() { "a command, then a reason; tab completes" } else { "" },
+            theme.dim,
+        ),
     ]);
     prompt.render(Rect { height: 1, ..inner }, buffer);
     let column = u16::try_from(input.visual_cursor()).unwrap_or(0).saturating_add(3);
@@ -39,19 +43,25 @@ pub fn draw(
     let lines = usize::from(inner.height.saturating_sub(1));
     let first = (palette.selected + 1).saturating_sub(lines);
     let room = usize::from(inner.width);
-    for (line, (at, spec)) in found(input.value()).into_iter().enumerate().skip(first).take(lines).enumerate()
-    {
+    let entries = model.palette_entries(input.value()).into_iter().enumerate();
+    for (line, (at, entry)) in entries.skip(first).take(lines).enumerate() {
         let y = inner.y + 1 + u16::try_from(line).unwrap_or(0);
-        let keys = text::fit(&model.keymap.keys(spec.command).join(" "), 10, false);
+        let keys = match entry.choice {
+            Choice::Command(command) => model.keymap.keys(command).join(" "),
+            Choice::Source(_) | Choice::View(_) | Choice::Theme(_) => String::new(),
+        };
+        let name = text::fit(&entry.name, text::width(&entry.name).clamp(14, 30), false);
+        let rest = room.saturating_sub(12 + text::width(&name) + 1);
         let said = Line::from(vec![
-            Piece::styled(format!(" {keys} "), theme.accent),
-            Piece::styled(text::fit(spec.name, 14, false), theme.strong),
-            Piece::styled(text::clip(spec.what, room.saturating_sub(26)), theme.dim),
+            Piece::styled(format!(" {} ", text::fit(&keys, 10, false)), theme.accent),
+            Piece::styled(name, theme.strong),
+            Piece::styled(format!(" {}", text::clip(&entry.what, rest)), theme.dim),
         ]);
         let place = Rect { y, height: 1, ..inner };
         said.render(place, buffer);
+        view.spot(place, Spot::Choice(at));
         if at == palette.selected {
-            buffer.set_style(place, theme.selected);
+            theme.select(place, buffer);
         }
     }
 }

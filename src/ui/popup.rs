@@ -8,8 +8,8 @@ use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget};
 
 use super::theme::Theme;
 
-/// A frame with a title, drawn; what is inside it.
-pub fn frame(title: &str, style: Style, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Rect {
+/// Draws a frame with a title; returns its inside.
+pub(super) fn frame(title: &str, style: Style, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Rect {
     let block = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(style)
@@ -22,13 +22,19 @@ pub fn frame(title: &str, style: Style, theme: &Theme, area: Rect, buffer: &mut 
 }
 
 /// A box of this size in the middle, as far as there is room.
-pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
+pub(super) fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// The lines from `scroll` on, no further than their end; says so if there are more.
-pub fn lines(lines: Vec<Line<'_>>, scroll: u16, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+/// Draws the lines from `scroll` on and a hint if there are more; returns how far they can be scrolled.
+pub(super) fn lines(
+    lines: Vec<Line<'_>>,
+    scroll: u16,
+    theme: &Theme,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> u16 {
     let total = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let last = total.saturating_sub(area.height);
     let scroll = scroll.min(last);
@@ -40,4 +46,5 @@ pub fn lines(lines: Vec<Line<'_>>, scroll: u16, theme: &Theme, area: Rect, buffe
         let width = u16::try_from(more.chars().count()).unwrap_or(0).min(area.width);
         buffer.set_stringn(area.right() - width, area.bottom(), more, usize::from(width), theme.accent);
     }
+    last
 }

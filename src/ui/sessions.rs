@@ -9,6 +9,7 @@ use super::table::{Cell, Column, Listing, draw as draw_table, fixed, right, shar
 use super::theme::Theme;
 use super::view::View;
 use super::{header, text};
+use crate::app::beats::Beat;
 use crate::app::item::Item;
 use crate::app::lists::holder_item;
 use crate::app::message::Spot;
@@ -31,7 +32,7 @@ const COLUMNS: &[Column] = &[
     share("EVIDENCE", 14, 5, 8),
 ];
 
-pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let lines = model.holder_lines();
     if lines.is_empty() {
         let failed = model.holders.values().find_map(|holders| holders.as_ref().err());
@@ -51,17 +52,21 @@ pub fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &
     let listing = Listing::of(model, Pane::Sessions, COLUMNS, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
         let (source, holder) = lines[at];
-        (cells(model.now_of(source), theme, holder), Some(Spot::Item(items[at].clone())))
+        (cells(model, source, theme, holder), Some(Spot::Item(items[at].clone())))
     });
 }
 
-fn cells(now: Moment, theme: &Theme, holder: &Holder) -> Vec<Cell> {
+fn cells(model: &Model, source: usize, theme: &Theme, holder: &Holder) -> Vec<Cell> {
+    let now = model.now_of(source);
     let ago = |at: Option<Moment>| text::span(at.map(|at| now.since(at)));
-    let (state, style) = match (holder.is_stale, holder.beat_at.at()) {
-        (true, _) => ("✗ silent", theme.set(Set::Orphaned)),
-        (false, Some(_)) => ("✓ beats", theme.set(Set::Healthy)),
-        (false, None) => ("? unknown", theme.dim),
+    let (state, style) = match model.beat(source, holder, now) {
+        Beat::Silent => ("✗ silent", theme.set(Set::Orphaned)),
+        Beat::Late => ("~ late", theme.set(Set::Expiring)),
+        Beat::Beats => ("✓ beats", theme.set(Set::Healthy)),
+        Beat::Unknown => ("? unknown", theme.dim),
     };
+    let name = holder.id.visible();
+    let name = model.source_name(source).map_or(name.clone(), |source| format!("{source}·{name}"));
     let pid = match &holder.worker.pid {
         Value::Null => "–".into(),
         pid => pid.visible(),
@@ -69,7 +74,7 @@ fn cells(now: Moment, theme: &Theme, holder: &Holder) -> Vec<Cell> {
     let held = if holder.claims > 0 { theme.strong } else { theme.dim };
     vec![
         Cell::new(state, style),
-        Cell::new(holder.id.visible(), theme.strong),
+        Cell::new(name, theme.strong),
         Cell::new(text::number(holder.claims), held),
         Cell::new(ago(holder.beat_at.at()), theme.text),
         Cell::new(ago(holder.started_at.at()), theme.dim),

@@ -13,36 +13,36 @@ use crate::app::model::{ListId, Model, Pane};
 
 /// One column.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub(super) struct Column {
     pub title: &'static str,
     pub width: Width,
     pub right: bool,
-    /// Those with the highest number go first when there is no room.
+    /// Columns with the highest number are dropped first if there is no room.
     pub spare: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
+pub(super) enum Width {
     Fixed(u16),
     /// What is left, at least this, in proportion.
     Share(u16, u16),
 }
 
-pub const fn fixed(title: &'static str, width: u16, spare: u8) -> Column {
+pub(super) const fn fixed(title: &'static str, width: u16, spare: u8) -> Column {
     Column { title, width: Width::Fixed(width), right: false, spare }
 }
 
-pub const fn right(title: &'static str, width: u16, spare: u8) -> Column {
+pub(super) const fn right(title: &'static str, width: u16, spare: u8) -> Column {
     Column { title, width: Width::Fixed(width), right: true, spare }
 }
 
-pub const fn share(title: &'static str, least: u16, parts: u16, spare: u8) -> Column {
+pub(super) const fn share(title: &'static str, least: u16, parts: u16, spare: u8) -> Column {
     Column { title, width: Width::Share(least, parts), right: false, spare }
 }
 
 /// A cell: its text and how it looks.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub(super) struct Cell {
     pub text: String,
     pub style: Style,
     /// Sentences lose their end, names their middle.
@@ -50,17 +50,42 @@ pub struct Cell {
 }
 
 impl Cell {
-    pub fn new(text: impl Into<String>, style: Style) -> Cell {
+    pub(super) fn new(text: impl Into<String>, style: Style) -> Cell {
         Cell { text: text.into(), style, sentence: false }
     }
 
-    pub fn sentence(text: impl Into<String>, style: Style) -> Cell {
+    pub(super) fn sentence(text: impl Into<String>, style: Style) -> Cell {
         Cell { text: text.into(), style, sentence: true }
     }
 }
 
+/// The columns of a list in which every line belongs to a source. With one source they have no `SOURCE`.
+pub(super) struct SourceColumns {
+    pub columns: Vec<Column>,
+    hidden: Option<usize>,
+}
+
+impl SourceColumns {
+    pub(super) fn new(model: &Model, columns: &[Column]) -> SourceColumns {
+        let source = columns.iter().position(|column| column.title == SOURCE);
+        let hidden = source.filter(|_| model.sources.len() == 1);
+        let mut columns = columns.to_vec();
+        hidden.map(|at| columns.remove(at));
+        SourceColumns { columns, hidden }
+    }
+
+    /// The cells of a line, without that of a hidden column.
+    pub(super) fn cells(&self, mut cells: Vec<Cell>) -> Vec<Cell> {
+        self.hidden.map(|at| cells.remove(at));
+        cells
+    }
+}
+
+/// The heading of the column that names the source.
+pub(super) const SOURCE: &str = "SOURCE";
+
 /// The columns that fit, with their widths.
-pub fn layout(columns: &[Column], room: u16) -> Vec<(usize, u16)> {
+pub(super) fn layout(columns: &[Column], room: u16) -> Vec<(usize, u16)> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let least = |at: usize| match columns[at].width {
         Width::Fixed(width) => width,
@@ -95,26 +120,28 @@ pub fn layout(columns: &[Column], room: u16) -> Vec<(usize, u16)> {
 }
 
 /// A list as it stands.
-pub struct Listing<'a> {
+pub(super) struct Listing<'a> {
     pub list: ListId,
     pub columns: &'a [Column],
     pub total: usize,
     pub selected: Option<usize>,
-    /// Whether its selection is the one that keys mean.
+    /// Whether keys act on its selection.
     pub focused: bool,
+    /// The column that the list is sorted by, and the arrow that says how.
+    pub sorted: Option<(usize, &'static str)>,
 }
 
 impl<'a> Listing<'a> {
     /// The list of a pane as the model has it.
-    pub fn of(model: &Model, pane: Pane, columns: &'a [Column], items: &[Item]) -> Listing<'a> {
+    pub(super) fn of(model: &Model, pane: Pane, columns: &'a [Column], items: &[Item]) -> Listing<'a> {
         let list = ListId::Pane(pane);
         let selected = model.selection(list).place(items);
-        Listing { list, columns, total: items.len(), selected, focused: true }
+        Listing { list, columns, total: items.len(), selected, focused: true, sorted: None }
     }
 }
 
 /// Draws the headings and the lines that fit. `line` is asked for those only.
-pub fn draw(
+pub(super) fn draw(
     listing: &Listing<'_>,
     view: &mut View,
     theme: &Theme,
@@ -132,8 +159,12 @@ pub fn draw(
         let mut x = area.x + 2;
         for (at, width) in &columns {
             let column = &listing.columns[*at];
-            let title = text::fit(column.title, usize::from(*width), column.right);
-            buffer.set_stringn(x, y, title, usize::from(*width), theme.dim);
+            let (arrow, style) = match listing.sorted {
+                Some((sorted, arrow)) if sorted == *at => (arrow, theme.accent),
+                _ => ("", theme.dim),
+            };
+            let title = text::fit(&format!("{}{arrow}", column.title), usize::from(*width), column.right);
+            buffer.set_stringn(x, y, title, usize::from(*width), style);
             x += width + 2;
         }
         y += 1;
@@ -173,7 +204,6 @@ fn draw_line(
         x += width + 2;
     }
     if selected && listing.focused {
-        buffer.set_style(place, theme.selected);
-        buffer.set_stringn(place.x, place.y, "▸", 1, theme.accent.patch(theme.selected));
+        theme.select(place, buffer);
     }
 }

@@ -3,13 +3,13 @@
 use crate::domain::time::{Moment, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// The text in at most `room` columns; what is too long loses its middle, for ids differ at both
 /// ends.
-pub fn cut(text: &str, room: usize) -> String {
+pub(super) fn cut(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.into();
     }
@@ -25,7 +25,7 @@ pub fn cut(text: &str, room: usize) -> String {
 }
 
 /// The text in at most `room` columns, cut at its end: for sentences.
-pub fn clip(text: &str, room: usize) -> String {
+pub(super) fn clip(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.into();
     }
@@ -48,14 +48,14 @@ fn take_back(text: &str, room: usize) -> String {
 }
 
 /// Exactly `room` columns.
-pub fn fit(text: &str, room: usize, right: bool) -> String {
+pub(super) fn fit(text: &str, room: usize, right: bool) -> String {
     let text = cut(text, room);
     let padding = " ".repeat(room.saturating_sub(text.width()));
     if right { padding + &text } else { text + &padding }
 }
 
 /// A sentence broken into lines of at most `room` columns.
-pub fn wrap(text: &str, room: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let mut word = word.to_owned();
@@ -86,7 +86,7 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
 }
 
 /// `1,234,567`.
-pub fn number(count: u64) -> String {
+pub(super) fn number(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -98,12 +98,12 @@ pub fn number(count: u64) -> String {
     out
 }
 
-pub fn span(span: Option<Span>) -> String {
+pub(super) fn span(span: Option<Span>) -> String {
     span.map_or_else(|| "–".into(), whole)
 }
 
 /// Seconds do for a screen; only what is shorter shows its parts.
-pub fn whole(span: Span) -> String {
+pub(super) fn whole(span: Span) -> String {
     let seconds = span.as_micros().div_euclid(1_000_000);
     // Beyond three years nobody counts days.
     if seconds > 1_000 * 86_400 {
@@ -113,14 +113,14 @@ pub fn whole(span: Span) -> String {
 }
 
 /// The time of day.
-pub fn clock(at: Moment) -> String {
+pub(super) fn clock(at: Moment) -> String {
     at.rfc3339().get(11..19).map(|time| format!("{time}Z")).unwrap_or_default()
 }
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The last `room` values as bars, the highest of them a full one.
-pub fn sparkline(values: &[u64], room: usize) -> String {
+pub(super) fn sparkline(values: &[u64], room: usize) -> String {
     let last = &values[values.len().saturating_sub(room)..];
     let most = last.iter().copied().max().unwrap_or(0).max(1);
     last.iter().map(|value| BARS[((value * 7).div_ceil(most) as usize).min(7)]).collect()

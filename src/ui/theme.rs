@@ -1,10 +1,13 @@
-//! Colours, and what stands in for them where there are none.
+//! Colours, and modifiers where there are none.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 
 use crate::app::model::Tone;
 use crate::domain::claim::Process;
+use crate::domain::source_label::LabelColour;
 use crate::domain::verdict::Set;
 
 /// Which theme the user asked for.
@@ -14,8 +17,20 @@ pub enum Palette {
     #[default]
     Dark,
     Light,
-    /// Told apart by those who do not tell red from green.
+    /// For people who cannot tell red from green.
     ColourBlind,
+}
+
+impl Palette {
+    /// The theme with a name as the config has it.
+    pub fn named(name: &str) -> Option<Palette> {
+        match name {
+            "dark" => Some(Palette::Dark),
+            "light" => Some(Palette::Light),
+            "colour-blind" => Some(Palette::ColourBlind),
+            _ => None,
+        }
+    }
 }
 
 /// How many colours the terminal shows.
@@ -45,7 +60,7 @@ pub struct Theme {
     pub accent: Style,
     pub border: Style,
     pub focus: Style,
-    pub selected: Style,
+    selected: Style,
     pub title: Style,
     orphaned: Style,
     stale: Style,
@@ -54,6 +69,7 @@ pub struct Theme {
     healthy: Style,
     /// Of a picture; terminals have their own.
     pub background: &'static str,
+    depth: Depth,
 }
 
 /// A colour for terminals of either kind.
@@ -126,10 +142,11 @@ impl Theme {
         };
         let plain = Style::default();
         let ink = |two: Two| if depth == Depth::None { plain } else { plain.fg(colour(two)) };
-        // Where there is no colour, weight and reversal have to say it.
+        // Every cell of a selected row must be readable, whatever colour it had. Where colours are few, the row has
+        // one colour for all; where there are none, it is reversed.
         let selected = match depth {
-            Depth::None => plain.add_modifier(Modifier::REVERSED),
-            Depth::Sixteen => plain.bg(colour(colours.selected)).add_modifier(Modifier::BOLD),
+            Depth::None => plain.add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM),
+            Depth::Sixteen => plain.fg(Color::White).bg(Color::Blue).add_modifier(Modifier::BOLD),
             Depth::True => plain.bg(colour(colours.selected)),
         };
         let dim = if depth == Depth::None { plain.add_modifier(Modifier::DIM) } else { ink(colours.dim) };
@@ -148,7 +165,27 @@ impl Theme {
             expiring: ink(colours.expiring),
             healthy: ink(colours.healthy),
             background: if palette == Palette::Light { "#fafafa" } else { "#161b22" },
+            depth,
         }
+    }
+
+    /// The same terminal in other colours.
+    pub(crate) fn in_palette(&self, palette: Palette) -> Theme {
+        Theme::new(palette, self.depth)
+    }
+
+    /// Marks a line, or two, as the selected row.
+    pub fn select(&self, place: Rect, buffer: &mut Buffer) {
+        let place = place.intersection(buffer.area);
+        for at in place.positions() {
+            let cell = &mut buffer[at];
+            // What is dim elsewhere would be hard to read here.
+            if self.dim.fg == Some(cell.fg) {
+                cell.set_style(self.text);
+            }
+            cell.set_style(self.selected);
+        }
+        buffer.set_stringn(place.x, place.y, "▸", 1, self.accent.patch(self.selected));
     }
 
     pub fn set(&self, set: Set) -> Style {
@@ -161,10 +198,29 @@ impl Theme {
         }
     }
 
+    /// A cause of trouble.
+    pub fn cause(&self) -> Style {
+        self.stale
+    }
+
+    /// The user's own colour for a source.
+    pub fn badge(&self, colour: LabelColour) -> Style {
+        let colour = match colour {
+            LabelColour::Red => Color::Red,
+            LabelColour::Yellow => Color::Yellow,
+            LabelColour::Green => Color::Green,
+            LabelColour::Blue => Color::Blue,
+            LabelColour::Magenta => Color::Magenta,
+            LabelColour::Cyan => Color::Cyan,
+        };
+        let plain = Style::default().add_modifier(Modifier::BOLD | Modifier::REVERSED);
+        if self.depth == Depth::None { plain } else { plain.fg(colour) }
+    }
+
     pub fn tone(&self, tone: Tone) -> Style {
         match tone {
             Tone::Done => self.healthy,
-            Tone::Told => self.accent,
+            Tone::Info => self.accent,
             Tone::Moved => self.expiring,
             Tone::Refused => self.stale,
             Tone::Unknown => self.orphaned,
@@ -182,11 +238,5 @@ impl Theme {
 
 /// A mark beside every colour.
 pub fn mark(set: Set) -> &'static str {
-    match set {
-        Set::Orphaned => "✗",
-        Set::Stale => "!",
-        Set::Unknown => "?",
-        Set::Expiring => "~",
-        Set::Healthy => "✓",
-    }
+    set.sign()
 }

@@ -17,6 +17,8 @@ pub struct View {
     pub rows: BTreeMap<RowId, Option<SeenToken>>,
     /// How many lines of the selected list fit.
     pub page_lines: usize,
+    /// How far the text that lies on top can be scrolled.
+    pub scroll_end: u16,
     /// Where the cursor of an input stands.
     pub cursor: Option<Position>,
 }
@@ -27,6 +29,7 @@ impl View {
         self.spots.clear();
         self.rows.clear();
         self.cursor = None;
+        self.scroll_end = 0;
     }
 
     /// The first line to show so that `selected` is among the `lines` that fit, moved no further than
@@ -38,6 +41,12 @@ impl View {
         }
         *offset = (*offset).min(total.saturating_sub(lines));
         *offset
+    }
+
+    /// Something lies over all that was drawn before: neither keys nor clicks mean it any more.
+    pub fn cover(&mut self) {
+        self.rows.clear();
+        self.spots.clear();
     }
 
     pub fn spot(&mut self, area: Rect, spot: Spot) {

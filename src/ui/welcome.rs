@@ -20,7 +20,7 @@ const LINES: [(&str, bool); 9] = [
     ("q leaves", false),
 ];
 
-pub fn draw(theme: &Theme, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let height = u16::try_from(LINES.len()).unwrap_or(0).min(area.height);
     let top = area.y + (area.height - height) / 2;
     for ((said, loud), y) in LINES.into_iter().zip(top..area.bottom()) {

@@ -1,22 +1,22 @@
-//! Where a worker takes its time from: the system (on PostgreSQL the database's), or a test's hand.
+//! The clock of a worker: the system's (on PostgreSQL the database's), or one that a test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::clock::clock;
 use crate::domain::time::{Moment, Span};
-use crate::store::clock;
 
-/// A clock that every operation asks once.
+/// The clock of a worker; every operation reads it once.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<Arc<AtomicI64>>);
 
 impl Clock {
-    /// The system's time.
+    /// The system clock.
     pub fn system() -> Clock {
         Clock(None)
     }
 
-    /// A clock that stands still until it is set; its clones show the same time.
+    /// A clock for tests that stands still until it is set; its clones show the same time.
     pub fn standing_at(moment: Moment) -> Clock {
         Clock(Some(Arc::new(AtomicI64::new(moment.micros()))))
     }
@@ -28,12 +28,12 @@ impl Clock {
         }
     }
 
-    /// The time of a standing clock; the system's has none of its own.
+    /// Sets a standing clock; does nothing to the system clock.
     pub(super) fn set_to(&self) -> Option<Moment> {
         self.0.as_ref().map(|_| self.now())
     }
 
-    /// Moves a standing clock; the system's goes its own way.
+    /// Advances a standing clock; does nothing to the system clock.
     pub fn advance(&self, span: Span) {
         if let Some(set) = &self.0 {
             set.fetch_add(span.as_micros(), Ordering::SeqCst);

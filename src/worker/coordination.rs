@@ -1,4 +1,4 @@
-//! Document 000: sessions that claim tasks and take locks, each with a lease.
+//! Coordination: sessions that claim tasks and take locks, each with a lease.
 //!
 //! ```text
 //! session   register, heartbeat, deregister       expiry    claims past their time
@@ -7,7 +7,7 @@
 //! lock      the same for resources                stats     counts
 //! ```
 //!
-//! Where the document and the running system part, the document's promise is kept:
+//! Where the specification and the running system part, the specification's promise is kept:
 //!
 //! - Registering again keeps the session's claims. The original replaces the row, and since the
 //!   claims hang on it they are deleted with it.
@@ -34,12 +34,12 @@ mod stats;
 
 use serde::Serialize;
 
-pub use claim::{AgentType, ClaimOptions, Claiming, HeldClaim, OwnClaim};
+pub use claim::{AgentType, ClaimOptions, CoordinationClaim, HeldClaim, OwnClaim};
 pub use cleanup::{Cleanup, LocksCleanup, PrunedChanges, SessionsCleanup, StaleSession};
 pub use expiry::{ExpiredClaim, ExpiredClaims};
-pub use lock::{HeldLock, Locking};
+pub use lock::{HeldLock, LockOutcome};
 pub use orphan::{OrphanReason, OrphanedClaim, OrphanedClaims, ProcessCheck};
-pub use session::{Deregistered, Registered, Registration, ReleasedClaim, SessionClaims};
+pub use session::{Deregistered, RegisteredSession, Registration, ReleasedClaim, SessionClaims};
 pub use stats::{ChangeStats, ClaimStats, LockStats, SessionStats, Stats};
 
 use super::database::Database;
@@ -47,10 +47,10 @@ use super::error::WorkerError;
 use crate::domain::time::{Moment, Span};
 use crate::liveness::HoldersOn;
 
-/// The document's options.
+/// The options of the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// How long a claim lasts if its claimant does not say.
+pub struct CoordinationSettings {
+    /// The default duration of a claim.
     pub default_ttl: Span,
     /// How long a session may be silent before its claims are orphaned.
     pub orphan_threshold: Span,
@@ -58,18 +58,18 @@ pub struct Settings {
     pub stale_session_threshold: Span,
     /// A claim with less time left than this is expiring.
     pub warning_threshold: Span,
-    /// How long a lock lasts if its holder does not say.
+    /// The default duration of a lock.
     pub default_lock_ttl: Span,
-    /// How long changes that were applied stay in the journal.
+    /// How long applied changes stay in the journal.
     pub journal_retention: Span,
-    /// Where the sessions' processes run, since their rows name no host. Unless it is this one, no
-    /// process can be proven dead.
+    /// Where the sessions' processes run: their rows name no host. Unless it is this host, no process can be proven
+    /// dead.
     pub holders_on: HoldersOn,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for CoordinationSettings {
+    fn default() -> CoordinationSettings {
+        CoordinationSettings {
             default_ttl: Span::minutes(30),
             orphan_threshold: Span::minutes(10),
             stale_session_threshold: Span::minutes(5),
@@ -81,36 +81,36 @@ impl Default for Settings {
     }
 }
 
-/// The coordination database, as a worker uses it.
+/// The worker's side of coordination on one connection.
 #[derive(Debug)]
 pub struct Coordination {
     database: Database,
-    settings: Settings,
+    settings: CoordinationSettings,
 }
 
 impl Coordination {
-    /// On a database that has the tables of [`crate::reference`].
+    /// For a database with the tables of [`Database::create_tables`].
     pub fn new(database: Database) -> Coordination {
-        Coordination::with_settings(database, Settings::default())
+        Coordination::with_settings(database, CoordinationSettings::default())
     }
 
-    pub fn with_settings(database: Database, settings: Settings) -> Coordination {
+    pub fn with_settings(database: Database, settings: CoordinationSettings) -> Coordination {
         Coordination { database, settings }
     }
 
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &CoordinationSettings {
         &self.settings
     }
 }
 
-/// What became of a claim or lock that was to be refreshed.
+/// The result of refreshing a claim or lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Refreshed {
+pub enum RefreshOutcome {
     Refreshed {
         expires_at: i64,
     },
-    /// It had expired, whoever's it was, and is deleted now.
+    /// It had expired, whoever held it, and was deleted.
     Expired {
         expired_at: i64,
     },
@@ -120,14 +120,14 @@ pub enum Refreshed {
     NotFound,
 }
 
-/// What became of a claim or lock that was to be released.
+/// The result of releasing a claim or lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Released {
+pub enum ReleaseOutcome {
     Released {
         held_for_ms: i64,
     },
-    /// It had expired, whoever's it was, and is deleted now.
+    /// It had expired, whoever held it, and was deleted.
     WasExpired {
         expired_at: i64,
     },
@@ -137,14 +137,14 @@ pub enum Released {
     NotFound,
 }
 
-/// The time as these tables write it.
+/// A time in the format of these tables.
 fn millis(moment: Moment) -> i64 {
     moment.micros().div_euclid(1_000)
 }
 
-/// When something that lasts `ttl` from now ends.
+/// The end of something that lasts `ttl` from now.
 fn end_of(ttl: Span, now: Moment) -> Result<i64, WorkerError> {
-    // Less than the clock's tick would be over at once.
+    // Less than one tick of the clock would expire immediately.
     if ttl.as_millis() < 1 {
         return Err(WorkerError::Invalid(format!("a claim or lock cannot last {ttl}; give it 1ms or more")));
     }

@@ -1,4 +1,4 @@
-//! A worker's connection: its turn, its clock, its events.
+//! A worker's connection: its queue lock, its clock, its events.
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use std::path::Path;
@@ -7,24 +7,25 @@ use std::time::{Duration, Instant};
 
 use super::clock::Clock;
 use super::error::WorkerError;
-use super::events::{Event, EventSink, Silence};
-use super::turn::Turn;
+use super::events::{Event, EventSink, NoEvents};
+use super::fair_queue::FairQueue;
 use crate::domain::time::Moment;
+use crate::reference::{InstallError, System, install};
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// A crash of the worker; a power cut may take the last commits, never the whole (`NORMAL`).
+    /// A crash of the worker. A power failure may lose the last commits, but never damages the file (`NORMAL`).
     #[default]
     Normal,
-    /// A power cut as well (`FULL`).
+    /// A power failure as well (`FULL`).
     Full,
 }
 
 /// A database that workers share.
 pub struct Database {
     connection: Connection,
-    turn: Turn,
+    queue: FairQueue,
     clock: Clock,
     sink: Arc<dyn EventSink>,
 }
@@ -35,21 +36,26 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// How long an operation waits for others before it says that the database is busy.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an operation waits for others before it fails as busy.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Database {
-    /// Opens or creates the file, in WAL mode and with foreign keys on, as document 000 does.
+    /// Opens or creates the file, in WAL mode and with foreign keys on, as coordination does.
     pub fn open(path: &Path) -> Result<Database, WorkerError> {
         let opened = Connection::open(path).and_then(|connection| {
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.pragma_update(None, "foreign_keys", true)?;
             Ok(connection)
         });
         let connection = opened.map_err(|source| WorkerError::Open { path: path.into(), source })?;
-        Ok(Database { connection, turn: Turn::at(path), clock: Clock::system(), sink: Arc::new(Silence) })
+        Ok(Database {
+            connection,
+            queue: FairQueue::at(path),
+            clock: Clock::system(),
+            sink: Arc::new(NoEvents),
+        })
     }
 
     pub fn with_clock(self, clock: Clock) -> Database {
@@ -69,17 +75,23 @@ impl Database {
         Ok(self)
     }
 
-    /// One `BEGIN IMMEDIATE` transaction. `work` gets the time as of the moment it has the lock, and
-    /// says what happened; whoever listens hears of it after the commit.
+    /// Creates the tables of these systems where they are missing, all or none. Tables that exist are compared and
+    /// never altered.
+    pub fn create_tables(&mut self, systems: &[System]) -> Result<(), InstallError> {
+        install(&mut self.connection, systems).map(|_| ())
+    }
+
+    /// One `BEGIN IMMEDIATE` transaction. `work` gets the time at which the lock was acquired, and adds events, which
+    /// the sink receives after the commit.
     pub(super) fn change<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>, Moment, &mut Vec<Event>) -> Result<T, WorkerError>,
     ) -> Result<T, WorkerError> {
         let started = Instant::now();
-        self.turn.take(PATIENCE);
+        self.queue.take(BUSY_TIMEOUT);
         let mut events = Vec::new();
         let done = run(&mut self.connection, &self.clock, &mut events, work);
-        self.turn.leave();
+        self.queue.leave();
         let done = done.map_err(|error| match error {
             WorkerError::Sql(error) if is_busy(&error) => {
                 WorkerError::Busy { waited_ms: started.elapsed().as_millis() }
@@ -92,7 +104,7 @@ impl Database {
         Ok(done)
     }
 
-    /// A look, as of one instant; nothing can be changed by it.
+    /// A read-only transaction at one instant.
     pub(super) fn look<T>(
         &self,
         work: impl FnOnce(&Connection, Moment) -> Result<T, WorkerError>,

@@ -1,13 +1,13 @@
-//! Why a worker's operation could not be done at all.
+//! Why an operation could not be done at all.
 //!
-//! What the systems themselves answer (already claimed, not the owner, nothing to claim) is no
-//! error: each operation has its own type for that.
+//! The systems' own answers (already claimed, not the owner, nothing to claim) are not errors: each operation has its
+//! own type for them.
 
 use std::path::PathBuf;
 use thiserror::Error;
 
-use crate::store::StoreError;
-use crate::store::postgres::PgError;
+#[cfg(feature = "postgres")]
+use crate::postgres::{ConnectError, PgError};
 
 #[derive(Debug, Error)]
 pub enum WorkerError {
@@ -17,10 +17,16 @@ pub enum WorkerError {
     Busy { waited_ms: u128 },
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
+    /// There is no connection to the server.
+    #[cfg(feature = "postgres")]
     #[error(transparent)]
-    Connect(#[from] StoreError),
+    Connect(#[from] ConnectError),
+    /// The server refused.
+    #[cfg(feature = "postgres")]
     #[error("{0}")]
     Server(#[from] PgError),
+    /// The connection was lost while the server committed.
+    #[cfg(feature = "postgres")]
     #[error("{0}; whether it was done is not known, look again before it is repeated")]
     Unknown(PgError),
     /// An argument that the system does not accept, with what it accepts.

@@ -1,4 +1,4 @@
-//! What happened, as document 000 names and shapes it.
+//! Events, named and shaped as in coordination.
 
 use serde::Serialize;
 use std::sync::Mutex;
@@ -8,15 +8,15 @@ pub trait EventSink: Send + Sync {
     fn receive(&self, event: &Event);
 }
 
-/// A sink for those who do not listen.
+/// A sink that ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silence;
+pub struct NoEvents;
 
-impl EventSink for Silence {
+impl EventSink for NoEvents {
     fn receive(&self, _: &Event) {}
 }
 
-/// Keeps every event in order: for tests, and for those who look later.
+/// Keeps every event in order, for tests and for later use.
 impl EventSink for Mutex<Vec<Event>> {
     fn receive(&self, event: &Event) {
         if let Ok(mut events) = self.lock() {
@@ -25,7 +25,7 @@ impl EventSink for Mutex<Vec<Event>> {
     }
 }
 
-/// Times are milliseconds since 1970, spans milliseconds.
+/// An event. Times are milliseconds since 1970, durations milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all_fields = "camelCase")]
 pub enum Event {

@@ -1,20 +1,20 @@
-//! Document 001 from the worker's side: jobs with a time to live by type.
+//! Executor-jobs from the worker's side: jobs with a time to live by type.
 //!
-//! The tables are those of `assets/schema/sqlite/executor-jobs.sql`. Where the document and the code
-//! that ran under its name differ, the document is followed, as the profile `executor-jobs` does:
+//! The tables are those of `assets/schema/sqlite/executor-jobs.sql`. Where the specification and the code
+//! that ran under its name differ, the specification is followed, as the profile `executor-jobs` does:
 //!
 //! - `attempts >= max_attempts` makes a silent job dead and leaves its attempts as they are. The
 //!   running function added one first: a tenth attempt ended as the eleventh, a ninth one was dead.
 //! - A job is reclaimed when *both* `locked_at` and `heartbeat_at` are older than its TTL ("How it
 //!   works"). The same document's "Edge cases" say `COALESCE(heartbeat_at, locked_at)`, by which a
 //!   heartbeat from before the claim would make a fresh claim stale.
-//! - The TTLs are the document's table; the running code doubled three of them later.
+//! - The TTLs are the specification's table; the running code doubled three of them later.
 //! - `processing` counts as `running`, though later databases forbid the word.
 //!
 //! Claiming counts an attempt, and so does reclaiming: a job whose workers always crash is claimed
-//! six times, not ten, before it is dead. The document asks for both, so both are done.
+//! six times, not ten, before it is dead. The specification asks for both, so both are done.
 //!
-//! What the document leaves open is as the running code has it: the backoff, the two rows of a run,
+//! What the specification leaves open is as the running code has it: the backoff, the two rows of a run,
 //! that success keeps `last_error` and nobody ever clears `heartbeat_at`.
 
 mod backoff;
@@ -30,7 +30,7 @@ pub use backoff::backoff;
 pub use job::{Enqueued, Job, NewJob};
 pub use operations::Operations;
 pub use reclaim::{Reclaimed, ReclaimedJob};
-pub use settle::{Failed, Settled};
+pub use settle::{FailedAttempt, Settled};
 pub use ttl::Ttls;
 
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -46,24 +46,24 @@ pub struct ExecutorJobs {
 }
 
 impl ExecutorJobs {
-    /// With the document's TTLs.
+    /// With the TTLs of the specification.
     pub fn new(database: Database) -> ExecutorJobs {
         ExecutorJobs { database, ttls: Ttls::default() }
     }
 
-    /// Gives jobs of this type another time to live.
+    /// Sets the time to live of jobs of this type.
     pub fn with_ttl(mut self, kind: &str, ttl: Span) -> ExecutorJobs {
         self.ttls.set(kind, ttl);
         self
     }
 
-    /// Puts a job into the queue, unless one with its dedupe key was ever put there.
+    /// Enqueues a job, unless a job with its dedupe key was ever enqueued.
     pub fn enqueue(&mut self, new: &NewJob) -> Result<Enqueued, WorkerError> {
         new.validate()?;
         self.database.change(|transaction, now, _| new.insert(transaction, now))
     }
 
-    /// Takes the job that has been due longest. No `types` named means any type.
+    /// Claims the job that has been due longest. Without `types`, of any type.
     pub fn claim(&mut self, worker: &str, types: &[&str]) -> Result<Option<Job>, WorkerError> {
         named(worker)?;
         let types = serde_json::json!(types).to_string();
@@ -77,7 +77,7 @@ impl ExecutorJobs {
         })
     }
 
-    /// Says that the worker still works on its job; whoever does not have it is not heard.
+    /// Sends a heartbeat for the job; ignored if another worker holds it.
     pub fn heartbeat(&mut self, id: &str, worker: &str) -> Result<Settled, WorkerError> {
         let ttls = &self.ttls;
         self.database.change(|transaction, now, events| {
@@ -94,33 +94,34 @@ impl ExecutorJobs {
         })
     }
 
-    /// The job is done.
+    /// Marks the job as done.
     pub fn succeed(&mut self, id: &str, worker: &str) -> Result<Settled, WorkerError> {
         self.database.change(|transaction, now, events| settle::succeed(transaction, now, events, id, worker))
     }
 
-    /// This attempt failed: the job is due again after its [`backoff()`], or dead if it was the last.
-    pub fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<Failed, WorkerError> {
+    /// Marks this attempt as failed: the job is due again after its [`backoff()`], or dead if it was the last
+    /// attempt.
+    pub fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<FailedAttempt, WorkerError> {
         self.database
             .change(|transaction, now, events| settle::fail(transaction, now, events, id, worker, error))
     }
 
-    /// The job can never succeed, however often it is tried: dead at once.
+    /// Marks the job as dead at once, because it can never succeed.
     pub fn bury(&mut self, id: &str, worker: &str, error: &str) -> Result<Settled, WorkerError> {
         self.database
             .change(|transaction, now, events| settle::bury(transaction, now, events, id, worker, error))
     }
 
-    /// Takes every job from a worker that was silent for longer than the TTL of the job's type.
-    /// Called again it finds nothing.
+    /// Reclaims every job whose worker was silent for longer than the TTL of the job's type. A second call finds
+    /// nothing.
     pub fn reclaim_stale_jobs(&mut self) -> Result<Reclaimed, WorkerError> {
         let ttls = &self.ttls;
         self.database.change(|transaction, now, events| reclaim::all(transaction, now, events, ttls))
     }
 }
 
-/// The id of the job that is due. One arm per status, so that each is read in the index's order and
-/// the first row of either is the answer.
+/// The id of the job that is due. One part of the query per status, so that each is read in index order and the first
+/// row of either is the answer.
 fn due(transaction: &Transaction<'_>, now: Moment, types: &str) -> Result<Option<String>, WorkerError> {
     let sql = "
         SELECT id, run_at, created_at FROM executor_jobs WHERE status = 'queued' AND run_at <= ?1
@@ -160,7 +161,7 @@ pub(super) fn extended(id: &str, kind: &str, worker: &str, ttls: &Ttls, now: Mom
     }
 }
 
-/// A claim whose holder nobody can name could never be kept, nor taken away for a reason.
+/// A claim without a holder's name could never be renewed, nor reclaimed for a reason.
 pub(super) fn named(worker: &str) -> Result<(), WorkerError> {
     if worker.trim().is_empty() {
         return Err(WorkerError::Invalid("a worker needs a name".into()));

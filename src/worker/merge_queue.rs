@@ -1,9 +1,9 @@
-//! Document 002 from the worker's side: a queue of workspaces that agents merge one at a time.
+//! Merge-queue from the worker's side: a queue of workspaces that agents merge one at a time.
 //!
 //! The tables are those of `assets/schema/sqlite/merge-queue.sql`; times are whole seconds. Where the
 //! document contradicts itself or its running code, this is what is done:
 //!
-//! - An entry whose agent holds a live lock is never reclaimed. The document's `UPDATE` looks at
+//! - An entry whose agent holds a live lock is never reclaimed. The specification's `UPDATE` looks at
 //!   `started_at` alone, which nothing renews: every merge longer than five minutes was taken from a
 //!   working agent. `extend_lock` is the only sign of life there is, so it counts as one, in
 //!   [`MergeQueue::detect_and_recover_stale`] and [`MergeQueue::reclaim_stale`] alike.
@@ -21,7 +21,7 @@
 //! - A `blocked` entry of a stack is not claimed; the running code had one path that did.
 //! - The older words `processing`, `completed` and `failed` are read and never written.
 //!
-//! A failing recovery does not stop a claim; nothing is printed: [`Next::recovery`] has the reason.
+//! A failing recovery does not stop a claim; nothing is printed: [`NextEntry::recovery`] has the reason.
 
 mod claim;
 mod entry;
@@ -32,13 +32,13 @@ mod retry;
 mod status;
 mod transition;
 
-pub use claim::{Claimed, Next};
+pub use claim::{Claimed, NextEntry};
 pub use entry::{Enqueued, NewEntry, QueueEntry};
 pub use journal::QueueEvent;
 pub use lock::ProcessingLock;
 pub use recovery::RecoveryStats;
 pub use status::Status;
-pub use transition::{Failure, Moved};
+pub use transition::{FailureKind, TransitionOutcome};
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ use crate::domain::time::Moment;
 use recovery::Threshold;
 use retry::Pause;
 
-/// The queue of a database.
+/// The worker's side of the merge queue on one connection.
 #[derive(Debug)]
 pub struct MergeQueue {
     database: Database,
@@ -56,12 +56,12 @@ pub struct MergeQueue {
 }
 
 impl MergeQueue {
-    /// With the document's timeout of 300 seconds.
+    /// With the specification's lock timeout of 300 seconds.
     pub fn new(database: Database) -> MergeQueue {
         MergeQueue { database, lock_timeout_secs: 300, pause: Pause::default() }
     }
 
-    /// For how long a lock is taken, and after how long a claimed entry is stale.
+    /// Sets the duration of a lock, which is also the time after which a claimed entry is stale.
     pub fn with_lock_timeout(self, seconds: i64) -> Result<MergeQueue, WorkerError> {
         if seconds < 1 {
             return Err(WorkerError::Invalid(format!("a lock for {seconds} s is none; give it at least 1")));
@@ -69,22 +69,22 @@ impl MergeQueue {
         Ok(MergeQueue { lock_timeout_secs: seconds, ..self })
     }
 
-    /// Waits between tries in another way than by sleeping.
+    /// Replaces the sleep between retries.
     pub fn with_pause(self, pause: impl FnMut(Duration) + Send + 'static) -> MergeQueue {
         MergeQueue { pause: Pause::of(pause), ..self }
     }
 
-    /// Puts a workspace into the queue, once.
+    /// Enqueues a workspace, once.
     pub fn enqueue(&mut self, new: &NewEntry) -> Result<Enqueued, WorkerError> {
         new.validate()?;
         self.database.change(|transaction, now, _| new.insert(transaction, seconds(now)))
     }
 
-    /// Heals what crashed agents left, then takes the lock and the most urgent entry.
+    /// Recovers what crashed agents left, then takes the lock and the most urgent entry.
     ///
-    /// After a claim the lock stays with the agent until it is released. The healing is a transaction
-    /// of its own, so that whatever goes wrong in it cannot take the claim along.
-    pub fn next_with_lock(&mut self, agent: &str) -> Result<Next, WorkerError> {
+    /// After a claim the agent keeps the lock until it is released. The recovery is a separate transaction, so that
+    /// its failure does not affect the claim.
+    pub fn next_with_lock(&mut self, agent: &str) -> Result<NextEntry, WorkerError> {
         named(agent)?;
         let timeout = self.lock_timeout_secs;
         let mut waits = retry::WAITS.into_iter();
@@ -94,15 +94,15 @@ impl MergeQueue {
                 claim::next(transaction, seconds(now), events, agent, timeout)
             });
             match (tried, waits.next()) {
-                (Ok(claimed), _) => return Ok(Next { claimed, recovery }),
+                (Ok(claimed), _) => return Ok(NextEntry { claimed, recovery }),
                 (Err(error), Some(wait)) if retry::is_worth_it(&error) => self.pause.wait(wait),
                 (Err(error), _) => return Err(error),
             }
         }
     }
 
-    /// Takes the lock if nobody holds it or its time is over. Not re-entrant: while it is live, its
-    /// own holder hears `false` too.
+    /// Takes the lock if nobody holds it or it has expired. It is not re-entrant: while it is live, its own holder
+    /// gets `false` too.
     pub fn acquire_processing_lock(&mut self, agent: &str) -> Result<bool, WorkerError> {
         named(agent)?;
         let timeout = self.lock_timeout_secs;
@@ -111,12 +111,12 @@ impl MergeQueue {
         })
     }
 
-    /// Lets the lock go; `false` if this agent does not have it (any more).
+    /// Releases the lock; `false` if this agent does not hold it (any more).
     pub fn release_processing_lock(&mut self, agent: &str) -> Result<bool, WorkerError> {
         self.database.change(|transaction, _, events| lock::release(transaction, events, agent))
     }
 
-    /// Keeps the lock until `extra_secs` from now; `false` if this agent has no live one.
+    /// Extends the lock to `extra_secs` from now; `false` if this agent holds no live lock.
     pub fn extend_lock(&mut self, agent: &str, extra_secs: i64) -> Result<bool, WorkerError> {
         if extra_secs < 1 {
             return Err(WorkerError::Invalid(format!("{extra_secs} s extend nothing; give it at least 1")));
@@ -126,19 +126,19 @@ impl MergeQueue {
         })
     }
 
-    /// The lock as it stands, live or not.
+    /// The lock, live or expired.
     pub fn get_processing_lock(&self) -> Result<Option<ProcessingLock>, WorkerError> {
         self.database.look(|connection, _| lock::read(connection))
     }
 
-    /// Whether a lock is there whose time is over. No lock is not stale.
+    /// Whether there is an expired lock; `false` if there is no lock.
     pub fn is_lock_stale(&self) -> Result<bool, WorkerError> {
         self.database.look(|connection, now| {
             Ok(lock::read(connection)?.is_some_and(|lock| !lock.is_live(seconds(now))))
         })
     }
 
-    /// Removes a lock whose time is over and puts stale entries back into the queue.
+    /// Removes an expired lock and puts stale entries back into the queue.
     pub fn detect_and_recover_stale(&mut self) -> Result<RecoveryStats, WorkerError> {
         let threshold = Threshold(self.lock_timeout_secs);
         self.database.change(|transaction, now, events| {
@@ -146,13 +146,13 @@ impl MergeQueue {
         })
     }
 
-    /// What [`Self::detect_and_recover_stale`] would do now; nothing is changed.
+    /// What [`Self::detect_and_recover_stale`] would do now; changes nothing.
     pub fn get_recovery_stats(&self) -> Result<RecoveryStats, WorkerError> {
         let threshold = Threshold(self.lock_timeout_secs);
         self.database.look(|connection, now| recovery::stats(connection, seconds(now), threshold))
     }
 
-    /// The same recovery with another threshold; how many entries it put back.
+    /// The same recovery with another threshold. Returns how many entries it put back.
     pub fn reclaim_stale(&mut self, threshold_secs: i64) -> Result<usize, WorkerError> {
         if threshold_secs < 0 {
             let sentence = format!("a threshold of {threshold_secs} s lies in the future; give it 0 or more");
@@ -173,12 +173,12 @@ impl MergeQueue {
         self.database.look(|connection, _| entry::all(connection))
     }
 
-    /// What happened to an entry, in order.
+    /// The events of an entry, in order.
     pub fn events(&self, id: i64) -> Result<Vec<QueueEvent>, WorkerError> {
         self.database.look(|connection, _| journal::of(connection, id))
     }
 
-    /// Only what needs it is written: nearly always nothing is stale, and a look waits for nobody.
+    /// Checks first and writes only if something is stale, because reading does not wait for other agents.
     fn heal(&mut self) -> Result<RecoveryStats, WorkerError> {
         let found = self.get_recovery_stats()?;
         if found.is_empty() {
@@ -188,7 +188,7 @@ impl MergeQueue {
     }
 }
 
-/// An agent without a name could not be told from another.
+/// Agents are distinguished by their names.
 fn named(agent: &str) -> Result<(), WorkerError> {
     if agent.trim().is_empty() {
         return Err(WorkerError::Invalid("an agent needs a name".into()));

@@ -14,3 +14,7 @@ pub mod finalization;
 pub mod task_queue;
 
 pub use database::Database;
+
+pub use crate::postgres::error::Fault;
+pub use crate::postgres::{ConnectError, ConnectFailure, ConnectFailures, PgError, Target};
+pub use crate::reference::postgres::PostgresError;

@@ -8,13 +8,15 @@ mod crashes;
 mod full_disks;
 mod journal_lock;
 mod mutations;
+mod periods;
 mod permissions;
 mod segments;
 mod tampering;
 
 use claimtop::domain::visible::is_deceptive;
 use claimtop::recovery::trail::{
-    Anchor, Entry, Finding, Record, Stage, Trail, TrailError, Verification, Who, new_action_id,
+    Anchor, JournalEntry, JournalFinding, Record, RecordStage, Trail, TrailError, UserIdentity, Verification,
+    new_action_id,
 };
 use serde_json::{Value as Json, json};
 use std::fs;
@@ -57,12 +59,12 @@ impl Place {
         fs::write(self.journal(), bytes).expect("a journal");
     }
 
-    fn add(&mut self, count: usize) -> Vec<Entry> {
+    fn add(&mut self, count: usize) -> Vec<JournalEntry> {
         let records: Vec<Record> = (0..count).map(|_| intent()).collect();
         self.trail.append(&records).expect("appended")
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<JournalFinding> {
         only_findings(self.trail.verify(None).expect("verified"))
     }
 
@@ -84,12 +86,12 @@ fn rounds(variable: &str, usual: usize) -> usize {
 }
 
 /// What was found, wherever.
-fn only_findings(verification: Verification) -> Vec<Finding> {
+fn only_findings(verification: Verification) -> Vec<JournalFinding> {
     verification.findings.into_iter().map(|found| found.finding).collect()
 }
 
-fn nobody() -> Who {
-    Who {
+fn nobody() -> UserIdentity {
+    UserIdentity {
         uid: 65_534,
         login: Some("nobody".into()),
         claimed_user: None,
@@ -102,7 +104,7 @@ fn nobody() -> Who {
 
 fn intent() -> Record {
     Record {
-        stage: Stage::Intent,
+        stage: RecordStage::Intent,
         action_id: new_action_id(),
         action: "reclaim".into(),
         at: "2026-11-15T12:00:00Z".into(),
@@ -130,7 +132,7 @@ fn intent() -> Record {
 }
 
 fn outcome(of: &Record, outcome: &str) -> Record {
-    Record { stage: Stage::Outcome, outcome: Some(outcome.into()), ..of.clone() }
+    Record { stage: RecordStage::Outcome, outcome: Some(outcome.into()), ..of.clone() }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A cause is named if there is one, and none if there is not: on invented fleets, many of each kind.
 
-use claimtop::domain::cause::{Cause, ClaimFact, Dimension, Facts, HolderFact, find};
+use claimtop::domain::cause::{Cause, ClaimFact, Dimension, Facts, HolderFact, Prospect, find};
 use claimtop::domain::time::{Moment, Span};
+use claimtop::domain::verdict::Reason;
 use std::collections::BTreeSet;
 
 use crate::support::figures;
@@ -46,7 +47,7 @@ impl Fleet {
         let beat = Span::seconds(i64::try_from(dice.between(5, 30)).expect("small"));
         let hosts = dice.between(10, 30) as usize;
         let sessions = dice.between(3, 10) as usize;
-        let facts = Facts { now, holders: Vec::new(), claims: Vec::new() };
+        let facts = Facts::default();
         let mut fleet = Fleet { dice, now, beat, hosts, facts };
         for host in 0..hosts {
             for _ in 0..sessions {
@@ -72,6 +73,8 @@ impl Fleet {
             name: format!("web-{host}:{}", 4_000 + number),
             host: Some(format!("web-{host}")),
             version: Some(if host.is_multiple_of(2) { "v1".into() } else { "v2".into() }),
+            seen_at: self.now,
+            is_session: true,
             last_sign: Some(self.ago(age)),
             started_at: Some(self.ago(Span::minutes(600))),
             given_up: false,
@@ -83,7 +86,10 @@ impl Fleet {
                 holder: number,
                 board: "task".into(),
                 kind: Some(kind.into()),
-                in_trouble: false,
+                lock: None,
+                trouble: None,
+                prospect: Prospect::Free,
+                count: 1,
                 since: None,
                 claimed_at: Some(self.ago(held)),
                 is_due: held > Span::minutes(20),
@@ -99,7 +105,7 @@ impl Fleet {
         fact.last_sign = Some(sign);
         fact.given_up = true;
         for claim in self.facts.claims.iter_mut().filter(|claim| claim.holder == holder) {
-            claim.in_trouble = true;
+            claim.trouble = Some(Reason::SessionStale);
             claim.since = Some(sign);
         }
     }
@@ -115,10 +121,10 @@ impl Fleet {
 
     /// Every due claim for which the test holds hangs.
     fn hang(&mut self, is_hit: impl Fn(&HolderFact, &ClaimFact) -> bool) {
-        let Facts { holders, claims, now } = &mut self.facts;
+        let (Facts { holders, claims }, now) = (&mut self.facts, self.now);
         for claim in claims.iter_mut().filter(|claim| claim.is_due && !holders[claim.holder].given_up) {
             if is_hit(&holders[claim.holder], claim) {
-                claim.in_trouble = true;
+                claim.trouble = Some(Reason::TtlExceeded);
                 claim.since = Some(now.minus(Span::minutes(10)));
             }
         }
@@ -140,7 +146,7 @@ impl Fleet {
                 let taken = self.ago(held);
                 let claim = &mut self.facts.claims[at];
                 claim.claimed_at = Some(taken);
-                claim.in_trouble = true;
+                claim.trouble = Some(Reason::TtlExceeded);
                 claim.is_due = true;
             }
         }

@@ -19,8 +19,7 @@ mod tables;
 
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::store::Profiles;
-use claimtop::store::postgres::Options;
+use claimtop::store::{Options, Profiles};
 use serde_json::Value as Json;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -40,7 +39,7 @@ fn stale_jobs(count: u64) -> String {
     )
 }
 
-fn number(variable: &str, otherwise: u64) -> u64 {
+pub fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(otherwise)
 }
 

@@ -1,5 +1,8 @@
 //! Nothing is special-cased per system: a profile file of somebody's own is all it takes.
 
+mod check;
+mod holders;
+
 use std::path::PathBuf;
 
 use crate::support::engine::on_both;

@@ -1,19 +1,25 @@
 //! The dashboard in a real pty, on real databases: keys in, screen and database out.
 
 mod acts;
+mod audit_pane;
 mod bulk_acts;
 mod clock_jumps;
 mod dead_jobs;
 mod endings;
+mod incident;
 mod interruptions;
+mod kept_choices;
 mod lost_servers;
 mod moved_claims;
 mod on_postgres;
 pub mod pty;
 mod resizing;
+mod source_names;
 mod startup;
 mod terminal_bytes;
 mod terminal_stream;
+mod three_sources;
+mod unfenced;
 
 use rusqlite::types::Value;
 use std::path::PathBuf;

@@ -94,7 +94,7 @@ impl Findings {
     }
 }
 
-/// Document 000's tables with a claim that nothing is wrong with.
+/// The tables of coordination with a claim that nothing is wrong with.
 fn healthy() -> Database {
     let database = Database::new(COORDINATION);
     database.session("session-1", MINUTE);

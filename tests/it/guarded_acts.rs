@@ -2,6 +2,7 @@
 
 mod addresses;
 mod authorization;
+mod beside;
 mod builtin_profiles;
 mod bulk;
 mod bulk_preview;
@@ -36,7 +37,14 @@ use crate::support::{Database, Noted, dump};
 const UNDO: Undo<'_> = Undo::For {
     action_id: "undo",
     address: "somewhere",
-    authorization: &Authorization { force: false, reason: None, holder: None, by: None, unattended: false },
+    authorization: &Authorization {
+        force: false,
+        reason: None,
+        holder: None,
+        holders: Vec::new(),
+        by: None,
+        unattended: false,
+    },
 };
 
 /// A database on which writes do not wait for the disk.

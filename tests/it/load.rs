@@ -98,7 +98,7 @@ impl Scene {
         install(&mut connection, &[System::TaskQueue, System::Coordination]).expect("tables");
         connection.execute_batch(SCHEMA).expect("triggers");
         let config = format!(
-            "[sweep]\nsighted_for = '3s'\nper_day = 1000000\n[source.queue]\nat = {:?}\n\
+            "[sweep]\nunfenced = true\nsighted_for = '3s'\nper_day = 1000000\n[source.queue]\nat = {:?}\n\
              profiles = ['task-queue', 'coordination']\n[source.queue.limits]\norphan_after = '5s'\n",
             scene.path()
         );

@@ -5,7 +5,7 @@ mod census;
 mod file_changes;
 mod registrations;
 
-use crate::support::engine::{Engine, engine, on_both};
+use crate::support::engine::{Engine, engine, is_fast, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 use claimtop::config::Config;
 use claimtop::domain::snapshot::Snapshot;
@@ -179,19 +179,30 @@ fn after_any_writes_a_kept_reader_tells_what_a_fresh_one_tells() {
             let mut kept = open(&database);
             let mut random = Random(seed);
             // A fresh reader of a server is a connection of its own: fewer of them, and more between.
-            let (steps, writes) = if engine() == Engine::Sqlite { (400, 4) } else { (15, 40) };
+            let (steps, writes) = match engine() {
+                Engine::Sqlite if is_fast() => (80, 4),
+                Engine::Sqlite => (400, 4),
+                Engine::Postgres => (15, 40),
+            };
             for step in 0..steps {
                 for _ in 0..random.below(writes) {
                     random_write(&database, &mut random);
                 }
-                let fresh = told(&poll(&mut open(&database)));
-                assert!(told(&poll(&mut kept)) == fresh, "step {step} of seed {seed}: {fresh}");
+                let (fresh, kept) = (poll(&mut open(&database)), poll(&mut kept));
+                let is_exact = |one: &Snapshot| one.boards.iter().all(|board| board.gaps.is_exact());
+                if engine() == Engine::Postgres && !(is_exact(&fresh) && is_exact(&kept)) {
+                    // The machine is so busy that a statement counts as a burden, and is remembered.
+                    eprintln!("step {step} of seed {seed} is not compared");
+                    continue;
+                }
+                let (fresh, kept) = (told(&fresh), told(&kept));
+                assert!(kept == fresh, "step {step} of seed {seed}: {kept}\nand fresh {fresh}");
             }
         }
     });
 }
 
-/// Document 000's sets by the plainest statements, at the instant of the snapshot.
+/// The sets of coordination by the plainest statements, at the instant of the snapshot.
 fn by_plain_sql(database: &Database, snapshot: &Snapshot) -> [u64; 7] {
     let now = snapshot.now.micros() / 1_000;
     let expired = format!("(expires_at < {now})");

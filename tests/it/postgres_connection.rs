@@ -22,7 +22,7 @@ const LIMITS: Limits = Limits {
 };
 
 fn open(text: &str) -> Result<Link, StoreError> {
-    Link::open(&Target::parse(text, None)?, Purpose::Acts, LIMITS)
+    Ok(Link::open(&Target::parse(text, None)?, Purpose::Acts, LIMITS)?)
 }
 
 /// The one cell of a statement's one row.

@@ -16,13 +16,13 @@ use std::process::Output;
 use crate::support::postgres::PgDatabase;
 use crate::support::{json, stderr};
 
-/// Document 001's table, with every column that its profile names.
+/// The table of executor-jobs, with every column that its profile names.
 const JOBS: &str = "CREATE TABLE executor_jobs (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), type text NOT NULL,
     status text NOT NULL DEFAULT 'queued', attempts int NOT NULL DEFAULT 0, max_attempts int NOT NULL DEFAULT 10,
     run_at timestamptz, locked_at timestamptz, locked_by text, heartbeat_at timestamptz, last_error text,
     updated_at timestamptz);";
 
-/// A running job of document 001, locked this many minutes before the frozen clock.
+/// A running job of executor-jobs, locked this many minutes before the frozen clock.
 fn job(database: &PgDatabase, kind: &str, minutes: i64) {
     database.run(&format!(
         "INSERT INTO executor_jobs (type, status, locked_at, locked_by)

@@ -1,4 +1,4 @@
-//! The reference tables on PostgreSQL do what the documents promise.
+//! The reference tables on PostgreSQL do what the specifications promise.
 
 mod audit;
 mod executor_jobs;

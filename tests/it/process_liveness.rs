@@ -12,7 +12,7 @@ mod test_processes;
 use claimtop::domain::claim::Process;
 use claimtop::domain::time::{Moment, Span};
 use claimtop::domain::value::Value;
-use claimtop::liveness::{Finding, HoldersOn, Machine, Subject};
+use claimtop::liveness::{HoldersOn, Machine, ProcessFinding, ProcessSubject};
 use test_processes::{Being, machine_counts_here};
 
 /// A row about a process, told like a story: `row(pid).beat(moment).found()`.
@@ -45,12 +45,12 @@ impl Row {
         Row { beat_at: Some(at), ..self }
     }
 
-    fn found(&self) -> Finding {
+    fn found(&self) -> ProcessFinding {
         self.found_with(Some(HoldersOn::ThisHost))
     }
 
-    fn found_with(&self, holders_on: Option<HoldersOn>) -> Finding {
-        let subject = Subject {
+    fn found_with(&self, holders_on: Option<HoldersOn>) -> ProcessFinding {
+        let subject = ProcessSubject {
             pid: &self.pid,
             host: self.host.as_deref(),
             started_at: self.started_at,
@@ -62,7 +62,7 @@ impl Row {
 
 /// Holds a finding to what is expected; inside a container nothing but unknown may be said.
 #[track_caller]
-fn assert_found(finding: &Finding, expected: Process, words: &str) {
+fn assert_found(finding: &ProcessFinding, expected: Process, words: &str) {
     if machine_counts_here() {
         assert_eq!(finding.process, expected, "{}", finding.evidence);
         assert!(finding.evidence.contains(words), "{words:?} in {:?}", finding.evidence);

@@ -14,7 +14,7 @@ mod workers;
 use crate::support::engine::{self, engine};
 use crate::support::{Database, MINUTE, NOW, stdout};
 use chrono::DateTime;
-use claimtop::profile::format::{Act, Board, Engine, Profile};
+use claimtop::profile::format::{Act, Board, Engine, Profile, Statement};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -168,13 +168,14 @@ fn explained(sql: &str) -> String {
 fn statements(board: &Board, act: &Act) -> Vec<String> {
     let table = board.table.replace('.', "\".\"");
     let set: Vec<String> = act.set.iter().map(|(column, value)| format!("\"{column}\" = {value}")).collect();
-    let mut all = act.before.clone();
+    let sql = |all: &[Statement]| all.iter().map(|statement| statement.sql.clone()).collect::<Vec<_>>();
+    let mut all = sql(&act.before);
     all.push(if act.delete {
         format!("DELETE FROM \"{table}\"")
     } else {
         format!("UPDATE \"{table}\" AS c SET {}", set.join(", "))
     });
-    all.extend(act.also.clone());
+    all.extend(sql(&act.also));
     all.extend(act.blocked_by.iter().map(|sql| format!("SELECT {sql} FROM \"{table}\" AS c")));
     all
 }

@@ -1,6 +1,7 @@
 //! Recovery as an operator has it: the program itself, its exit codes, and what it leaves behind.
 
 mod audit;
+mod audit_for_tickets;
 mod bulk;
 mod bulk_tally;
 mod ctrl_z;
@@ -113,6 +114,14 @@ impl Scene {
                 self.task(&format!("task-{number:04}"), "worker-1", -60 * MINUTE);
             }
         });
+    }
+
+    /// Every task of a file takes long to reclaim, so that a bulk needs many transactions on any machine.
+    fn slow_tasks(&self) {
+        let slow = "CREATE TRIGGER slow AFTER DELETE ON task_claims BEGIN
+           UPDATE sessions SET metadata = '{}' WHERE id = 'nobody' AND 0 < (WITH RECURSIVE n(x) AS
+             (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 2000) SELECT count(*) FROM n); END";
+        self.database.connection.execute_batch(slow).expect("a trigger");
     }
 
     fn lock(&self, resource: &str, session: &str, expires_in: i64) {

@@ -1,4 +1,4 @@
-//! The five documents, each on databases of its own schemas and with its own cases: as it is
+//! The five systems, each on databases of its own schemas and with its own cases: as it is
 //! written, and as its running code differs from it.
 
 mod coordination;

@@ -9,7 +9,7 @@ use crate::support::Database;
 use crate::support::engine::Engine;
 use crate::support::postgres::PgDatabase;
 
-/// Document 000's tables, in words that both engines know.
+/// The tables of coordination, in words that both engines know.
 const TABLES: &str = "
     CREATE TABLE sessions (id TEXT PRIMARY KEY, project_path TEXT, agent_type TEXT, started_at BIGINT,
       last_heartbeat BIGINT, metadata TEXT, pid BIGINT);

@@ -2,4 +2,4 @@
 
 mod keys;
 mod panes;
-mod stage;
+pub mod stage;

@@ -6,6 +6,7 @@ mod http;
 mod metric_values;
 mod on_postgres;
 mod openmetrics;
+mod page;
 mod replaced_files;
 mod sources;
 mod sweeper;

@@ -72,7 +72,7 @@ pub fn name_of(id: &str) -> String {
     String::from_utf8(name).expect("a name")
 }
 
-/// Document 000's database as the running code creates it.
+/// The database of coordination as the running code creates it.
 pub const COORDINATION: &str = "
     CREATE TABLE sessions (id TEXT PRIMARY KEY NOT NULL, project_path TEXT NOT NULL, agent_type TEXT,
       started_at INTEGER NOT NULL, last_heartbeat INTEGER NOT NULL, metadata TEXT, pid INTEGER);

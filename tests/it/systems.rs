@@ -4,12 +4,15 @@
 //! are written by `./tests/systems --fixtures`. The workers themselves are run by `./tests/systems`.
 
 mod broken_keys;
+mod kept_jobs;
 mod recognition;
+mod registries;
 mod supported;
 mod unrelated;
+mod variants;
 
 use crate::support::engine::{Engine, engines};
-use crate::support::options::at_server;
+use crate::support::options::{at_file, at_server};
 use crate::support::postgres::PgDatabase;
 use crate::support::{command, stdout};
 use claimtop::profile::{Library, Profile, format};
@@ -55,12 +58,39 @@ fn fixtures() -> Vec<Fixture> {
     all.filter(|fixture| engines().contains(&fixture.engine)).collect()
 }
 
+/// The reference systems, with the tables that `init` makes.
+fn reference() -> Vec<Fixture> {
+    let of = |engine: Engine, name: &str| {
+        let folder = format!("assets/schema/{engine:?}").to_lowercase();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{name}.sql"));
+        let sql = std::fs::read_to_string(path).ok()?;
+        Some(Fixture { system: name.into(), profile: name.into(), engine, sql })
+    };
+    let all = engines().iter().flat_map(|&engine| REFERENCE.map(|name| of(engine, name)));
+    all.flatten().collect()
+}
+
 impl Fixture {
     /// The engine as profiles call it.
     fn spoken(&self) -> format::Engine {
         match self.engine {
             Engine::Sqlite => format::Engine::Sqlite,
             Engine::Postgres => format::Engine::Postgres,
+        }
+    }
+
+    /// Its profile, with the value of a variable that is listed first of those that are here.
+    fn usual_profile(&self) -> Profile {
+        let profile = Library::built_in().find(&self.profile).expect("a built-in profile");
+        let Some(template) = profile.template() else { return profile };
+        let is_here = |value: &&String| {
+            let table = template.filled(value);
+            let made = [format!(" {table} ("), format!(".{table} ("), format!("\"{table}\" (")];
+            made.iter().any(|made| self.sql.contains(made))
+        };
+        match profile.vars[&template.var].candidates.iter().find(is_here) {
+            Some(value) => profile.with_usual(&template, value).expect("a valid profile"),
+            None => profile,
         }
     }
 
@@ -107,12 +137,8 @@ impl Tables {
 
     fn options(&self, profiles: Profiles) -> Options {
         match self {
-            Tables::File(_) => {
-                let mut options = crate::support::options::usual(profiles);
-                options.path = self.source().into();
-                options.into()
-            }
-            Tables::Server(server) => at_server(&server.url(), profiles).into(),
+            Tables::File(_) => at_file(self.source().into(), profiles),
+            Tables::Server(server) => at_server(&server.url(), profiles),
         }
     }
 
@@ -142,7 +168,8 @@ fn built_in() -> Vec<Profile> {
 /// Every board and every field that the profile has is in the database.
 fn is_whole(fit: &Fit, profile: &Profile) -> bool {
     let columns = fit.boards.iter().flat_map(|board| &board.columns);
-    fit.boards.len() == profile.boards.len()
+    fit.profile == profile.name
+        && fit.boards.len() == profile.boards.len()
         && fit.problems().is_empty()
         && columns.into_iter().all(|(_, sql)| sql.is_some())
 }

@@ -221,8 +221,8 @@ fn nothing_of_it_runs_in_serve_and_on_the_dashboard_either() {
         let mut screen = Start::claimtop(&state).folder(fleet.state.path()).with(&url).run();
         screen.wait("LIVE 1");
         screen.press("2", "000000000001");
-        screen.press("3", "PROCESS");
-        screen.press("4", "WAITS SINCE");
+        screen.press("4", "PROCESS");
+        screen.press("5", "WAITS SINCE");
         screen.press("1", "Expiring");
         screen.quit();
         fleet.is_unharmed("the dashboard");

@@ -3,22 +3,23 @@
 //! boundary, after writes and when nothing but the clock has moved, on boards that are small and on
 //! boards that count as large.
 
+mod filters;
 mod random;
 mod systems;
 pub mod table;
 
-use claimtop::config::Config;
 use claimtop::domain::detail::{Cursor, PageRequest};
 use claimtop::domain::snapshot::{BoardSnapshot, Judged};
 use claimtop::domain::time::Moment;
 use claimtop::domain::verdict::Set;
-use claimtop::store::postgres::{self, Target};
-use claimtop::store::{Effort, Filter, Listed, Profiles, Reader, sqlite};
+use claimtop::store::{Effort, Filter, Listed, Options, Profiles, Reader};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::support::NOW;
 use crate::support::engine::Engine;
+use crate::support::options::{at_file, at_server};
+use filters::compare_filters;
 use random::Random;
 use table::{Place, Table};
 
@@ -36,38 +37,12 @@ fn rounds(engine: Engine) -> u64 {
 }
 
 pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
-    let operator = Config::default().operator(None);
-    let effort = Effort { rows: ROWS, slice, whole: slice };
-    let (busy_timeout, poll_timeout) = (Duration::from_secs(5), Duration::from_secs(60));
-    let (frozen_at, prober) = (Moment::from_micros(NOW * 1_000), None);
-    let reader = match place {
-        Place::Sqlite(database) => Reader::open(sqlite::Options {
-            path: database.path(),
-            profiles,
-            operator,
-            effort,
-            busy_timeout,
-            poll_timeout,
-            frozen_at,
-            prober,
-            registrations: claimtop::store::Registrations::default(),
-            protected: Default::default(),
-        }),
-        Place::Postgres(database) => Reader::open(postgres::Options {
-            target: Target::parse(&database.url(), None).expect("a target"),
-            profiles,
-            operator,
-            effort,
-            busy_timeout,
-            poll_timeout,
-            frozen_at,
-            prober,
-            registrations: claimtop::store::Registrations::default(),
-            allow_functions: Vec::new(),
-            warn: None,
-            protected: Default::default(),
-        }),
+    let options = match place {
+        Place::Sqlite(database) => at_file(database.path(), profiles),
+        Place::Postgres(database) => at_server(&database.url(), profiles),
     };
+    let effort = Effort { rows: ROWS, slice, whole: slice };
+    let reader = Reader::open(Options { effort, busy_timeout: Duration::from_secs(5), ..options });
     reader.expect("a reader")
 }
 
@@ -175,7 +150,7 @@ fn paged(reader: &mut Reader, profile: &str, board: &str) -> u64 {
     let mut seen = 0;
     loop {
         let (profile, board) = (profile.to_owned(), board.to_owned());
-        let request = PageRequest { profile, board, from, rows: 7, holder: None, kind: None };
+        let request = PageRequest { profile, board, from, rows: 7, conditions: Vec::new() };
         let page = reader.page(&request).expect("a page");
         seen += page.claims.len() as u64;
         match page.claims.last().and_then(|last| last.mark.clone()) {
@@ -216,7 +191,9 @@ fn agree(engine: Engine, tables: &[Table], profiles: &Profiles) {
             }
         }
         for (slice, reader) in &mut readers {
-            compare_views(reader, &format!("with seed {seed} in slices of {slice}, at the end"));
+            let when = format!("with seed {seed} in slices of {slice}, at the end");
+            compare_views(reader, &when);
+            compare_filters(reader, &mut random, &when);
         }
     }
 }

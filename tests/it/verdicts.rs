@@ -101,6 +101,7 @@ impl Case {
                 ..Worker::new(Value::Int(7), None)
             },
             disowned: false,
+            alive: false,
             attempts: None,
             max_attempts: None,
             error: None,
@@ -180,6 +181,7 @@ prop_compose! {
             registry,
             worker: Worker { process, ..Worker::new(Value::Int(7), None) },
             disowned,
+            alive: false,
             attempts,
             max_attempts,
             error: None,

@@ -1,6 +1,6 @@
 //! The worker's side of the five systems, on real files and on a real server.
 
-mod both_engines;
+pub mod both_engines;
 mod coordination;
 mod executor_jobs;
 mod finalization;

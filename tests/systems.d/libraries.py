@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from proof import FOLDER, System
@@ -13,42 +14,85 @@ class Missing(Exception):
     """A registry did not answer, or a tool is not here."""
 
 
+# Nobody answers there: to see what is said if no registry does.
+NO_REGISTRY = {
+    "PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_EXTRA_INDEX_URL": "", "npm_config_registry": "http://127.0.0.1:9/",
+    "CARGO_HTTP_PROXY": "http://127.0.0.1:9", "CARGO_NET_RETRY": "0",
+}
+# The tries here are enough.
+ONE_TRY = {"PIP_RETRIES": "1", "npm_config_fetch_retries": "0"}
+TRIES = 3
+
+
 class Libraries:
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.log = open(folder / "install.log", "ab")
+    def __init__(self, folder: Path, patience: float, has_registry: bool = True):
+        """All installs together may take so many seconds."""
+        self.folder, self.end = folder, time.monotonic() + patience
+        self.log = open(folder / "install.log", "a+b")
+        self.environment = {**os.environ, **ONE_TRY, **({} if has_registry else NO_REGISTRY)}
         self.missing: dict[str, str] = {}
+        self.why = ""
 
     def install(self, systems: list[System]) -> None:
         """Everything at once; where that fails, each system's on its own."""
-        for manager in ("apt", "pip", "npm", "cargo"):
+        for manager in ("apt", "pip", "pip_alone", "npm", "cargo"):
             wanting = [system for system in systems if manager in system.needs]
             everything = sorted({need for system in wanting for need in system.needs[manager]})
-            if not wanting or self._try(manager, everything):
-                continue
-            for system in wanting:
-                if not self._try(manager, system.needs[manager]):
-                    self.missing[system.name] = f"{manager} could not install {', '.join(system.needs[manager])}"
+            if wanting and not self._try(manager, everything):
+                self._install_each(manager, wanting)
+
+    def _install_each(self, manager: str, systems: list[System]) -> None:
+        installed = []
+        for at, system in enumerate(systems):
+            # A registry that has failed twice, and with everything, does not answer.
+            if at >= 2 and not installed:
+                self.missing[system.name] = f"{manager} does not get anything: {self.why}"
+            elif self._try(manager, system.needs[manager]):
+                installed.append(system)
+            else:
+                self.missing[system.name] = f"{manager} cannot install {', '.join(system.needs[manager])}: {self.why}"
 
     def _try(self, manager: str, packages: list[str]) -> bool:
-        for _ in range(3):
+        for attempt in range(TRIES):
+            time.sleep(attempt)
+            begins = self.log.seek(0, os.SEEK_END)
             try:
                 getattr(self, f"_{manager}")(packages)
                 return True
             except (Missing, OSError, subprocess.SubprocessError) as error:
+                self.why = self._last_words(begins) or str(error)
                 self.log.write(f"{manager}: {error}\n".encode())
                 self.log.flush()
         return False
 
+    def _last_words(self, begins: int) -> str:
+        """What the last command said in the end."""
+        self.log.seek(begins)
+        lines = [line.strip() for line in self.log.read().decode(errors="replace").splitlines()]
+        said = [line for word in ("onnection", "ECONN", "rror", "ERR") for line in lines if word in line]
+        return said[0][:160] if said else ""
+
     def _run(self, *command: str | Path, cwd: Path | None = None, **environment: str) -> None:
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise Missing("the time for installs is over")
         subprocess.run(
-            list(map(str, command)), cwd=cwd, env={**os.environ, **environment}, check=True, stdin=subprocess.DEVNULL,
-            stdout=self.log, stderr=self.log, timeout=1800)
+            list(map(str, command)), cwd=cwd, env={**self.environment, **environment}, check=True,
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, timeout=left)
 
     def _pip(self, packages: list[str]) -> None:
         if not (self.folder / "python/bin/pip").exists():
             self._run(new_python(), "-m", "venv", self.folder / "python")
         self._run(self.folder / "python/bin/pip", "install", "--quiet", *packages)
+
+    def _pip_alone(self, packages: list[str]) -> None:
+        """A version beside another one of the same library."""
+        for package in packages:
+            if not (folder := self._alone(package)).exists():
+                self._pip(["--target", str(folder), package])
+
+    def _alone(self, package: str) -> Path:
+        return self.folder / "alone" / package
 
     def _npm(self, packages: list[str]) -> None:
         """With a Node of its own: some libraries need a newer one than the system's."""
@@ -90,7 +134,9 @@ class Libraries:
         if program == "cargo":
             return [str(programs[program])]
         script, *rest = arguments
-        return [str(programs.get(program, program)), str(FOLDER / script), *rest]
+        alone = [str(self._alone(package)) for package in system.needs.get("pip_alone", [])]
+        found_first = ["env", f"PYTHONPATH={os.pathsep.join(alone)}"] if alone else []
+        return [*found_first, str(programs.get(program, program)), str(FOLDER / script), *rest]
 
 
 def new_python() -> str:

@@ -9,9 +9,12 @@ import time
 import tomllib
 from pathlib import Path
 
+from draft import score
+
 FOLDER = Path(__file__).parent
 STEPS = ["detect", "verdict", "reclaim", "finish", "undo", "healthy", "refused"]
-PATIENCE = float(os.environ.get("CLAIMTOP_SYSTEMS_PATIENCE", 90))
+# Nothing takes this long unless it never happens, however busy the machine is.
+PATIENCE = float(os.environ.get("CLAIMTOP_SYSTEMS_PATIENCE", 240))
 
 
 class Failed(Exception):
@@ -79,7 +82,7 @@ class Worker:
 class Proof:
     def __init__(self, system: System, database, command: list[str], folder: Path, claimtop: Path):
         self.system, self.database, self.command, self.folder = system, database, command, folder
-        self.claimtop, self.done, self.why = claimtop, {}, ""
+        self.claimtop, self.done, self.why, self.draft = claimtop, {}, "", {}
         self.log, self.hold = folder / "log", folder / "hold"
         self.log.touch()
         self.output = open(folder / "output", "ab")
@@ -98,6 +101,8 @@ class Proof:
         try:
             self._call("setup")
             self._crash()
+            self.draft = score(
+                self.claimtop, self.database.source, self.system.profile, self.database.engine, self.environment)
             self._step("detect", self._detect)
             self._step("verdict", self._verdict)
             if not self.system.acts:

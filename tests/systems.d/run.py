@@ -3,14 +3,16 @@
 import argparse
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from database import ENGINES
+from draft import ASKED
 from libraries import Libraries
 from proof import FOLDER, STEPS, Failed, Proof, System
 
-RESULTS = FOLDER / "results.tsv"
+RESULTS = FOLDER.parent.parent / "assets/proof.tsv"
 FIXTURES = FOLDER.parent / "it/systems/fixtures"
 
 
@@ -19,8 +21,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="SYSTEM", help="a folder of tests/systems.d [default: all]")
     parser.add_argument("--ci", action="store_true", help="only those on SQLite, and two on PostgreSQL")
     parser.add_argument("--jobs", type=int, default=4, help="how many at once [default: 4]")
-    parser.add_argument("--record", action="store_true", help="keep what was found in tests/systems.d/results.tsv")
+    parser.add_argument("--record", action="store_true", help="keep what was found in assets/proof.tsv")
     parser.add_argument("--fixtures", action="store_true", help="write the tables of the libraries as fixtures")
+    parser.add_argument("--no-registry", action="store_true", help="as if no registry answered")
     parser.add_argument("--claimtop", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="where the libraries are installed")
     return parser.parse_args()
@@ -50,6 +53,19 @@ def table(proofs: list[Proof]) -> str:
     for proof in proofs:
         how = "library" if proof.system.is_real else "schema"
         rows.append([proof.system.name, proof.system.version, proof.database.engine, how, *marks(proof)])
+    return aligned(rows)
+
+
+def drafts(proofs: list[Proof]) -> str:
+    """What `profile draft` found, and what it said where that was something else."""
+    drafted = [proof for proof in proofs if proof.draft]
+    rows = [["draft of", "engine", *ASKED]]
+    rows += [[proof.system.name, proof.database.engine, *proof.draft.values()] for proof in drafted]
+    right = [sum(proof.draft[what] == "✓" for proof in drafted) for what in ASKED]
+    return aligned([*rows, ["right", "", *(f"{count}/{len(drafted)}" for count in right)]])
+
+
+def aligned(rows: list[list[str]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
@@ -76,15 +92,19 @@ def main() -> int:
     systems = [System(name) for name in options.names or every]
     pairs = [(system, engine) for system in systems for engine in (system.ci if options.ci else system.engines)]
     options.folder.mkdir(parents=True, exist_ok=True)
-    libraries = Libraries(options.folder)
+    began = time.monotonic()
+    libraries = Libraries(options.folder, 300 if options.ci else 3600, has_registry=not options.no_registry)
     libraries.install([system for system in systems if any(system is asked for asked, _ in pairs)])
     pairs = [pair for pair in pairs if pair[0].name not in libraries.missing]
+    installed = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="claimtop-systems-"))
     with ThreadPoolExecutor(options.jobs) as pool:
         proofs = list(pool.map(lambda pair: prove(*pair, libraries, options, folder), pairs))
     print(table(proofs))
+    print(f"\n{drafts(proofs)}\n")
+    print(f"installed in {installed - began:.0f} s, run in {time.monotonic() - installed:.0f} s")
     for name, why in libraries.missing.items():
-        print(f"NOT RUN: {name}: {why} (see {options.folder / 'install.log'})")
+        print(f"NOT RUN: {name}: {why}")
     failures = [proof for proof in proofs if "✗" in marks(proof)]
     for proof in failures:
         print(f"{proof.system.name} on {proof.database.engine}: {proof.why} (see {proof.folder / 'output'})")

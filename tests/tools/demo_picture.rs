@@ -39,9 +39,9 @@ use Step::{Keep, Press, Run, Wait};
 const LATER: &str = "claimtop demo: a live fleet; some workers hang or crash";
 const WHY: &str = "Enter: why is this claim red?";
 const TAKE: &str = "r: reclaim it; u would undo that";
-const SESSIONS: &str = "3: who holds claims, and is the process alive?";
-const EVENTS: &str = "6: what happened, as it happens";
-const AUDIT: &str = "7: every act is on record";
+const SESSIONS: &str = "4: who holds claims, and is the process alive?";
+const EVENTS: &str = "7: what happened, as it happens";
+const AUDIT: &str = "8: every act is on record";
 
 const RECORDING: &[Step] = &[
     Wait("fleet"),
@@ -59,15 +59,18 @@ const RECORDING: &[Step] = &[
     Press("\x1b[27u"),
     Run(700),
     Press("r"),
+    Run(600),
+    // Where a late worker could finish the job a second time, it asks once.
+    Press("y"),
     Run(1_200),
     Keep(3_000, TAKE),
-    Press("3"),
+    Press("4"),
     Run(1_200),
     Keep(2_500, SESSIONS),
-    Press("6"),
+    Press("7"),
     Run(1_200),
     Keep(2_500, EVENTS),
-    Press("7"),
+    Press("8"),
     Run(1_200),
     Keep(3_000, AUDIT),
     Press("q"),

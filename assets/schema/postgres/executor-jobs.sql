@@ -1,4 +1,4 @@
--- Document 001: jobs with a time to live by type. May be run again; runs in one transaction.
+-- Executor-jobs: jobs with a time to live by type. May be run again; runs in one transaction.
 --
 -- Somebody has to call reclaim_stale_jobs(). Either the database itself, with the extension pg_cron:
 --   SELECT cron.schedule('reclaim-stale-jobs', '30 seconds', 'SELECT public.reclaim_stale_jobs()');
@@ -36,7 +36,7 @@ CREATE INDEX IF NOT EXISTS executor_jobs_status_idx ON executor_jobs (status, ru
 -- In the order in which jobs are claimed, so that a claim reads one entry.
 CREATE INDEX IF NOT EXISTS executor_jobs_claim_idx ON executor_jobs (run_at, created_at, id)
   WHERE status IN ('queued', 'retry_scheduled');
--- Without heartbeat_at, unlike the document's: a heartbeat then touches no index at all.
+-- Without heartbeat_at, unlike the specification's: a heartbeat then touches no index at all.
 CREATE INDEX IF NOT EXISTS executor_jobs_reclaim_idx ON executor_jobs (type, locked_at)
   WHERE status IN ('running', 'processing');
 CREATE INDEX IF NOT EXISTS executor_jobs_entity_idx ON executor_jobs (entity_type, entity_id);
@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS executor_job_runs (
 );
 CREATE INDEX IF NOT EXISTS executor_job_runs_job_idx ON executor_job_runs (job_id, attempt);
 
--- The document's TTLs, in one place. A type that is not here has none and is never reclaimed.
+-- The specification's TTLs, in one place. A type that is not here has none and is never reclaimed.
 CREATE OR REPLACE FUNCTION executor_job_ttls() RETURNS TABLE (type text, minutes integer)
 LANGUAGE sql IMMUTABLE AS $$
   VALUES ('protect_document_v2', 5), ('document.protected', 5), ('run_tsa', 30),
@@ -145,7 +145,7 @@ LANGUAGE sql SET search_path FROM CURRENT AS $$
   FROM taken
 $$;
 
--- A type without a TTL is UNKNOWN here. The document's view calls it OK and puts it on top.
+-- A type without a TTL is UNKNOWN here. The specification's view calls it OK and puts it on top.
 -- Ages are taken from epochs: no time, not even infinity, then makes the whole view fail.
 CREATE OR REPLACE VIEW executor_jobs_stale_monitor AS
   WITH seen AS (

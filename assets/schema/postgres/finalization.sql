@@ -1,5 +1,5 @@
--- Document 003: tasks that one processor at a time may finalize. May be run again; runs in one
--- transaction. As in the document, times are `timestamp`, in the TimeZone of the session that writes
+-- Finalization: tasks that one processor at a time may finalize. May be run again; runs in one
+-- transaction. As in the specification, times are `timestamp`, in the TimeZone of the session that writes
 -- them: all who write must have the same one.
 
 CREATE TABLE IF NOT EXISTS tasker_tasks (
@@ -27,7 +27,7 @@ CREATE INDEX IF NOT EXISTS idx_tasker_tasks_held ON tasker_tasks(claimed_by, cla
 CREATE INDEX IF NOT EXISTS idx_tasker_tasks_waiting ON tasker_tasks(created_at)
     WHERE claimed_by IS NULL AND NOT complete;
 
--- The document's function reads `state`; the running code has only `processed` and asks for that.
+-- The specification's function reads `state`; the running code has only `processed` and asks for that.
 CREATE TABLE IF NOT EXISTS tasker_workflow_steps (
     workflow_step_uuid uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     task_uuid uuid NOT NULL REFERENCES tasker_tasks(task_uuid) ON DELETE CASCADE,
@@ -74,7 +74,7 @@ CREATE INDEX IF NOT EXISTS idx_finalization_attempts_at ON tasker_finalization_a
 -- Claims a task, or extends the claim that the processor has; an extended claim keeps its timeout.
 -- The row is locked before anything is asked, and the clock is read after that: there is no race to
 -- lose, and a claim that ran out while the caller waited counts as run out. One clock, the row's
--- timeout, decides; the document asks the caller's too and calls the difference a race.
+-- timeout, decides; the specification asks the caller's too and calls the difference a race.
 CREATE OR REPLACE FUNCTION claim_task_for_finalization(
     p_task_uuid uuid, p_processor_id varchar, p_timeout_seconds integer DEFAULT 30)
 RETURNS TABLE (claimed boolean, already_claimed_by varchar, task_state varchar, message varchar)
@@ -134,7 +134,7 @@ BEGIN
 END $$;
 
 -- Starts the time of the processor's claim anew; false, and nothing changed, if it has none or if it
--- is over. The document extends by claiming, which takes a claim anew and reports that as a failure.
+-- is over. The specification extends by claiming, which takes a claim anew and reports that as a failure.
 CREATE OR REPLACE FUNCTION extend_finalization_claim(p_task_uuid uuid, p_processor_id varchar)
 RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- Document 004: typed tasks, claimed by workers that report in. May be run again; runs in one
+-- Task-queue: typed tasks, claimed by workers that report in. May be run again; runs in one
 -- transaction.
 
 CREATE TABLE IF NOT EXISTS task_types (

@@ -1,6 +1,6 @@
--- Document 000: sessions that claim tasks and take locks. All times are milliseconds since 1970.
+-- Coordination: sessions that claim tasks and take locks. All times are milliseconds since 1970.
 --
--- The document's own table of claims has task_status; the running system has heartbeat_count,
+-- The specification's own table of claims has task_status; the running system has heartbeat_count,
 -- agent_type, release_reason and metadata instead. Here are both, so that either can use it.
 
 CREATE TABLE IF NOT EXISTS sessions (

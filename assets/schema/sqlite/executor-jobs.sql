@@ -1,4 +1,4 @@
--- Document 001: jobs with a time to live by type.
+-- Executor-jobs: jobs with a time to live by type.
 -- Times are RFC 3339 text in UTC with milliseconds ("2026-11-15T12:00:00.000Z"). Only the order of
 -- run_at is asked of the database, which compares text: no other form of it is let in.
 CREATE TABLE IF NOT EXISTS executor_jobs (
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS executor_job_runs (
 );
 CREATE INDEX IF NOT EXISTS executor_job_runs_job_idx ON executor_job_runs (job_id, attempt);
 
--- A type without a TTL is UNKNOWN here. The document's view calls it OK and puts it on top.
+-- A type without a TTL is UNKNOWN here. The specification's view calls it OK and puts it on top.
 CREATE VIEW IF NOT EXISTS executor_jobs_stale_monitor AS
   WITH ttl (type, minutes) AS (VALUES
     ('protect_document_v2', 5), ('document.protected', 5), ('run_tsa', 30),

@@ -1,4 +1,4 @@
--- Document 003: tasks that one processor at a time may finalize. Times are UTC text with microseconds.
+-- Finalization: tasks that one processor at a time may finalize. Times are UTC text with microseconds.
 
 CREATE TABLE IF NOT EXISTS tasker_tasks (
     task_uuid TEXT PRIMARY KEY NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS tasker_tasks (
 CREATE INDEX IF NOT EXISTS idx_tasker_tasks_finalization_claim
     ON tasker_tasks(task_uuid, complete, claimed_by, claimed_at) WHERE complete = 0;
 
--- The document's function reads `state`; the running code has only `processed` and asks for that.
+-- The specification's function reads `state`; the running code has only `processed` and asks for that.
 CREATE TABLE IF NOT EXISTS tasker_workflow_steps (
     workflow_step_uuid TEXT PRIMARY KEY NOT NULL,
     task_uuid TEXT NOT NULL REFERENCES tasker_tasks(task_uuid) ON DELETE CASCADE,

@@ -1,4 +1,4 @@
--- Document 002: entries that one agent at a time merges under the one processing lock.
+-- Merge-queue: entries that one agent at a time merges under the one processing lock.
 -- Times are whole seconds since 1970.
 CREATE TABLE IF NOT EXISTS merge_queue (
   id                 INTEGER PRIMARY KEY AUTOINCREMENT,

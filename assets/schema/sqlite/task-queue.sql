@@ -1,4 +1,4 @@
--- Document 004: typed tasks, claimed by workers that report in. Times are UTC text in whole seconds.
+-- Task-queue: typed tasks, claimed by workers that report in. Times are UTC text in whole seconds.
 
 CREATE TABLE IF NOT EXISTS task_types (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

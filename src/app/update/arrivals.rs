@@ -1,21 +1,20 @@
-//! Answers that come back: polls, pages, probes, closer looks.
+//! Answers of the threads: polls, pages, process checks, details.
+
+use std::sync::Arc;
 
 use super::super::logged_event::LoggedEvent;
 use super::super::message::{Effect, Probed};
-use super::super::model::{Landing, ListId, Model, Pace, Pane, Tone};
+use super::super::model::{Model, Pace, Pane, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
 use super::super::source::{Link, Poll, SourceView, Trouble};
-use super::LOST;
+use crate::domain::cause::Facts;
 use crate::domain::claim::Process;
-use crate::domain::detail::{Cursor, Examined, Page, PageRequest};
+use crate::domain::detail::Examined;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
-use crate::events::{Event, What, batched};
-
-/// Rows of a page of the Claims pane.
-const PAGE: usize = 200;
+use crate::events::{Event, EventKind, batched};
 
 impl Model {
     pub(super) fn polled(
@@ -28,11 +27,11 @@ impl Model {
             return Vec::new();
         }
         if self.pace == Pace::Paused {
-            self.unheard.entry(source).or_default().extend(events);
+            self.events_while_paused.entry(source).or_default().extend(events);
             return Vec::new();
         }
         self.hold_selection();
-        let earlier = self.unheard.remove(&source).unwrap_or_default();
+        let earlier = self.events_while_paused.remove(&source).unwrap_or_default();
         self.log(source, earlier.into_iter().chain(events));
         match poll {
             Ok(poll) => self.polled_well(source, poll),
@@ -44,7 +43,7 @@ impl Model {
         }
     }
 
-    /// A source owes an answer since then.
+    /// The answer of a source is overdue since then.
     pub(super) fn silent(&mut self, source: usize, since: Moment) -> Vec<Effect> {
         let is_news = |view: &SourceView| view.link.lost_since().is_none();
         if self.pace == Pace::Live && self.sources.get(source).is_some_and(is_news) {
@@ -54,21 +53,32 @@ impl Model {
     }
 
     fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
-        self.sources[source].receive(source, poll);
+        let (now, had) = (self.now, self.sources[source].facts.clone());
+        self.sources[source].receive(source, poll, now);
+        self.settle_column();
+        let is_same = |one: &Option<Arc<Facts>>, other: &Option<Arc<Facts>>| match (one, other) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        if !is_same(&had, &self.sources[source].facts) {
+            self.find_causes();
+        }
         self.apply_probes(source);
         let mut effects: Vec<Effect> = self.alarm().into_iter().collect();
-        if matches!(self.pane, Pane::Claims | Pane::Sessions | Pane::Jobs) {
-            effects.extend(self.load_pane());
+        match self.pane {
+            Pane::Claims => effects.extend(self.load_claims_of(source)),
+            Pane::Sessions | Pane::Jobs => effects.extend(self.load_pane()),
+            _ => {}
         }
         effects.extend(self.refresh_detail());
-        // What a lost link has left unanswered is asked again.
+        // Asks again what a lost connection left unanswered.
         if matches!(self.overlay.last(), Some(Overlay::Dead(dead)) if dead.rows.is_none()) {
             effects.extend(self.dead_again());
         }
         effects
     }
 
-    /// Takes events into the log; what an act of ours took was not finished but recovered.
+    /// Adds events to the log; a claim that our act took is logged as recovered, not as finished.
     fn log(&mut self, source: usize, events: impl Iterator<Item = Event>) {
         const KEPT: usize = 2_000;
         let events = events.map(|event| match self.act_behind(source, &event) {
@@ -76,10 +86,10 @@ impl Model {
             None => event,
         });
         for event in batched(events.collect()) {
-            self.happened += 1;
-            self.happenings.push_front(LoggedEvent { number: self.happened, source, event });
+            self.events_logged += 1;
+            self.event_log.push_front(LoggedEvent { number: self.events_logged, source, event });
         }
-        self.happenings.truncate(KEPT);
+        self.event_log.truncate(KEPT);
     }
 
     fn act_behind(&mut self, source: usize, event: &Event) -> Option<String> {
@@ -87,7 +97,7 @@ impl Model {
         if tells_of_an_end(event) { self.recovered.remove(&id) } else { None }
     }
 
-    /// An act of ours took a claim. A poll may have seen it before the word of it came.
+    /// Records that our act took a claim. A poll may have noticed it before the result arrived.
     pub(super) fn recovered(&mut self, id: RowId, by: String) {
         const LATELY: Span = Span::seconds(10);
         let since = self.now_of(id.source).minus(LATELY);
@@ -97,7 +107,7 @@ impl Model {
                 && tells_of_an_end(&line.event)
                 && line.event.at() >= since
         };
-        match self.happenings.iter_mut().find(is_it) {
+        match self.event_log.iter_mut().find(is_it) {
             Some(line) => line.event = line.event.recovered(by),
             None => _ = self.recovered.insert(id, by),
         }
@@ -136,19 +146,19 @@ impl Model {
             }] += 1;
         }
         let text = match &probes[..] {
-            [] => "no process to ask for: the rows name none".into(),
+            [] => "nothing to check: the rows name no process".into(),
             [probe] => {
                 format!("{}: {} ({})", safe(&probe.holder), probe.process.as_str(), safe(&probe.evidence))
             }
             _ => format!("{} alive, {} dead, {} unknown", counts[0], counts[1], counts[2]),
         };
-        // The offer to undo stays: the rows themselves show what the kernel said.
+        // Keep a notice that offers undo: the rows show the result of the check anyway.
         let offered = self
             .notice
             .as_ref()
             .is_some_and(|notice| notice.tone == Tone::Done && self.now.since(notice.at) < Span::seconds(10));
         if !offered {
-            self.say(Tone::Told, text);
+            self.notify(Tone::Info, text);
         }
         self.hold_selection();
         for probe in probes {
@@ -167,107 +177,17 @@ impl Model {
         Vec::new()
     }
 
-    /// What the kernel said counts for as long as it was asked of this very holder.
-    fn apply_probes(&mut self, source: usize) {
+    /// The result of a process check counts only for the holder that it was made for.
+    pub(super) fn apply_probes(&mut self, source: usize) {
         if self.probes.is_empty() {
             return;
         }
         let now = self.now_of(source);
         let probes = &self.probes;
-        let browsed = self.browsed.rows.iter_mut().filter(|row| row.id.source == source);
-        for row in self.sources[source].rows.iter_mut().chain(browsed) {
+        for row in self.sources[source].rows.iter_mut().chain(self.claims.rows_mut(source)) {
             let holder = row.claim().holder.clone();
             apply(row, holder.and_then(|holder| probes.get(&(source, holder))), now);
         }
-    }
-
-    pub(super) fn paged(
-        &mut self,
-        source: usize,
-        request: &PageRequest,
-        page: Result<Page, Trouble>,
-    ) -> Vec<Effect> {
-        // The operator has moved on.
-        if self.browsed.pending.as_ref() != Some(request) {
-            return Vec::new();
-        }
-        self.browsed.pending = None;
-        let page = match page {
-            Ok(page) => page,
-            Err(trouble) => {
-                let is_lost = self.is_lost(source, &trouble);
-                self.browsed.problem = Some(if is_lost { LOST.into() } else { safe(trouble.why()) });
-                return Vec::new();
-            }
-        };
-        let snapshot = self.sources[source].snapshots.iter().find(|one| one.profile == request.profile);
-        let Some((snapshot, board)) = snapshot
-            .and_then(|one| Some((one, one.boards.iter().find(|board| board.board == request.board)?)))
-        else {
-            return Vec::new();
-        };
-        let (nature, generic) = (std::sync::Arc::clone(&board.nature), snapshot.generic);
-        // Past either end there is nothing: the page that is shown stays.
-        if page.claims.is_empty() && matches!(request.from, Cursor::After(_) | Cursor::Before(_)) {
-            match request.from {
-                Cursor::After(_) => self.browsed.is_last = true,
-                _ => self.browsed.is_first = true,
-            }
-            return Vec::new();
-        }
-        self.hold_selection();
-        let row = |judged| Row::new(source, &request.profile, &request.board, generic, &nature, judged);
-        self.browsed.rows = page.claims.into_iter().map(row).collect();
-        self.browsed.is_first = page.is_first;
-        self.browsed.is_last = page.is_last;
-        self.browsed.problem = None;
-        self.apply_probes(source);
-        self.land();
-        Vec::new()
-    }
-
-    fn land(&mut self) {
-        let list = ListId::Pane(Pane::Claims);
-        let items = self.items(list);
-        let selection = self.selections.entry(list).or_default();
-        match std::mem::take(&mut self.browsed.land) {
-            Landing::Stay => {}
-            Landing::Top => selection.select(&items, 0),
-            Landing::Bottom => selection.select(&items, items.len().saturating_sub(1)),
-        }
-    }
-
-    /// Asks for a page of the board that is browsed.
-    pub(super) fn load_page(&mut self, from: Cursor, land: Landing) -> Vec<Effect> {
-        let boards = self.boards();
-        self.browsed.board = self.browsed.board.min(boards.len().saturating_sub(1));
-        let Some(board) = boards.get(self.browsed.board) else { return Vec::new() };
-        // Reading the same page again can wait; a key cannot.
-        if self.browsed.pending.is_some() && land == Landing::Stay {
-            return Vec::new();
-        }
-        self.browsed.land = land;
-        let (holder, kind) = self.query.for_database();
-        let request = PageRequest {
-            profile: board.profile.clone(),
-            board: board.board.clone(),
-            from,
-            holder,
-            kind,
-            rows: PAGE,
-        };
-        self.browsed.pending = Some(request.clone());
-        vec![Effect::LoadPage { source: board.source, request }]
-    }
-
-    /// The page that is shown, read again.
-    pub(super) fn load_page_again(&mut self) -> Vec<Effect> {
-        let first = self.browsed.rows.first().and_then(|row| row.judged.mark.clone());
-        let from = match first {
-            Some(mark) if !self.browsed.is_first => Cursor::From(mark),
-            _ => Cursor::First,
-        };
-        self.load_page(from, Landing::Stay)
     }
 
     pub(super) fn examined(
@@ -281,7 +201,7 @@ impl Model {
             && detail.row.id == *id
         {
             detail.examined = match found {
-                // Its columns stay, as old as the rest of the screen; without any, it still waits for them.
+                // Known columns stay, as old as the rest of the screen; without any it goes on waiting.
                 Err(_) if is_lost => return Vec::new(),
                 Ok(Some(examined)) => {
                     let process = detail.row.judged.claim.worker.clone();
@@ -306,9 +226,16 @@ impl Model {
     }
 }
 
-/// Whether it says that a claim is no longer what it was, as an act of ours would make it.
+/// Whether an event can be the effect of our own act.
 fn tells_of_an_end(event: &Event) -> bool {
-    matches!(event.what(), What::ChangedHands | What::Renewed | What::Finished | What::Left)
+    matches!(
+        event.kind(),
+        EventKind::ChangedHands
+            | EventKind::Retried
+            | EventKind::Renewed
+            | EventKind::Finished
+            | EventKind::Left
+    )
 }
 
 fn apply(row: &mut Row, probe: Option<&Probed>, now: Moment) {

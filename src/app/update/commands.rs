@@ -1,22 +1,23 @@
 //! What each command does to the panes.
 
 use super::super::actions::Command;
+use super::super::claim_column::ClaimColumn;
+use super::super::claim_list::ClaimList;
 use super::super::item::Item;
 use super::super::message::Effect;
-use super::super::model::{Landing, Model, Pace, Pane, Tone};
+use super::super::model::{Direction, HeaderUse, Model, Pace, Pane, Sort, Tone, Zoom};
 use super::super::overlay::{Detail, Examination, Overlay, Palette};
 use super::super::query::Query;
 use super::super::row::Row;
-use crate::domain::detail::Cursor;
 use crate::domain::recovery::Action;
 use crate::domain::time::Span;
 use crate::domain::visible::{escape, is_deceptive};
 
-/// How long a claim stays out of sight.
+/// How long a snoozed claim is hidden.
 const SNOOZE: Span = Span::minutes(15);
 
 impl Model {
-    /// Does what a command asks; `reason` goes with an act.
+    /// Runs a command; an act gets the `reason`.
     pub(super) fn command(&mut self, command: Command, reason: &str) -> Vec<Effect> {
         let lines = isize::try_from(self.page_lines).unwrap_or(10);
         match command {
@@ -34,9 +35,16 @@ impl Model {
             Command::Mark => self.mark(),
             Command::Detail => self.detail(),
             Command::Snooze => self.snooze(),
-            Command::Filter => self.open(Overlay::Filter(self.query.text.clone().into())),
-            Command::Sort => self.next_sort(),
+            Command::Filter => self.open(Overlay::Filter(self.filter_text().to_owned().into())),
+            Command::Sort => self.sort_by(reason),
+            Command::Reverse => self.reverse(),
+            Command::Columns => self.show_columns(reason),
+            Command::NextMatch => self.next_match(1),
+            Command::PreviousMatch => self.next_match(-1),
             Command::Source => self.next_source(),
+            Command::Sources => self.open(Overlay::Sources { scroll: 0 }),
+            Command::Zoom => self.toggle_zoom(),
+            Command::Header => self.toggle_header(),
             Command::Up => self.step(-1),
             Command::Down => self.step(1),
             Command::PageUp => self.step(-lines),
@@ -49,6 +57,8 @@ impl Model {
             Command::PreviousPane => self.go_to(self.neighbour(Pane::ALL.len() - 1)),
             Command::Overview => self.go_to(Pane::Overview),
             Command::Claims => self.go_to(Pane::Claims),
+            Command::Groups => self.go_to(Pane::Groups),
+            Command::GroupBy => self.next_grouping(),
             Command::Sessions => self.go_to(Pane::Sessions),
             Command::Jobs => self.go_to(Pane::Jobs),
             Command::Locks => self.go_to(Pane::Locks),
@@ -59,7 +69,11 @@ impl Model {
             Command::Slower => self.set_interval(self.settings.interval.as_millis() * 2),
             Command::Palette => self.open(Overlay::Palette(Palette::default())),
             Command::Help => self.open(Overlay::Help { scroll: 0 }),
-            Command::Save => self.open(Overlay::Save),
+            Command::Save => match reason.split_once(' ').unwrap_or((reason, "")) {
+                ("view", name) => self.save_view(name.trim()),
+                _ => self.open(Overlay::Save),
+            },
+            Command::View => self.open_view(reason),
             Command::Copy => self.copy(),
             Command::Back => self.back(),
             Command::Suspend => vec![Effect::Suspend],
@@ -72,36 +86,17 @@ impl Model {
         Vec::new()
     }
 
-    /// Moves the selection; past the ends of a page of Claims the next one is asked for.
+    /// Moves the selection; near the ends of the loaded part of Claims it loads more.
     pub(super) fn step(&mut self, steps: isize) -> Vec<Effect> {
+        if self.pane == Pane::Overview {
+            self.step_overview(steps);
+            return Vec::new();
+        }
+        if self.pane == Pane::Claims {
+            return self.step_claims(steps);
+        }
         let list = self.list();
         let items = self.items(list);
-        let at = self.selection(list).place(&items);
-        if self.pane == Pane::Claims
-            && let Some(at) = at
-        {
-            let ends = if steps < 0 { at == 0 } else { at + 1 >= items.len() };
-            let mark = |row: Option<&Row>| row.and_then(|row| row.judged.mark.clone());
-            match (steps < 0, steps) {
-                (_, isize::MIN) if !self.browsed.is_first => {
-                    return self.load_page(Cursor::First, Landing::Top);
-                }
-                (_, isize::MAX) if !self.browsed.is_last => {
-                    return self.load_page(Cursor::Last, Landing::Bottom);
-                }
-                (true, _) if ends && !self.browsed.is_first => {
-                    if let Some(row) = mark(self.browsed.rows.first()) {
-                        return self.load_page(Cursor::Before(row), Landing::Bottom);
-                    }
-                }
-                (false, _) if ends && !self.browsed.is_last => {
-                    if let Some(row) = mark(self.browsed.rows.last()) {
-                        return self.load_page(Cursor::After(row), Landing::Top);
-                    }
-                }
-                _ => {}
-            }
-        }
         self.selections.entry(list).or_default().step(&items, steps);
         Vec::new()
     }
@@ -109,21 +104,13 @@ impl Model {
     fn sideways(&mut self, steps: isize) -> Vec<Effect> {
         match self.pane {
             Pane::Overview => {
-                let columns = self.columns();
-                let at = columns.iter().position(|set| *set == self.column).unwrap_or(0);
-                self.column = columns[at.saturating_add_signed(steps).min(columns.len() - 1)];
+                self.next_column(steps);
                 Vec::new()
             }
-            Pane::Claims => {
-                let last = self.boards().len().saturating_sub(1);
-                let board = self.browsed.board.saturating_add_signed(steps).min(last);
-                if board == self.browsed.board {
-                    return Vec::new();
-                }
-                self.browsed = super::super::model::Browsed { board, ..Default::default() };
-                self.load_page(Cursor::First, Landing::Top)
+            Pane::Claims => self.next_board(steps),
+            Pane::Groups | Pane::Sessions | Pane::Jobs | Pane::Locks | Pane::Events | Pane::Audit => {
+                Vec::new()
             }
-            Pane::Sessions | Pane::Jobs | Pane::Locks | Pane::Events | Pane::Audit => Vec::new(),
         }
     }
 
@@ -146,11 +133,14 @@ impl Model {
         }
         match self.selected() {
             Some(Item::Kind { .. }) => self.open_dead(),
+            Some(Item::Group { .. }) => match self.group_query() {
+                Some(query) => self.show_claims(query),
+                None => Vec::new(),
+            },
+            Some(Item::Bulk { id } | Item::BulkNote { id }) => self.fold(&id),
             Some(Item::Holder { id, .. }) => {
-                // What a session holds is a filter away.
-                self.pane = Pane::Claims;
-                self.query = Query::held_by(&id);
-                self.load_page(Cursor::First, Landing::Top)
+                // The claims of a session are a filter on Claims.
+                self.show_claims(Query::held_by(&id))
             }
             _ => {
                 let Some(row) = self.selected_row().cloned() else { return Vec::new() };
@@ -158,7 +148,8 @@ impl Model {
                 let detail = Detail { row, examined: Examination::Pending, scroll: 0 };
                 self.overlay.push(Overlay::Detail(Box::new(detail)));
                 // The trail tells what was done to it before.
-                vec![Effect::Examine { target }, Effect::LoadTrail]
+                let history = Effect::LoadHistory(target.id.clone());
+                vec![Effect::Examine { target }, history]
             }
         }
     }
@@ -169,7 +160,7 @@ impl Model {
         }
         match self.meant() {
             Some(row) => {
-                self.say(Tone::Told, format!("asking for the process of {} ...", row.holder()));
+                self.notify(Tone::Info, format!("checking the process of {} ...", row.holder()));
                 vec![Effect::Probe(vec![row])]
             }
             None => Vec::new(),
@@ -178,7 +169,7 @@ impl Model {
 
     fn check_all_pids(&mut self) -> Vec<Effect> {
         if self.pane == Pane::Sessions {
-            // The list of sessions asks for every process as it is read.
+            // The list of sessions checks every process when it is read.
             return self.load_pane();
         }
         let rows: Vec<Row> = self.on_screen.keys().filter_map(|id| self.row(id)).cloned().collect();
@@ -189,23 +180,69 @@ impl Model {
         let until = self.now.plus(SNOOZE);
         match self.selected_row().map(|row| row.id.clone()) {
             Some(id) if self.pane != Pane::Claims => {
-                self.say(Tone::Told, format!("hidden for {SNOOZE}; esc shows hidden claims"));
+                self.notify(Tone::Info, format!("hidden for {SNOOZE}; esc shows hidden claims"));
                 self.hold_selection();
                 self.snoozed.insert(id, until);
             }
             _ => {
                 self.snoozed.clear();
-                self.say(Tone::Told, "nothing is snoozed any more");
+                self.notify(Tone::Info, "all hidden claims are shown again");
             }
         }
         Vec::new()
     }
 
-    fn next_sort(&mut self) -> Vec<Effect> {
-        self.hold_selection();
-        self.sort = self.sort.next();
-        self.say(Tone::Told, format!("sorted: {}", self.sort.word()));
+    /// Groups by the next property; from another pane it opens Groups first.
+    fn next_grouping(&mut self) -> Vec<Effect> {
+        if self.pane != Pane::Groups {
+            return self.go_to(Pane::Groups);
+        }
+        self.group_by = self.group_by.next();
+        self.selections.remove(&self.list());
         Vec::new()
+    }
+
+    /// The next order, or the one that is named.
+    fn sort_by(&mut self, name: &str) -> Vec<Effect> {
+        self.hold_selection();
+        (self.sort, self.direction) = match name {
+            "" => (self.sort.next(), Direction::Usual),
+            name => match Sort::parse(name) {
+                Ok(sort) => sort,
+                Err(why) => {
+                    self.notify(Tone::Refused, why);
+                    return Vec::new();
+                }
+            },
+        };
+        self.notify(Tone::Info, format!("sorted: {}", self.sort.word()));
+        self.remember()
+    }
+
+    fn reverse(&mut self) -> Vec<Effect> {
+        self.hold_selection();
+        self.direction = self.direction.other();
+        let order = match self.direction {
+            Direction::Usual => "",
+            Direction::Reversed => ", reversed",
+        };
+        self.notify(Tone::Info, format!("sorted: {}{order}", self.sort.word()));
+        self.remember()
+    }
+
+    /// Shows these columns of claims; without names, the usual ones.
+    fn show_columns(&mut self, names: &str) -> Vec<Effect> {
+        let names = names.split([',', ' ']).filter(|name| !name.is_empty());
+        match names.map(ClaimColumn::parse).collect() {
+            Ok(columns) => {
+                self.claim_columns = columns;
+                self.remember()
+            }
+            Err(why) => {
+                self.notify(Tone::Refused, why);
+                Vec::new()
+            }
+        }
     }
 
     fn next_source(&mut self) -> Vec<Effect> {
@@ -214,7 +251,17 @@ impl Model {
             Some(at) if at + 1 < self.sources.len() => Some(at + 1),
             _ => None,
         };
-        self.browsed = super::super::model::Browsed::default();
+        self.claims = ClaimList::default();
+        self.find_causes();
+        self.load_pane()
+    }
+
+    /// Only this source; again: all.
+    pub(super) fn show_source(&mut self, source: usize) -> Vec<Effect> {
+        self.hold_selection();
+        self.only = if self.only == Some(source) || self.sources.len() < 2 { None } else { Some(source) };
+        self.find_causes();
+        self.claims = ClaimList::default();
         self.load_pane()
     }
 
@@ -228,7 +275,7 @@ impl Model {
 
     fn set_interval(&mut self, millis: i64) -> Vec<Effect> {
         self.settings.interval = Span::millis(millis.clamp(250, 60_000));
-        self.say(Tone::Told, format!("a poll every {}", self.settings.interval));
+        self.notify(Tone::Info, format!("a poll every {}", self.settings.interval));
         vec![self.pace_effect()]
     }
 
@@ -237,28 +284,56 @@ impl Model {
     }
 
     fn copy(&mut self) -> Vec<Effect> {
-        // What is pasted into a shell must not press Enter there: such an id goes by its address, which every
-        // command takes.
+        // An id with control characters could press Enter in a shell: its address is copied instead, which every
+        // command accepts.
         let text = match (self.meant(), self.selected_holder(), self.selected_entry()) {
             (Some(row), _, _) if !is_plain(&row.claim().key.text()) => row.id.address,
             (Some(row), _, _) => row.claim().key.text(),
             (None, Some((_, holder)), _) => super::super::lists::holder_name(holder),
             (None, None, Some(line)) => line.action_id.clone(),
-            (None, None, None) => return Vec::new(),
+            (None, None, None) => match self.selected_bulk() {
+                Some(bulk) => bulk.id.clone(),
+                None => return Vec::new(),
+            },
         };
-        self.say(Tone::Told, "copied (if the terminal allows it)");
+        self.notify(Tone::Info, "copied (if the terminal allows it)");
         vec![Effect::Copy(if is_plain(&text) { text } else { escape(&text) })]
     }
 
-    /// Closes nothing any more: clears what narrows the view.
+    fn toggle_zoom(&mut self) -> Vec<Effect> {
+        self.zoom = match self.zoom {
+            Zoom::Off => Zoom::On,
+            Zoom::On => Zoom::Off,
+        };
+        self.go_to(Pane::Overview)
+    }
+
+    fn toggle_header(&mut self) -> Vec<Effect> {
+        self.header = match self.header {
+            HeaderUse::Full => HeaderUse::OneLine,
+            HeaderUse::OneLine => HeaderUse::Full,
+        };
+        Vec::new()
+    }
+
+    /// Closes the top dialog; else clears filter, marks and snoozes; else goes back.
     fn back(&mut self) -> Vec<Effect> {
         if self.overlay.pop().is_some() {
             return Vec::new();
         }
+        let came_from = self.came_from.take();
+        let is_clear = self.filter_text().is_empty() && self.snoozed.is_empty() && self.marked.is_empty();
         self.marked.clear();
         self.snoozed.clear();
         self.notice = None;
-        self.set_query("")
+        let mut effects = self.set_query("");
+        match came_from {
+            Some(pane) => effects.extend(self.go_to(pane)),
+            None if is_clear && self.zoom == Zoom::On => self.zoom = Zoom::Off,
+            None if is_clear && self.pane != Pane::Overview => effects.extend(self.go_to(Pane::Overview)),
+            None => {}
+        }
+        effects
     }
 }
 

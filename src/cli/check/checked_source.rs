@@ -9,16 +9,16 @@ use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::events::Event;
 use crate::poller::{Opener, SourceWatch};
-use crate::report::check::Looked;
+use crate::report::check::CheckResult;
 use crate::store::StoreError;
 
 pub(super) struct CheckedSource {
     label: String,
     engine: &'static str,
     watch: SourceWatch,
-    /// Whether somebody reads the events between two looks.
+    /// Whether events between two polls are needed.
     has_listeners: bool,
-    /// The boards that were there in an earlier round.
+    /// The boards that were seen in an earlier round.
     boards: SeenBoards,
 }
 
@@ -29,7 +29,7 @@ impl CheckedSource {
             effort.slice = usize::MAX;
         }
         if has_listeners {
-            // Events are about single claims: their rows have to be read.
+            // Events are about single claims, so read their rows.
             effort.rows = setup.config.row_limit;
         }
         let (own, name) = (setup.clone(), word.to_owned());
@@ -44,8 +44,8 @@ impl CheckedSource {
         }
     }
 
-    /// One look, and the events since the last one.
-    pub(super) fn look(&mut self, at: Moment) -> (Looked, Vec<Event>) {
+    /// One poll, and the events since the last one.
+    pub(super) fn look(&mut self, at: Moment) -> (CheckResult, Vec<Event>) {
         let (result, events) = match self.try_look(at) {
             Ok((mut snapshots, events)) => {
                 let missing = self.boards.call(&snapshots);
@@ -59,22 +59,26 @@ impl CheckedSource {
                 self.watch.fail(&error.brief(&BTreeSet::new())),
             ),
         };
-        (Looked { result, ..self.without_result() }, events)
+        let facts = self.watch.facts.facts().filter(|_| result.is_ok());
+        (CheckResult { result, facts, ..self.without_result() }, events)
     }
 
     fn try_look(&mut self, at: Moment) -> Result<(Vec<Snapshot>, Vec<Event>), StoreError> {
         if self.has_listeners {
             return self.watch.look(at);
         }
-        Ok((self.watch.source.reader()?.poll()?, Vec::new()))
+        Ok((self.watch.poll()?, Vec::new()))
     }
 
-    /// The answer of a look that panicked.
-    pub(super) fn crashed(&self) -> Looked {
-        Looked { result: Err(format!("{}: the look at it crashed", self.label)), ..self.without_result() }
+    /// The result of a poll that panicked.
+    pub(super) fn crashed(&self) -> CheckResult {
+        CheckResult {
+            result: Err(format!("{}: the look at it crashed", self.label)),
+            ..self.without_result()
+        }
     }
 
-    fn without_result(&self) -> Looked {
-        Looked { source: self.label.clone(), engine: self.engine, result: Ok(Vec::new()) }
+    fn without_result(&self) -> CheckResult {
+        CheckResult { source: self.label.clone(), engine: self.engine, result: Ok(Vec::new()), facts: None }
     }
 }

@@ -1,20 +1,22 @@
-//! Opening: from a word of the command line to a source that can be read, and to permission to write it.
+//! Opening: from an argument of the command line to a readable source, and to permission to write it.
 //!
 //! This is the only place outside `store` that names an engine.
 
-use super::{Rows, Setup, Warnings};
+use super::{RowSelection, Setup, Warnings};
 use crate::cli::output::complain;
 use crate::config::SourceConfig;
-use crate::store::postgres::{self, Target};
-use crate::store::sqlite;
-use crate::store::{Effort, NoWriteAccess, Options, Profiles, Source, StoreError, WriteAccess};
+#[cfg(feature = "postgres")]
+use crate::store::postgres::Target;
+use crate::store::{
+    Effort, NoWriteAccess, Options, Profiles, Source, SourceLocation, StoreError, WriteAccess,
+};
 
-/// Rows that one look reads where a set has no index: a second's work or so.
+/// How many rows a single poll reads where a set has no index: about a second's work.
 const ONE_LOOK: usize = 5_000_000;
 
 impl Setup {
-    /// The source that a word of the command line means.
-    pub fn source(&self, word: &str) -> Source {
+    /// The source that an argument of the command line names.
+    pub(crate) fn source(&self, word: &str) -> Source {
         Source::parse(self.configured(word).map_or(word, |source| &source.at.0))
     }
 
@@ -22,13 +24,13 @@ impl Setup {
         self.config.named(word).and_then(|name| self.config.source.get(name))
     }
 
-    /// Permission to write to the source that `word` means, if this session and the config give it.
-    pub fn write_access(&self, word: &str, effort: Effort) -> Result<WriteAccess, NoWriteAccess> {
+    /// Permission to write to the source that `word` names, if this session and the config grant it.
+    pub(crate) fn write_access(&self, word: &str, effort: Effort) -> Result<WriteAccess, NoWriteAccess> {
         self.grant(word, || self.options(word, effort))
     }
 
-    /// The same for a database that may have no claims yet: no profile is looked for.
-    pub fn write_access_to_empty(&self, word: &str) -> Result<WriteAccess, NoWriteAccess> {
+    /// The same for a database that may have no claims yet: no profile is detected.
+    pub(crate) fn write_access_to_empty(&self, word: &str) -> Result<WriteAccess, NoWriteAccess> {
         self.grant(word, || self.options_with(word, self.effort(), Profiles::Named(Vec::new())))
     }
 
@@ -41,8 +43,8 @@ impl Setup {
         self.write_rules.grant(address, self.config.standing(word), options)
     }
 
-    /// How to read the source that `word` means.
-    pub fn options(&self, word: &str, effort: Effort) -> Result<Options, StoreError> {
+    /// How to read the source that `word` names.
+    pub(crate) fn options(&self, word: &str, effort: Effort) -> Result<Options, StoreError> {
         let profiles = self.profiles(self.settings_for(word).as_deref())?;
         self.options_with(word, effort, profiles)
     }
@@ -50,49 +52,47 @@ impl Setup {
     fn options_with(&self, word: &str, effort: Effort, profiles: Profiles) -> Result<Options, StoreError> {
         let name = self.settings_for(word);
         let name = name.as_deref();
-        let operator = self.config.operator(name);
-        let busy_timeout = self.config.busy_timeout.duration();
-        let poll_timeout = self.config.poll_timeout.duration();
-        let frozen_at = self.now;
-        let prober = self.check_pid.then(|| self.prober(name));
-        Ok(match self.source(word) {
-            Source::Sqlite(path) => Options::from(sqlite::Options {
-                path,
-                profiles,
-                operator,
-                effort,
-                busy_timeout,
-                poll_timeout,
-                frozen_at,
-                prober,
-                registrations: self.registrations.clone(),
-                protected: Default::default(),
-            }),
+        let configured = name.and_then(|name| self.config.source.get(name));
+        let at = match self.source(word) {
+            Source::Sqlite(path) => SourceLocation::File(path),
             Source::Unsupported(shown) => return Err(Source::unsupported(&shown)),
-            Source::Postgres(_) => {
-                let configured = name.and_then(|name| self.config.source.get(name));
-                let allow_functions = configured.map(|source| source.allow_functions.clone());
-                Options::Postgres(Box::new(postgres::Options {
-                    target: self.target(word)?,
-                    profiles,
-                    operator,
-                    effort,
-                    busy_timeout,
-                    poll_timeout,
-                    frozen_at,
-                    prober,
-                    registrations: self.registrations.clone(),
-                    protected: Default::default(),
-                    allow_functions: allow_functions.unwrap_or_default(),
-                    warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn()),
-                }))
-            }
+            #[cfg(not(feature = "postgres"))]
+            Source::Postgres(source_name) => return Err(StoreError::NotBuiltIn { source_name }),
+            #[cfg(feature = "postgres")]
+            Source::Postgres(_) => SourceLocation::Server(Box::new(self.target(word)?)),
+        };
+        Ok(Options {
+            at,
+            profiles,
+            operator: self.config.operator(name),
+            effort,
+            busy_timeout: self.config.busy_timeout.duration(),
+            poll_timeout: self.config.poll_timeout.duration(),
+            frozen_at: self.now,
+            prober: self.check_pid.then(|| self.prober(name)),
+            registrations: self.registrations.clone(),
+            protected: Default::default(),
+            allow_functions: configured.map(|source| source.allow_functions.clone()).unwrap_or_default(),
+            warn: (self.warnings == Warnings::OnStandardError).then(|| self.warn()),
         })
     }
 
-    /// The server that `word` means. Other users see the words of a command line: a password among
-    /// them is refused even if it would work.
-    pub fn target(&self, word: &str) -> Result<Target, StoreError> {
+    /// An error if `word` is an address that can never be opened.
+    pub(crate) fn admit_address(&self, word: &str) -> Result<(), StoreError> {
+        match self.source(word) {
+            Source::Sqlite(_) => Ok(()),
+            Source::Unsupported(shown) => Err(Source::unsupported(&shown)),
+            #[cfg(feature = "postgres")]
+            Source::Postgres(_) => self.target(word).map(|_| ()),
+            #[cfg(not(feature = "postgres"))]
+            Source::Postgres(source_name) => Err(StoreError::NotBuiltIn { source_name }),
+        }
+    }
+
+    /// The server that `word` names. Other users can see a command line, so a password in it is refused even if it
+    /// would work.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn target(&self, word: &str) -> Result<Target, StoreError> {
         if let Source::Unsupported(shown) = Source::parse(word) {
             return Err(Source::unsupported(&shown));
         }
@@ -116,8 +116,8 @@ impl Setup {
     fn profiles(&self, source: Option<&str>) -> Result<Profiles, StoreError> {
         let living = self.living_profiles(source)?;
         Ok(match self.rows {
-            Rows::Claims => living,
-            Rows::Dead => Profiles::Dead(Box::new(living)),
+            RowSelection::Claims => living,
+            RowSelection::Dead => Profiles::Dead(Box::new(living)),
         })
     }
 
@@ -137,9 +137,9 @@ impl Setup {
         Ok(Profiles::Named(profiles))
     }
 
-    /// The profiles that the command line, or else the config, names for a source: whoever does that
-    /// says that its tables are theirs.
-    pub fn named_profiles(&self, word: &str) -> Vec<String> {
+    /// The profiles that the command line, or else the config, names for a source. Naming a generic profile confirms
+    /// that the tables belong to it.
+    pub(crate) fn named_profiles(&self, word: &str) -> Vec<String> {
         let living = self.living_profiles(self.settings_for(word).as_deref());
         match living {
             Ok(Profiles::Named(profiles)) => profiles.into_iter().map(|profile| profile.name).collect(),
@@ -147,8 +147,8 @@ impl Setup {
         }
     }
 
-    /// The effort of a verb that looks once, and so cannot leave the rest to the next poll.
-    pub fn effort(&self) -> Effort {
+    /// The effort of a verb that polls once, and so cannot leave the rest to the next poll.
+    pub(crate) fn effort(&self) -> Effort {
         Effort { rows: 0, slice: self.config.census_slice, whole: ONE_LOOK }
     }
 }

@@ -1,20 +1,20 @@
-//! Recognising a source of the config behind other words for it.
+//! Recognises a source of the config under another spelling.
 
 use super::Setup;
 use crate::store::{Source, SourceLocation};
 
 impl Setup {
-    /// The source of the config whose settings apply to what `word` means: it is the same database, by its name,
-    /// by its path or address, or because both servers say that they are one.
-    pub fn settings_for(&self, word: &str) -> Option<String> {
+    /// The source of the config whose settings apply to `word`: the same database by its name, by its path or
+    /// address, or because both servers report the same identity.
+    pub(crate) fn settings_for(&self, word: &str) -> Option<String> {
         match self.config.settings_for(word) {
             Some(name) => Some(name.to_owned()),
             None => self.recognise(word),
         }
     }
 
-    /// Asks the servers that may be the one that `word` means. Each word is asked for once: a poll must not
-    /// connect to others every time.
+    /// Asks the servers that may be the one that `word` names. Each word is resolved once: a poll must not connect to
+    /// others every time.
     fn recognise(&self, word: &str) -> Option<String> {
         let Source::Postgres(_) = Source::parse(word) else { return None };
         if let Some(known) = self.recognised.lock().ok().and_then(|known| known.get(word).cloned()) {

@@ -1,4 +1,4 @@
-//! The setup of a program that runs for long: its config can be read again.
+//! The setup of a long-running program, whose config can be reloaded.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,20 +8,20 @@ use crate::cli::output::complain;
 
 /// One setup for all threads.
 #[derive(Debug, Clone)]
-pub struct SharedSetup(Arc<Mutex<Setup>>);
+pub(crate) struct SharedSetup(Arc<Mutex<Setup>>);
 
 impl SharedSetup {
-    pub fn new(setup: Setup) -> SharedSetup {
+    pub(crate) fn new(setup: Setup) -> SharedSetup {
         SharedSetup(Arc::new(Mutex::new(setup)))
     }
 
     /// The setup as it is now.
-    pub fn current(&self) -> Setup {
+    pub(crate) fn current(&self) -> Setup {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the config again, and says so. Whether it was read: a wrong one leaves everything as it was.
-    pub fn reload(&self, common: &Common) -> bool {
+    /// Reloads the config and reports it. Returns whether it was read: an invalid one leaves everything as it was.
+    pub(crate) fn reload(&self, common: &Common) -> bool {
         match self.current().reload(common) {
             Ok(setup) => {
                 *self.0.lock().unwrap_or_else(PoisonError::into_inner) = setup;

@@ -1,4 +1,4 @@
-//! What a sweep is told on the command line.
+//! The arguments of a sweep.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -7,32 +7,32 @@ use crate::config::Share;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 
-/// What a sweep is told.
+/// The arguments of `sweep`.
 #[derive(Debug, Args)]
-pub struct SweepArgs {
+pub(crate) struct SweepArgs {
     /// SQLite files, postgres:// addresses, or names from the config
     #[arg(value_name = "SOURCE", required = true)]
     pub(super) sources: Vec<String>,
     /// Run once [default, unless the config sets how often]
     #[arg(long, conflicts_with = "every")]
     pub(super) once: bool,
-    /// Sweep at this interval; claims whose times workers wrote are taken only if they stood still
+    /// Sweep at this interval; claims whose times workers wrote are taken only if they stay unchanged
     #[arg(long, value_name = "DURATION", value_parser = Span::parse_interval)]
     pub(super) every: Option<Span>,
     /// Print exactly what would be done; write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Take only what stood still since an earlier run; the state folder keeps the sightings
+    /// Take only claims that are unchanged since an earlier run; the state folder keeps the sightings
     #[arg(long, conflicts_with = "every")]
     pub(super) sighted: bool,
     #[command(flatten)]
     pub(super) terms: SweepTerms,
 }
 
-/// What a sweep may take, how much of it, and who is told: the same wherever it runs.
+/// Options that `sweep` and `serve --sweep` share: what a sweep may take, how much, and where events go.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "What a sweep may take")]
-pub struct SweepTerms {
+pub(crate) struct SweepTerms {
     /// Only claims in these sets: stale, orphaned
     #[arg(long, value_name = "SET", value_delimiter = ',', value_parser = sweepable)]
     pub set: Vec<Set>,

@@ -1,36 +1,38 @@
-//! What the command line and the config say about sweeping one source.
+//! The settings for sweeping one source, from the command line and the config.
 
 use std::sync::Arc;
 
 use super::arguments::SweepTerms;
-use crate::cli::recovery::{Purpose, Refusal, audited_actor};
+use crate::cli::recovery::{ActFailure, OpenPurpose, audited_actor};
 use crate::cli::setup::SharedSetup;
 use crate::config::SweepLimits;
+use crate::domain::fencing::UnfencedBoards;
 use crate::domain::time::Span;
+use crate::exit::Exit;
 use crate::poller::Opener;
 use crate::recovery::AuditedActor;
 use crate::recovery::trail::Trail;
 use crate::store::Effort;
-use crate::sweep::{Brakes, Manner, Orders, SourcePlan, SweepError, SweepFailure, Wanted};
+use crate::sweep::{Brakes, SourcePlan, SweepError, SweepFailure, SweepMode, SweepOptions, SweepSets};
 
-pub struct ConfiguredPlan {
+pub(crate) struct ConfiguredPlan {
     setup: SharedSetup,
     word: String,
     every: Option<Span>,
     terms: Arc<SweepTerms>,
-    manner: Manner,
+    mode: SweepMode,
 }
 
 impl ConfiguredPlan {
-    pub fn new(
+    pub(crate) fn new(
         setup: &SharedSetup,
         word: &str,
         every: Option<Span>,
         terms: &Arc<SweepTerms>,
-        manner: Manner,
+        mode: SweepMode,
     ) -> ConfiguredPlan {
         let (setup, terms) = (setup.clone(), Arc::clone(terms));
-        ConfiguredPlan { setup, word: word.to_owned(), every, terms, manner }
+        ConfiguredPlan { setup, word: word.to_owned(), every, terms, mode }
     }
 
     /// From strong to weak: the command line, the source's config, the config, the defaults.
@@ -55,15 +57,15 @@ impl SourcePlan for ConfiguredPlan {
         self.limits().every
     }
 
-    fn manner(&self) -> Manner {
-        self.manner
+    fn mode(&self) -> SweepMode {
+        self.mode
     }
 
-    fn orders(&self) -> Orders {
+    fn options(&self) -> SweepOptions {
         let limits = self.limits();
-        Orders {
-            manner: self.manner,
-            wanted: Wanted::of(&self.terms.set),
+        SweepOptions {
+            mode: self.mode,
+            wanted: SweepSets::of(&self.terms.set),
             board: self.terms.board.clone(),
             brakes: Brakes {
                 max: limits.max.unwrap_or_default(),
@@ -73,21 +75,22 @@ impl SourcePlan for ConfiguredPlan {
             },
             vouched: self.setup.current().named_profiles(&self.word),
             sighted_for: limits.sighted_for,
+            unfenced: limits.unfenced.unwrap_or(UnfencedBoards::None),
             trail: Trail::default_folder().unwrap_or_default(),
         }
     }
 
     fn open(&self) -> Result<AuditedActor, SweepFailure> {
-        let purpose = match self.manner {
-            Manner::Act => Purpose::Act,
-            Manner::Rehearse => Purpose::Rehearse,
+        let purpose = match self.mode {
+            SweepMode::Act => OpenPurpose::Act,
+            SweepMode::Rehearse => OpenPurpose::Rehearse,
         };
-        audited_actor(&self.setup.current(), &self.word, purpose).map_err(failure)
+        audited_actor(&self.setup.current(), &self.word, purpose).map_err(|why| failure(&why))
     }
 
     fn explain(&self, error: SweepError) -> SweepFailure {
         match error {
-            SweepError::Recovery(error) => failure(error.into()),
+            SweepError::Recovery(error) => failure(&error.into()),
             SweepError::SightingsFile { .. } | SweepError::NoClock => SweepFailure::Failed(error.to_string()),
         }
     }
@@ -102,9 +105,9 @@ impl SourcePlan for ConfiguredPlan {
     }
 }
 
-fn failure(refusal: Refusal) -> SweepFailure {
-    match refusal {
-        Refusal::Refused(why) => SweepFailure::Refused(why),
-        Refusal::Moved(why) | Refusal::Error(why) => SweepFailure::Failed(why),
+fn failure(why: &ActFailure) -> SweepFailure {
+    match why.exit() {
+        Exit::Refused => SweepFailure::Refused(why.to_string()),
+        _ => SweepFailure::Failed(why.to_string()),
     }
 }

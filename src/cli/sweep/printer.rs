@@ -1,4 +1,4 @@
-//! Where a sweep's events and summaries go: lines for people, JSON for programs, a stream of events.
+//! The output of a sweep: lines for people, JSON, and a stream of events.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,35 +7,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::super::event_stream::EventStream;
 use super::super::output::{complain, print};
 use crate::domain::visible::safe;
-use crate::events::{About, By, Event, batched};
+use crate::events::{ClaimContext, Event, Origin, batched};
 use crate::report::json::line;
-use crate::sweep::{Summary, SweepReporter};
+use crate::sweep::{SweepReporter, SweepSummary};
 
 /// What standard output is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stdout {
     /// Every act and the summaries as JSON lines.
     Json,
-    /// The stream of events; what people read goes to standard error.
+    /// The stream of events; text for people goes to standard error.
     Events,
     People,
 }
 
-type Listener = dyn Fn(&Summary) + Send + Sync;
+type Listener = dyn Fn(&SweepSummary) + Send + Sync;
 
-/// What the sources that are swept share.
-pub struct SweepOutput {
+/// The output that all swept sources share.
+pub(crate) struct SweepOutput {
     stdout: Stdout,
     stream: Mutex<EventStream>,
-    /// Whether the stream leads anywhere, and whether that is standard output.
+    /// Whether there is a stream, and whether it is standard output.
     is_open: bool,
     is_stdout: bool,
-    /// Hears of the end of every run.
+    /// Called at the end of every run.
     listener: Option<Box<Listener>>,
 }
 
 impl SweepOutput {
-    pub fn open(json: bool, events: Option<&Path>) -> Result<SweepOutput, String> {
+    pub(crate) fn open(json: bool, events: Option<&Path>) -> Result<SweepOutput, String> {
         let stream = EventStream::open(events)?;
         let is_stdout = matches!(stream, EventStream::Stdout);
         let stdout = match (json, is_stdout) {
@@ -52,8 +52,11 @@ impl SweepOutput {
         })
     }
 
-    /// The same with a listener that hears of the end of every run.
-    pub fn with_listener(self, listener: impl Fn(&Summary) + Send + Sync + 'static) -> SweepOutput {
+    /// The same with a listener that is called at the end of every run.
+    pub(crate) fn with_listener(
+        self,
+        listener: impl Fn(&SweepSummary) + Send + Sync + 'static,
+    ) -> SweepOutput {
         SweepOutput { listener: Some(Box::new(listener)), ..self }
     }
 
@@ -62,17 +65,17 @@ impl SweepOutput {
     }
 }
 
-/// Prints what happens to one source.
-pub struct SweepPrinter {
+/// Prints the acts and summaries of one source.
+pub(crate) struct SweepPrinter {
     output: Arc<SweepOutput>,
-    /// What was done in this run and is not in the stream yet.
+    /// Acts of this run that are not in the stream yet.
     pending: Vec<Event>,
     /// The claims that were taken in this run.
     taken: Vec<String>,
 }
 
 impl SweepPrinter {
-    pub fn new(output: &Arc<SweepOutput>) -> SweepPrinter {
+    pub(crate) fn new(output: &Arc<SweepOutput>) -> SweepPrinter {
         SweepPrinter { output: Arc::clone(output), pending: Vec::new(), taken: Vec::new() }
     }
 }
@@ -82,14 +85,14 @@ impl SweepReporter for SweepPrinter {
         self.output.is_open
     }
 
-    /// Prints the act as JSON or for people at once; the stream gets all acts of a run together.
+    /// Prints the act now, as JSON or text; the stream gets all acts of a run together.
     fn acted(&mut self, event: &Event) {
         let output = &self.output;
-        let is_ours = |about: &&About| about.by == By::Sweep && !about.dry_run && output.is_open;
+        let is_ours = |about: &&ClaimContext| about.by == Origin::Sweep && !about.dry_run && output.is_open;
         if let Some(about) = event.about().filter(is_ours) {
             self.taken.push(about.address.clone());
         }
-        // The trail is the record; whether anybody reads along does not matter to the sweep.
+        // The trail is the record, so a closed output does not stop the sweep.
         match (output.stdout, event.text()) {
             (Stdout::Json, _) => _ = print(&(line(event) + "\n")),
             (Stdout::People, Some(sentence)) => _ = print(&(safe(&sentence) + "\n")),
@@ -105,21 +108,21 @@ impl SweepReporter for SweepPrinter {
         self.output.write(&batched(events));
     }
 
-    fn ended(&mut self, summary: &Summary) -> Vec<String> {
+    fn ended(&mut self, summary: &SweepSummary) -> Vec<String> {
         let events = std::mem::take(&mut self.pending);
-        // What is only rehearsed is wanted in full.
+        // A dry run lists everything.
         self.output.write(&if summary.dry_run { events } else { batched(events) });
         for sentence in summary.sentences().chain(said(&summary.notices)) {
             complain(&format!("{}: {sentence}", summary.source));
         }
-        // An error names what it is about: the source, or the journal.
+        // An error contains the source or the journal that it concerns.
         if let Some(error) = &summary.error {
             complain(error);
         }
         if self.output.stdout == Stdout::Json {
             print(&(line(&summary.object()) + "\n"));
         } else if summary.error.is_none() || summary.applied() > 0 {
-            let text = safe(&summary.text()) + "\n";
+            let text = summary.lines().iter().map(|line| safe(line) + "\n").collect::<String>();
             match self.output.stdout {
                 Stdout::Events => _ = std::io::stderr().write_all(text.as_bytes()),
                 Stdout::People | Stdout::Json => _ = print(&text),

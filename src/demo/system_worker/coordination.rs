@@ -1,23 +1,23 @@
-//! A session that claims recurring tasks and now and then needs a lock.
+//! A session that claims recurring tasks and sometimes takes a lock.
 
 use rusqlite::{Connection, params};
 use serde_json::json;
 use std::time::Duration;
 
 use super::{LEFT_ALONE, Renewed, SystemWorker, span};
-use crate::demo::dice::Dice;
-use crate::demo::life::Character;
-use crate::demo::system_worker::Ending;
-use crate::demo::temperament::WorkerFate;
+use crate::demo::behaviour::FailureMode;
+use crate::demo::seeded_rng::SeededRng;
+use crate::demo::system_worker::TaskOutcome;
 use crate::demo::thresholds::{CLAIM, LONG_CLAIM};
+use crate::demo::worker_loop::WorkerSpec;
 use crate::demo::worker_slot::serving;
 use crate::reference::System;
 use crate::worker::coordination::{
-    AgentType, ClaimOptions, Claiming, Coordination, Locking, Refreshed, Registration,
+    AgentType, ClaimOptions, Coordination, CoordinationClaim, LockOutcome, RefreshOutcome, Registration,
 };
 use crate::worker::{Clock, Database, WorkerError};
 
-/// Tasks that come up again and again.
+/// Recurring tasks.
 const TASKS: [&str; 10] = [
     "invoice-2041",
     "render-report-17",
@@ -34,12 +34,12 @@ const RESOURCES: [&str; 3] = ["deploy/production", "schema-migration", "cache/pr
 
 /// What a session holds.
 #[derive(Debug)]
-pub enum Held {
+pub(super) enum HeldItem {
     Task(String),
     Lock(String),
 }
 
-pub struct Agent {
+pub(super) struct Agent {
     coordination: Coordination,
     look: Connection,
     registration: Registration,
@@ -50,18 +50,18 @@ pub struct Agent {
 }
 
 impl Agent {
-    pub fn new(database: Database, look: Connection, character: &Character) -> Agent {
-        let (lease, agent_type) = match character.post.temperament.fate() {
-            WorkerFate::WorksOn => (CLAIM, AgentType::Cli),
-            WorkerFate::Hangs | WorkerFate::Crashes => (LONG_CLAIM, AgentType::Autonomous),
+    pub(super) fn new(database: Database, look: Connection, spec: &WorkerSpec) -> Agent {
+        let (lease, agent_type) = match spec.slot.behaviour.failure_mode() {
+            FailureMode::WorksOn => (CLAIM, AgentType::Cli),
+            FailureMode::Hangs | FailureMode::Crashes => (LONG_CLAIM, AgentType::Autonomous),
         };
-        let session = format!("session-{:04x}-{}", character.seed & 0xffff, std::process::id());
+        let session = format!("session-{:04x}-{}", spec.seed & 0xffff, std::process::id());
         let registration = Registration {
             agent_type: Some(agent_type.as_str().into()),
-            metadata: Some(json!({"post": character.number})),
+            metadata: Some(json!({"slot": spec.number})),
             ..Registration::new(session, "/srv/billing")
         };
-        let agents = serving(System::Coordination, character.fleet);
+        let agents = serving(System::Coordination, spec.fleet);
         Agent {
             coordination: Coordination::new(database),
             look,
@@ -73,7 +73,7 @@ impl Agent {
         }
     }
 
-    /// Those that nobody holds, or somebody who let them expire long ago.
+    /// The names that nobody holds, or whose claim expired long ago.
     fn free(&self, sql: &str, all: &[String]) -> Result<Vec<String>, WorkerError> {
         let since = Clock::system().now().minus(LEFT_ALONE).micros() / 1_000;
         let mut statement = self.look.prepare_cached(sql)?;
@@ -82,36 +82,42 @@ impl Agent {
         Ok(all.iter().filter(|name| !held.contains(name)).cloned().collect())
     }
 
-    fn take_lock(&mut self, dice: &mut Dice) -> Result<Option<Held>, WorkerError> {
+    fn take_lock(&mut self, rng: &mut SeededRng) -> Result<Option<HeldItem>, WorkerError> {
         let free = self.free("SELECT resource FROM locks WHERE expires_at > ?1", &self.resources)?;
-        let Some(resource) = dice.pick(&free) else { return Ok(None) };
+        let Some(resource) = rng.pick(&free) else { return Ok(None) };
         let session = &self.registration.session_id;
         let locking = self.coordination.acquire_lock(resource, session, Some(span(self.lease)))?;
         match locking {
-            Locking::Acquired { .. } | Locking::TookOver { .. } => Ok(Some(Held::Lock(resource.clone()))),
-            Locking::Extended { .. } | Locking::AlreadyLocked { .. } | Locking::UnknownSession => Ok(None),
+            LockOutcome::Acquired { .. } | LockOutcome::TookOver { .. } => {
+                Ok(Some(HeldItem::Lock(resource.clone())))
+            }
+            LockOutcome::Extended { .. }
+            | LockOutcome::AlreadyLocked { .. }
+            | LockOutcome::UnknownSession => Ok(None),
         }
     }
 
-    fn take_task(&mut self, dice: &mut Dice) -> Result<Option<Held>, WorkerError> {
+    fn take_task(&mut self, rng: &mut SeededRng) -> Result<Option<HeldItem>, WorkerError> {
         let free = self.free("SELECT task_id FROM task_claims WHERE expires_at > ?1", &self.tasks)?;
-        let Some(task) = dice.pick(&free) else { return Ok(None) };
+        let Some(task) = rng.pick(&free) else { return Ok(None) };
         let options = ClaimOptions {
             ttl: Some(span(self.lease)),
             agent_type: self.agent_type,
             ..ClaimOptions::default()
         };
         match self.coordination.claim_task(task, &self.registration.session_id, &options)? {
-            Claiming::Claimed { .. } | Claiming::TookOver { .. } => Ok(Some(Held::Task(task.clone()))),
-            Claiming::Extended { .. }
-            | Claiming::AlreadyClaimed { .. }
-            | Claiming::AncestorClaimed { .. }
-            | Claiming::UnknownSession => Ok(None),
+            CoordinationClaim::Claimed { .. } | CoordinationClaim::TookOver { .. } => {
+                Ok(Some(HeldItem::Task(task.clone())))
+            }
+            CoordinationClaim::Extended { .. }
+            | CoordinationClaim::AlreadyClaimed { .. }
+            | CoordinationClaim::AncestorClaimed { .. }
+            | CoordinationClaim::UnknownSession => Ok(None),
         }
     }
 }
 
-/// Hardly more than the sessions can hold, so that one that is given back is soon taken by another.
+/// Barely more tasks than the sessions can hold, so that a released task is soon claimed again.
 fn tasks(agents: usize) -> Vec<String> {
     let name = |number: usize| match (TASKS[number % TASKS.len()], number / TASKS.len()) {
         (task, 0) => task.to_owned(),
@@ -121,45 +127,47 @@ fn tasks(agents: usize) -> Vec<String> {
 }
 
 impl SystemWorker for Agent {
-    type Task = Held;
+    type Task = HeldItem;
 
     fn report(&mut self) -> Result<(), WorkerError> {
-        // Who was cleaned up as silent starts anew.
+        // A session that was cleaned up as silent registers again.
         if !self.coordination.heartbeat(&self.registration.session_id)? {
             self.coordination.register(&self.registration)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, dice: &mut Dice) -> Result<Option<Held>, WorkerError> {
-        if dice.one_in(4) { self.take_lock(dice) } else { self.take_task(dice) }
+    fn take(&mut self, rng: &mut SeededRng) -> Result<Option<HeldItem>, WorkerError> {
+        if rng.one_in(4) { self.take_lock(rng) } else { self.take_task(rng) }
     }
 
-    fn lease(&self, _: &Held) -> Duration {
+    fn lease(&self, _: &HeldItem) -> Duration {
         self.lease
     }
 
-    fn renew(&mut self, held: &mut Held) -> Result<Renewed, WorkerError> {
+    fn renew(&mut self, held: &mut HeldItem) -> Result<Renewed, WorkerError> {
         let (session, time) = (&self.registration.session_id, Some(span(self.lease)));
         let refreshed = match held {
-            Held::Task(task) => self.coordination.refresh_claim(task, session, time)?,
-            Held::Lock(resource) => self.coordination.refresh_lock(resource, session, time)?,
+            HeldItem::Task(task) => self.coordination.refresh_claim(task, session, time)?,
+            HeldItem::Lock(resource) => self.coordination.refresh_lock(resource, session, time)?,
         };
         Ok(match refreshed {
-            Refreshed::Refreshed { .. } => Renewed::Held,
-            Refreshed::Expired { .. } | Refreshed::NotOwner { .. } | Refreshed::NotFound => Renewed::Lost,
+            RefreshOutcome::Refreshed { .. } => Renewed::Held,
+            RefreshOutcome::Expired { .. } | RefreshOutcome::NotOwner { .. } | RefreshOutcome::NotFound => {
+                Renewed::Lost
+            }
         })
     }
 
-    fn finish(&mut self, held: Held, ending: Ending) -> Result<(), WorkerError> {
+    fn finish(&mut self, held: HeldItem, ending: TaskOutcome) -> Result<(), WorkerError> {
         let session = &self.registration.session_id;
         let reason = match ending {
-            Ending::Done => "completed",
-            Ending::Failed | Ending::Hopeless => "failed",
+            TaskOutcome::Done => "completed",
+            TaskOutcome::Failed | TaskOutcome::FailedForGood => "failed",
         };
         match held {
-            Held::Task(task) => self.coordination.release_claim(&task, session, reason)?,
-            Held::Lock(resource) => self.coordination.release_lock(&resource, session)?,
+            HeldItem::Task(task) => self.coordination.release_claim(&task, session, reason)?,
+            HeldItem::Lock(resource) => self.coordination.release_lock(&resource, session)?,
         };
         Ok(())
     }

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use super::{Ending, Renewed, SystemWorker};
-use crate::demo::dice::Dice;
-use crate::demo::life::Character;
+use super::{Renewed, SystemWorker, TaskOutcome};
+use crate::demo::seeded_rng::SeededRng;
 use crate::demo::thresholds::JOB;
+use crate::demo::worker_loop::WorkerSpec;
 use crate::worker::WorkerError;
 use crate::worker::executor_jobs::{Job, Operations, Settled};
 
-pub struct Executor {
+pub(super) struct Executor {
     jobs: Box<dyn Operations>,
     name: String,
 }
 
 impl Executor {
-    pub fn new(jobs: Box<dyn Operations>, character: &Character) -> Executor {
-        let name = format!("executor-{}-{}", character.number, std::process::id());
+    pub(super) fn new(jobs: Box<dyn Operations>, spec: &WorkerSpec) -> Executor {
+        let name = format!("executor-{}-{}", spec.number, std::process::id());
         Executor { jobs, name }
     }
 }
@@ -28,7 +28,7 @@ impl SystemWorker for Executor {
         Ok(())
     }
 
-    fn take(&mut self, _: &mut Dice) -> Result<Option<Job>, WorkerError> {
+    fn take(&mut self, _: &mut SeededRng) -> Result<Option<Job>, WorkerError> {
         self.jobs.claim(&self.name, &[])
     }
 
@@ -43,11 +43,11 @@ impl SystemWorker for Executor {
         })
     }
 
-    fn finish(&mut self, job: Job, ending: Ending) -> Result<(), WorkerError> {
+    fn finish(&mut self, job: Job, ending: TaskOutcome) -> Result<(), WorkerError> {
         match ending {
-            Ending::Done => self.jobs.succeed(&job.id, &self.name).map(drop),
-            Ending::Failed => self.jobs.fail(&job.id, &self.name, "upstream answered 503").map(drop),
-            Ending::Hopeless => {
+            TaskOutcome::Done => self.jobs.succeed(&job.id, &self.name).map(drop),
+            TaskOutcome::Failed => self.jobs.fail(&job.id, &self.name, "upstream answered 503").map(drop),
+            TaskOutcome::FailedForGood => {
                 self.jobs.bury(&job.id, &self.name, "the document is no PDF; it never will be").map(drop)
             }
         }

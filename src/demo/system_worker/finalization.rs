@@ -2,27 +2,31 @@
 
 use std::time::Duration;
 
-use super::{Ending, LEFT_ALONE, Renewed, SystemWorker, span};
-use crate::demo::dice::Dice;
-use crate::demo::life::Character;
-use crate::demo::look::Look;
+use super::{LEFT_ALONE, Renewed, SystemWorker, TaskOutcome, span};
+use crate::demo::read_connection::ReadConnection;
+use crate::demo::seeded_rng::SeededRng;
 use crate::demo::thresholds::CLAIM;
+use crate::demo::worker_loop::WorkerSpec;
 use crate::worker::WorkerError;
 use crate::worker::finalization::Operations;
 
-pub struct Processor {
+pub(super) struct Processor {
     finalization: Box<dyn Operations>,
-    look: Look,
+    look: ReadConnection,
     name: String,
 }
 
 impl Processor {
-    pub fn new(finalization: Box<dyn Operations>, look: Look, character: &Character) -> Processor {
-        let name = format!("processor-{}-{}", character.number, std::process::id());
+    pub(super) fn new(
+        finalization: Box<dyn Operations>,
+        look: ReadConnection,
+        spec: &WorkerSpec,
+    ) -> Processor {
+        let name = format!("processor-{}-{}", spec.number, std::process::id());
         Processor { finalization, look, name }
     }
 
-    /// The oldest that nobody holds, or somebody who let it expire long ago.
+    /// The oldest task that nobody holds, or whose claim expired long ago.
     fn waiting(&mut self) -> Result<Option<String>, WorkerError> {
         let patience = LEFT_ALONE.as_millis() / 1_000;
         let oldest = |uuid: &str, over: &str| {
@@ -48,7 +52,7 @@ impl SystemWorker for Processor {
         Ok(())
     }
 
-    fn take(&mut self, _: &mut Dice) -> Result<Option<String>, WorkerError> {
+    fn take(&mut self, _: &mut SeededRng) -> Result<Option<String>, WorkerError> {
         let Some(task) = self.waiting()? else { return Ok(None) };
         let outcome = self.finalization.claim_task_for_finalization(&task, &self.name, span(CLAIM))?;
         Ok(outcome.is_claimed().then_some(task))
@@ -62,10 +66,12 @@ impl SystemWorker for Processor {
         Ok(if self.finalization.extend(task, &self.name)? { Renewed::Held } else { Renewed::Lost })
     }
 
-    fn finish(&mut self, task: String, ending: Ending) -> Result<(), WorkerError> {
+    fn finish(&mut self, task: String, ending: TaskOutcome) -> Result<(), WorkerError> {
         match ending {
-            Ending::Done | Ending::Hopeless => self.finalization.complete(&task, &self.name).map(drop),
-            Ending::Failed => self.finalization.release(&task, &self.name).map(drop),
+            TaskOutcome::Done | TaskOutcome::FailedForGood => {
+                self.finalization.complete(&task, &self.name).map(drop)
+            }
+            TaskOutcome::Failed => self.finalization.release(&task, &self.name).map(drop),
         }
     }
 }

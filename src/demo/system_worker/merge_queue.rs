@@ -1,32 +1,35 @@
-//! An agent that merges one workspace at a time, under the one lock.
+//! An agent that merges one workspace at a time, under a single lock.
 
 use std::time::Duration;
 
-use super::{Ending, Renewed, SystemWorker};
-use crate::demo::dice::Dice;
+use super::{Renewed, SystemWorker, TaskOutcome};
+use crate::demo::seeded_rng::SeededRng;
 use crate::demo::thresholds::MERGE;
-use crate::worker::merge_queue::{Failure, MergeQueue, Moved, QueueEntry, Status};
+use crate::worker::merge_queue::{FailureKind, MergeQueue, QueueEntry, Status, TransitionOutcome};
 use crate::worker::{Database, WorkerError};
 
-pub struct Merger {
+pub(super) struct MergeAgent {
     queue: MergeQueue,
-    /// Host and process, as this system names its agents.
+    /// Host and PID, as this system names its agents.
     name: String,
 }
 
-impl Merger {
-    pub fn new(database: Database) -> Result<Merger, WorkerError> {
+impl MergeAgent {
+    pub(super) fn new(database: Database) -> Result<MergeAgent, WorkerError> {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let queue = MergeQueue::new(database).with_lock_timeout(seconds())?;
-        Ok(Merger { queue, name: format!("{host}-{}", std::process::id()) })
+        Ok(MergeAgent { queue, name: format!("{host}-{}", std::process::id()) })
     }
 
     fn step(&mut self, entry: &mut QueueEntry) -> Result<Renewed, WorkerError> {
         let Some(next) = after(entry.status) else { return Ok(Renewed::Held) };
         match self.queue.transition(entry.id, &self.name, next)? {
-            Moved::Done(moved) => *entry = *moved,
-            Moved::Unchanged => {}
-            Moved::Missing | Moved::NotOwner { .. } | Moved::Forbidden { .. } | Moved::Exhausted { .. } => {
+            TransitionOutcome::Done(moved) => *entry = *moved,
+            TransitionOutcome::Unchanged => {}
+            TransitionOutcome::Missing
+            | TransitionOutcome::NotOwner { .. }
+            | TransitionOutcome::Forbidden { .. }
+            | TransitionOutcome::Exhausted { .. } => {
                 self.queue.release_processing_lock(&self.name)?;
                 return Ok(Renewed::Lost);
             }
@@ -39,7 +42,7 @@ fn seconds() -> i64 {
     i64::try_from(MERGE.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// The way of an entry that an agent has, up to the merge itself.
+/// The next state of a claimed entry, up to the merge itself.
 fn after(status: Status) -> Option<Status> {
     match status {
         Status::Claimed => Some(Status::Rebasing),
@@ -55,14 +58,14 @@ fn after(status: Status) -> Option<Status> {
     }
 }
 
-impl SystemWorker for Merger {
+impl SystemWorker for MergeAgent {
     type Task = QueueEntry;
 
     fn report(&mut self) -> Result<(), WorkerError> {
         Ok(())
     }
 
-    fn take(&mut self, _: &mut Dice) -> Result<Option<QueueEntry>, WorkerError> {
+    fn take(&mut self, _: &mut SeededRng) -> Result<Option<QueueEntry>, WorkerError> {
         Ok(self.queue.next_with_lock(&self.name)?.entry())
     }
 
@@ -75,9 +78,9 @@ impl SystemWorker for Merger {
         self.step(entry)
     }
 
-    fn finish(&mut self, mut entry: QueueEntry, ending: Ending) -> Result<(), WorkerError> {
+    fn finish(&mut self, mut entry: QueueEntry, ending: TaskOutcome) -> Result<(), WorkerError> {
         match ending {
-            Ending::Done => {
+            TaskOutcome::Done => {
                 while after(entry.status).is_some() {
                     if self.step(&mut entry)? == Renewed::Lost {
                         return Ok(());
@@ -85,12 +88,12 @@ impl SystemWorker for Merger {
                 }
                 self.queue.mark_completed(entry.id, &self.name)?;
             }
-            Ending::Failed => {
-                self.queue.mark_failed(entry.id, &self.name, "a test timed out", Failure::Retryable)?;
+            TaskOutcome::Failed => {
+                self.queue.mark_failed(entry.id, &self.name, "a test timed out", FailureKind::Retryable)?;
             }
-            Ending::Hopeless => {
+            TaskOutcome::FailedForGood => {
                 let error = "conflict in src/ledger.rs";
-                self.queue.mark_failed(entry.id, &self.name, error, Failure::Terminal)?;
+                self.queue.mark_failed(entry.id, &self.name, error, FailureKind::Terminal)?;
             }
         }
         self.queue.release_processing_lock(&self.name)?;

@@ -1,38 +1,38 @@
-//! A worker of the task queue, which reports in and is judged by that.
+//! A worker of the task queue, which is judged by its heartbeats.
 
 use serde_json::json;
 use std::time::Duration;
 
-use super::{Ending, Renewed, SystemWorker};
-use crate::demo::dice::Dice;
-use crate::demo::life::Character;
+use super::{Renewed, SystemWorker, TaskOutcome};
+use crate::demo::seeded_rng::SeededRng;
 use crate::demo::thresholds::CLAIM;
+use crate::demo::worker_loop::WorkerSpec;
 use crate::worker::WorkerError;
-use crate::worker::task_queue::{Operations, Order, Retry, Task, Vitals, Wanted, WorkerId};
+use crate::worker::task_queue::{ClaimOrder, HeartbeatInfo, Operations, Retry, Task, TaskFilter, WorkerId};
 
-pub struct Hand {
+pub(super) struct QueueWorker {
     queue: Box<dyn Operations>,
     id: WorkerId,
     processed: u64,
 }
 
-impl Hand {
-    pub fn new(queue: Box<dyn Operations>, character: &Character) -> Result<Hand, WorkerError> {
-        let id = WorkerId::new(&format!("worker-{}-{}", character.number, std::process::id()))?;
-        Ok(Hand { queue, id, processed: 0 })
+impl QueueWorker {
+    pub(super) fn new(queue: Box<dyn Operations>, spec: &WorkerSpec) -> Result<QueueWorker, WorkerError> {
+        let id = WorkerId::new(&format!("worker-{}-{}", spec.number, std::process::id()))?;
+        Ok(QueueWorker { queue, id, processed: 0 })
     }
 }
 
-impl SystemWorker for Hand {
+impl SystemWorker for QueueWorker {
     type Task = Task;
 
     fn report(&mut self) -> Result<(), WorkerError> {
-        self.queue.heartbeat(&self.id, &Vitals::here(env!("CARGO_PKG_VERSION"), self.processed))
+        self.queue.heartbeat(&self.id, &HeartbeatInfo::here(env!("CARGO_PKG_VERSION"), self.processed))
     }
 
-    fn take(&mut self, _: &mut Dice) -> Result<Option<Task>, WorkerError> {
-        // The oldest first: what was taken from somebody else does not wait behind what came later.
-        let wanted = Wanted { order: Order::Creation, ..Wanted::default() };
+    fn take(&mut self, _: &mut SeededRng) -> Result<Option<Task>, WorkerError> {
+        // Oldest first: a task that was recovered does not wait behind newer ones.
+        let wanted = TaskFilter { order: ClaimOrder::Creation, ..TaskFilter::default() };
         Ok(self.queue.claim(&self.id, &wanted)?.task())
     }
 
@@ -47,14 +47,14 @@ impl SystemWorker for Hand {
         Ok(if held { Renewed::Held } else { Renewed::Lost })
     }
 
-    fn finish(&mut self, task: Task, ending: Ending) -> Result<(), WorkerError> {
+    fn finish(&mut self, task: Task, ending: TaskOutcome) -> Result<(), WorkerError> {
         self.processed += 1;
         match ending {
-            Ending::Done => self.queue.complete(&self.id, task.id, &json!({"ok": true})).map(drop),
-            Ending::Failed => {
+            TaskOutcome::Done => self.queue.complete(&self.id, task.id, &json!({"ok": true})).map(drop),
+            TaskOutcome::Failed => {
                 self.queue.fail(&self.id, task.id, "connection reset", Retry::Worthwhile).map(drop)
             }
-            Ending::Hopeless => {
+            TaskOutcome::FailedForGood => {
                 self.queue.fail(&self.id, task.id, "no such customer", Retry::Pointless).map(drop)
             }
         }

@@ -1,7 +1,13 @@
 //! How likely chance alone is to do the same.
 
 /// The probability of at least `hits` of `tries`, each with probability `p`.
-pub(super) fn binomial_at_least(hits: usize, tries: usize, p: f64) -> f64 {
+pub(super) fn binomial_at_least(hits: u64, tries: u64, p: f64) -> f64 {
+    // A hundredth of a million says the same, and is soon counted.
+    const MOST: u64 = 10_000;
+    if tries > MOST {
+        let hits = (u128::from(hits) * u128::from(MOST) / u128::from(tries)) as u64;
+        return binomial_at_least(hits, MOST, p);
+    }
     if hits == 0 {
         return 1.0;
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Dimension;
 use crate::domain::time::{Moment, Span};
+use crate::domain::verdict::{Reason, Set};
 
 /// One holder.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,63 +13,114 @@ pub struct HolderFact {
     pub name: String,
     pub host: Option<String>,
     pub version: Option<String>,
+    /// The clock of its source when it was read.
+    pub seen_at: Moment,
     /// Its last sign of life: the registry's, or else the latest of its claims.
     pub last_sign: Option<Moment>,
     pub started_at: Option<Moment>,
     /// The rules of its board call it gone.
     pub given_up: bool,
+    /// The system registers it: it is a session.
+    pub is_session: bool,
 }
 
-/// One claim.
+/// One claim, or several that are alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimFact {
     /// The number of its holder in [`Facts::holders`].
     pub holder: usize,
     pub board: String,
     pub kind: Option<String>,
-    /// Stale or orphaned.
-    pub in_trouble: bool,
+    /// Its id, if it is a lock: locks are few, and people know them by name.
+    pub lock: Option<String>,
+    /// The worst reason for which it is stale or orphaned; nothing, if it is neither.
+    pub trouble: Option<Reason>,
     /// Since when it is, as far as its deadline tells.
     pub since: Option<Moment>,
     pub claimed_at: Option<Moment>,
     /// It has been held for longer than claims of its kind may take, renewed or not: it has had the time to
     /// get into trouble.
     pub is_due: bool,
+    /// What a reclaim would need.
+    pub prospect: Prospect,
+    /// So many claims it stands for: more than one where not all of a large board were read.
+    pub count: u64,
 }
 
-/// Everything that is known at one instant.
-#[derive(Debug, Clone, PartialEq)]
+/// What a reclaim of a claim in trouble would need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Prospect {
+    /// Nothing more than a key.
+    Free,
+    /// Its holder's name: it may be alive.
+    NeedsName,
+    /// Its holder's process is alive.
+    Alive,
+    /// It is not allowed at all.
+    Refused,
+}
+
+/// Everything that is known of some sources.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
-    pub now: Moment,
     pub holders: Vec<HolderFact>,
     pub claims: Vec<ClaimFact>,
 }
 
-impl Facts {
-    /// The usual time between two signs of life: the ages of the living are spread evenly over it, so nearly
-    /// the longest of them is it.
-    pub(super) fn usual_beat(&self) -> Span {
-        let living = self.holders.iter().filter(|holder| !holder.given_up);
-        let mut ages: Vec<Span> = living.filter_map(|holder| self.age(holder)).collect();
-        ages.sort();
-        let at = (ages.len() * 95 / 100).min(ages.len().saturating_sub(1));
-        ages.get(at).copied().unwrap_or(Span::seconds(10)).max(Span::ZERO)
+impl ClaimFact {
+    pub fn in_trouble(&self) -> bool {
+        self.trouble.is_some()
     }
 
-    fn age(&self, holder: &HolderFact) -> Option<Span> {
-        holder.last_sign.map(|sign| self.now.since(sign))
+    /// The worst set that it is in, if it is in trouble.
+    pub fn set(&self) -> Option<Set> {
+        self.trouble.map(Reason::set)
+    }
+}
+
+impl Facts {
+    /// The facts of several sources together.
+    pub fn merged<'a>(all: impl IntoIterator<Item = &'a Facts>) -> Facts {
+        let mut merged = Facts::default();
+        for facts in all {
+            let first = merged.holders.len();
+            merged.holders.extend_from_slice(&facts.holders);
+            let claims = facts.claims.iter().cloned();
+            merged.claims.extend(claims.map(|claim| ClaimFact { holder: claim.holder + first, ..claim }));
+        }
+        merged
+    }
+
+    /// The usual time between two signs of life: the ages of the living are spread evenly over it, so nearly
+    /// the longest of them is it. It is no more than three times the median: a tenth of the fleet may have fallen
+    /// silent and not be given up yet.
+    pub(super) fn usual_beat(&self) -> Span {
+        let living = self.holders.iter().filter(|holder| !holder.given_up);
+        let mut ages: Vec<Span> = living.filter_map(HolderFact::age).collect();
+        ages.sort();
+        let at = (ages.len() * 95 / 100).min(ages.len().saturating_sub(1));
+        let (Some(nearly_longest), Some(median)) = (ages.get(at), ages.get(ages.len() / 2)) else {
+            return Span::seconds(10);
+        };
+        let usual = (*nearly_longest).min(median.times(3).max(Span::seconds(5)));
+        usual.max(Span::ZERO)
     }
 
     /// Which holders have missed three signs of life, whether or not they are given up already.
-    pub(super) fn silent_holders(&self) -> Vec<bool> {
+    pub fn silent_holders(&self) -> Vec<bool> {
         let limit = self.usual_beat().times(3).plus(Span::seconds(5));
-        let is_late = |holder: &HolderFact| self.age(holder).is_some_and(|age| age > limit);
+        let is_late = |holder: &HolderFact| holder.age().is_some_and(|age| age > limit);
         self.holders.iter().map(|holder| holder.given_up || is_late(holder)).collect()
     }
 
     /// The claims in trouble.
     pub(super) fn troubled(&self) -> Vec<usize> {
-        (0..self.claims.len()).filter(|at| self.claims[*at].in_trouble).collect()
+        (0..self.claims.len()).filter(|at| self.claims[*at].in_trouble()).collect()
+    }
+
+    /// How many claims these stand for.
+    pub(super) fn count<'a>(&self, claims: impl IntoIterator<Item = &'a usize>) -> u64 {
+        claims.into_iter().map(|at| self.claims[*at].count).sum()
     }
 
     /// The group of a holder, where a dimension is one of holders.
@@ -84,10 +136,10 @@ impl Facts {
     }
 
     /// The group of a claim.
-    pub(super) fn group_of_claim(&self, claim: &ClaimFact, by: Dimension) -> Option<String> {
+    pub(super) fn group_of_claim<'a>(&'a self, claim: &'a ClaimFact, by: Dimension) -> Option<&'a str> {
         match by {
-            Dimension::Kind => claim.kind.clone(),
-            other => self.group_of_holder(claim.holder, other).map(str::to_owned),
+            Dimension::Kind => claim.kind.as_deref(),
+            other => self.group_of_holder(claim.holder, other),
         }
     }
 
@@ -106,5 +158,12 @@ impl Facts {
             return vec![None; self.holders.len()];
         }
         kinds.into_iter().map(|kinds| kinds.into_iter().next()).collect()
+    }
+}
+
+impl HolderFact {
+    /// For how long it has given no sign of life.
+    fn age(&self) -> Option<Span> {
+        self.last_sign.map(|sign| self.seen_at.since(sign))
     }
 }

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::chance::binomial_at_least;
-use super::facts::Facts;
+use super::facts::{ClaimFact, Facts};
 use super::{Cause, Dimension, Trouble};
-use crate::domain::time::Moment;
 
 /// The share of a group's due claims that has to hang for the group to be the cause.
 fn purity_wanted(by: Dimension) -> f64 {
@@ -20,8 +19,8 @@ fn purity_wanted(by: Dimension) -> f64 {
 #[derive(Debug, Default)]
 struct Group {
     bad: Vec<usize>,
-    /// When each of the others was taken.
-    good: Vec<Option<Moment>>,
+    /// The others.
+    good: Vec<usize>,
 }
 
 /// The groups whose hanging chance does not explain.
@@ -36,11 +35,11 @@ fn by_dimension(facts: &Facts, silent: &[bool], by: Dimension, left: &BTreeSet<u
     if groups.len() < 2 {
         return Vec::new();
     }
-    let counts: BTreeMap<&String, (usize, usize)> =
-        groups.iter().map(|(name, group)| (name, counted(facts, group))).collect();
+    let counts: BTreeMap<&str, (u64, u64)> =
+        groups.iter().map(|(name, group)| (*name, counted(facts, group))).collect();
     let total = counts.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    let is_cause = |(name, group): &(&String, &Group)| {
-        let (bad, due) = counts[*name];
+    let is_cause = |(name, group): &(&&str, &Group)| {
+        let (bad, due) = counts[**name];
         let (bad_elsewhere, due_elsewhere) = (total.0 - bad, total.1 - due);
         let usual = if due_elsewhere == 0 { 0.0 } else { bad_elsewhere as f64 / due_elsewhere as f64 };
         let purity = bad as f64 / due.max(1) as f64;
@@ -53,28 +52,34 @@ fn by_dimension(facts: &Facts, silent: &[bool], by: Dimension, left: &BTreeSet<u
     groups.iter().filter(is_cause).map(|(name, group)| cause(facts, name, group, by)).collect()
 }
 
-fn groups(facts: &Facts, silent: &[bool], by: Dimension, left: &BTreeSet<usize>) -> BTreeMap<String, Group> {
-    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+fn groups<'a>(
+    facts: &'a Facts,
+    silent: &[bool],
+    by: Dimension,
+    left: &BTreeSet<usize>,
+) -> BTreeMap<&'a str, Group> {
+    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
     for (at, claim) in facts.claims.iter().enumerate().filter(|(_, claim)| !silent[claim.holder]) {
         let Some(name) = facts.group_of_claim(claim, by) else { continue };
-        if claim.in_trouble && left.contains(&at) {
+        if claim.in_trouble() && left.contains(&at) {
             groups.entry(name).or_default().bad.push(at);
-        } else if claim.is_due && !claim.in_trouble {
-            groups.entry(name).or_default().good.push(claim.claimed_at);
+        } else if claim.is_due && !claim.in_trouble() {
+            groups.entry(name).or_default().good.push(at);
         }
     }
     groups
 }
 
-/// How many hang of how many that are due; a claim that was taken before the first that hangs is from
+/// How many hang of how many that are due. A claim that was taken before the first that hangs is from
 /// before the cause.
-fn counted(facts: &Facts, group: &Group) -> (usize, usize) {
+fn counted(facts: &Facts, group: &Group) -> (u64, u64) {
     let first = group.bad.iter().filter_map(|at| facts.claims[*at].claimed_at).min();
-    let is_after = |taken: &&Option<Moment>| match (first, taken) {
-        (Some(first), Some(taken)) => *taken >= first,
+    let is_after = |at: &&usize| match (first, facts.claims[**at].claimed_at) {
+        (Some(first), Some(taken)) => taken >= first,
         _ => true,
     };
-    (group.bad.len(), group.bad.len() + group.good.iter().filter(is_after).count())
+    let bad = facts.count(&group.bad);
+    (bad, bad + facts.count(group.good.iter().filter(is_after)))
 }
 
 /// Whether more than one holder or host is concerned: one alone is a fact, not a cause.
@@ -90,15 +95,15 @@ fn is_spread(facts: &Facts, group: &Group, by: Dimension) -> bool {
 
 fn cause(facts: &Facts, name: &str, group: &Group, by: Dimension) -> Cause {
     let holders: BTreeSet<usize> = group.bad.iter().map(|at| facts.claims[*at].holder).collect();
-    let of_group = |claim: &&super::ClaimFact| facts.group_of_claim(claim, by).as_deref() == Some(name);
+    let of_group = |claim: &&ClaimFact| facts.group_of_claim(claim, by) == Some(name);
+    let members = facts.claims.iter().filter(of_group);
+    let all: BTreeSet<usize> = members.clone().map(|claim| claim.holder).collect();
     Cause {
-        by,
-        names: vec![name.to_owned()],
-        trouble: Trouble::Hanging,
-        of: facts.claims.iter().filter(of_group).count(),
+        of: members.map(|claim| claim.count).sum(),
         holders: holders.len(),
+        of_holders: all.len(),
         since: group.bad.iter().filter_map(|at| facts.claims[*at].since).min(),
-        spread: None,
         claims: group.bad.clone(),
+        ..Cause::new(by, name, Trouble::Hanging)
     }
 }

@@ -23,6 +23,7 @@ const CLUSTERED: f64 = 0.60;
 #[derive(Debug)]
 struct Group {
     name: String,
+    members: Vec<usize>,
     silent: Vec<usize>,
     onset: Onset,
     /// So many of the group were running when it happened.
@@ -33,10 +34,10 @@ struct Group {
 
 /// When a group fell silent.
 #[derive(Debug, Clone, Copy)]
-struct Onset {
-    from: Option<Moment>,
-    to: Option<Moment>,
-    is_clustered: bool,
+pub(super) struct Onset {
+    pub(super) from: Option<Moment>,
+    pub(super) to: Option<Moment>,
+    pub(super) is_clustered: bool,
 }
 
 impl Group {
@@ -80,7 +81,9 @@ fn everything(facts: &Facts, silent: &[bool], window: Span, left: &BTreeSet<usiz
         return None;
     }
     let onset = onset(facts, &all, window);
-    let group = Group { name: String::new(), hit: all.len(), running: silent.len(), silent: all, onset };
+    let members = (0..silent.len()).collect();
+    let group =
+        Group { name: String::new(), hit: all.len(), running: silent.len(), members, silent: all, onset };
     onset.is_clustered.then(|| cause(facts, &group, Dimension::Everything, left))
 }
 
@@ -101,7 +104,14 @@ fn groups(facts: &Facts, silent: &[bool], by: Dimension, window: Span) -> Vec<Gr
 fn group(facts: &Facts, silent: &[bool], name: &str, members: &[usize], window: Span) -> Group {
     let silent: Vec<usize> = members.iter().copied().filter(|at| silent[*at]).collect();
     let onset = onset(facts, &silent, window);
-    let mut group = Group { name: name.to_owned(), hit: silent.len(), running: members.len(), silent, onset };
+    let mut group = Group {
+        name: name.to_owned(),
+        hit: silent.len(),
+        running: members.len(),
+        members: members.to_vec(),
+        silent,
+        onset,
+    };
     if let (true, Some(from), Some(to)) = (onset.is_clustered, onset.from, onset.to) {
         // Only who was running then could fall silent then: not who came later or had gone before.
         let ran = |at: &&usize| {
@@ -117,7 +127,7 @@ fn group(facts: &Facts, silent: &[bool], name: &str, members: &[usize], window: 
 }
 
 /// The densest window of the last signs of life.
-fn onset(facts: &Facts, silent: &[usize], window: Span) -> Onset {
+pub(super) fn onset(facts: &Facts, silent: &[usize], window: Span) -> Onset {
     let mut signs: Vec<Moment> = silent.iter().filter_map(|at| facts.holders[*at].last_sign).collect();
     signs.sort();
     let mut best = (0, None, None);
@@ -140,14 +150,14 @@ fn named(groups: &[Group], by: Dimension) -> Vec<&Group> {
     let silent: usize = others.iter().map(|group| group.silent.len()).sum();
     let running: usize = others.iter().map(|group| group.running).sum();
     let usual = if running == 0 { 0.0 } else { silent as f64 / running as f64 };
-    let wanted = |group: &Group| ((purity_wanted(by) * group.running as f64).ceil() as usize).max(2);
+    let wanted = |group: &Group| ((purity_wanted(by) * group.running as f64).ceil() as u64).max(2);
     let by_chance: f64 =
-        groups.iter().map(|group| binomial_at_least(wanted(group), group.running, usual)).sum();
+        groups.iter().map(|group| binomial_at_least(wanted(group), group.running as u64, usual)).sum();
     let is_rare = |group: &Group| {
         if group.onset.is_clustered {
             poisson_at_least(whole.len(), by_chance) < 0.05
         } else {
-            let one = binomial_at_least(group.hit, group.running, usual);
+            let one = binomial_at_least(group.hit as u64, group.running as u64, usual);
             by != Dimension::Source && one * (groups.len() as f64) < 0.001
         }
     };
@@ -156,17 +166,17 @@ fn named(groups: &[Group], by: Dimension) -> Vec<&Group> {
 
 fn cause(facts: &Facts, group: &Group, by: Dimension, left: &BTreeSet<usize>) -> Cause {
     let silent: BTreeSet<usize> = group.silent.iter().copied().collect();
-    let of_group = |at: &usize| silent.contains(&facts.claims[*at].holder);
+    let members: BTreeSet<usize> = group.members.iter().copied().collect();
+    let is_silent = |at: &usize| silent.contains(&facts.claims[*at].holder);
+    let of_group = facts.claims.iter().filter(|claim| members.contains(&claim.holder));
     let Onset { from, to, is_clustered } = group.onset;
-    let spread = from.zip(to).filter(|_| is_clustered).map(|(from, to)| to.since(from));
     Cause {
-        by,
-        names: if group.name.is_empty() { Vec::new() } else { vec![group.name.clone()] },
-        trouble: Trouble::Silent,
-        claims: left.iter().copied().filter(of_group).collect(),
-        of: (0..facts.claims.len()).filter(of_group).count(),
+        claims: left.iter().copied().filter(is_silent).collect(),
+        of: of_group.map(|claim| claim.count).sum(),
         holders: silent.len(),
+        of_holders: members.len(),
         since: from,
-        spread,
+        spread: from.zip(to).filter(|_| is_clustered).map(|(from, to)| to.since(from)),
+        ..Cause::new(by, &group.name, Trouble::Silent)
     }
 }

@@ -33,6 +33,25 @@ pub enum Refusal {
         profile: String,
         action: Action,
     },
+    /// The profile describes the act with something that the database does not have.
+    UnusableAct {
+        action: Action,
+        why: String,
+    },
+    /// The same for the end of a session.
+    UnusableEnd {
+        why: String,
+    },
+    /// A statement beside the act found another number of rows than the profile demands.
+    OtherRows {
+        sql: String,
+        wanted: u64,
+        found: u64,
+    },
+    /// A dry run cannot try the act without effects that stay.
+    NoRehearsal {
+        functions: String,
+    },
     /// The profile does not describe how a session ends.
     NoSessionEnd {
         profile: String,
@@ -46,6 +65,27 @@ pub enum Refusal {
     /// Nobody has confirmed that the tables, whose names are common, are those of this profile.
     Unconfirmed {
         profile: String,
+    },
+    /// The database is a file.
+    NoServer,
+    /// The profile names no server session.
+    NoBackend {
+        profile: String,
+    },
+    /// No session of the server holds the claim, or the one that did is gone.
+    BackendGone,
+    /// Our role may not end sessions of this user.
+    MayNotSignal {
+        role: String,
+        user: String,
+    },
+    /// Our role may not see when the session began.
+    MayNotSeeBackend {
+        role: String,
+    },
+    /// The act ended a session of the server.
+    CannotUndo {
+        action_id: String,
     },
     TableGone,
     RegistryGone,
@@ -77,12 +117,16 @@ pub enum Cause {
     ProcessAlive {
         pid: Value,
     },
+    /// The database shows it, by the profile's `alive_when`.
+    HolderAtWork,
     /// Neither stale nor orphaned, but this.
     NotInTrouble(Set),
     HolderMayLive,
     SessionMayLive {
         session: String,
     },
+    /// The act ends the holder's session in the server.
+    EndsSession,
 }
 
 /// What would allow an act that a rule of ours forbids.
@@ -138,9 +182,11 @@ impl Refusal {
             }
             Refusal::NotPermitted { cause, .. } => match cause {
                 Cause::ProcessAlive { .. } => "the holder's process is alive".into(),
+                Cause::HolderAtWork => "the holder is at work".into(),
                 Cause::NotInTrouble(_) => "neither stale nor orphaned".into(),
                 Cause::HolderMayLive => "the holder may still be running".into(),
                 Cause::SessionMayLive { .. } => "nothing shows that the session is gone".into(),
+                Cause::EndsSession => "it ends the holder's session in the database".into(),
             },
             Refusal::TimesInDoubt(_) => "the zone of its times is in doubt".into(),
             Refusal::Claim { refusal, .. } => refusal.in_common(),
@@ -159,10 +205,29 @@ impl fmt::Display for Refusal {
                 write!(f, "{doubt}; `claimtop doctor` names the setting that fits")
             }
             Refusal::Claim { address, refusal } => write!(f, "{address}: {refusal}"),
-            Refusal::Blocked => f.write_str("the profile forbids it for this claim (blocked_by)"),
+            Refusal::Blocked => f.write_str("the profile forbids it for this claim (blocked_by, refuse_when)"),
             Refusal::NoSuchAct { profile, action } => {
                 write!(f, "profile {profile} does not say how to {action} here")
             }
+            Refusal::UnusableAct { action, why } => write!(
+                f,
+                "the profile's {action} does not fit this database: {why}; `claimtop profile check` tells more"
+            ),
+            Refusal::UnusableEnd { why } => write!(
+                f,
+                "the end of a session does not fit this database: {why}; `claimtop profile check` tells more"
+            ),
+            Refusal::OtherRows { sql, wanted, found } => write!(
+                f,
+                "a statement of the profile has to find {wanted} row{} and found {found}, so nothing was changed: {}",
+                if *wanted == 1 { "" } else { "s" },
+                visible(sql)
+            ),
+            Refusal::NoRehearsal { functions } => write!(
+                f,
+                "a dry run cannot try it: it calls {functions}, whose effects a rollback may not take back; nothing \
+                 was run"
+            ),
             Refusal::NoSessionEnd { profile } => {
                 write!(f, "profile {profile} does not say how a session ends")
             }
@@ -176,6 +241,33 @@ impl fmt::Display for Refusal {
                 "the tables of {profile} could be anybody's; --profile {} confirms that they are its",
                 quoted(profile)
             ),
+            Refusal::NoServer => f.write_str(
+                "a SQLite database has no server sessions: end the worker's process instead, then reclaim its claim",
+            ),
+            Refusal::NoBackend { profile } => write!(
+                f,
+                "in profile {profile} no server session holds a claim: use reclaim or release to free it"
+            ),
+            Refusal::BackendGone => {
+                f.write_str("no session of this server holds it any more: there is nothing to end")
+            }
+            Refusal::MayNotSignal { role, user } => write!(
+                f,
+                "the role {} may not end sessions of {}: grant it {} or pg_signal_backend (a superuser's session \
+                 needs a superuser)",
+                visible(role),
+                visible(user),
+                visible(user)
+            ),
+            Refusal::MayNotSeeBackend { role } => write!(
+                f,
+                "the role {} may not see when the session began, so another session with the same number could be \
+                 hit: grant it pg_read_all_stats",
+                visible(role)
+            ),
+            Refusal::CannotUndo { action_id } => {
+                write!(f, "action {action_id} ended a session of the server; that cannot be undone")
+            }
             Refusal::TableGone => f.write_str("its table is gone"),
             Refusal::RegistryGone => f.write_str("its registry is gone"),
             Refusal::Unrecorded { why } => write!(f, "the record could not be written: {why}"),
@@ -201,8 +293,12 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::ProcessAlive { pid } => write!(f, "its process (pid {}) is alive", pid.visible()),
+            Cause::HolderAtWork => f.write_str("its holder is at work, as the database shows"),
             Cause::NotInTrouble(set) => write!(f, "it is {set}, neither stale nor orphaned"),
             Cause::HolderMayLive => f.write_str("its holder may still be running"),
+            Cause::EndsSession => f.write_str(
+                "this ends the holder's session in the database with everything it is doing, and cannot be undone",
+            ),
             Cause::SessionMayLive { session } => {
                 write!(f, "session {} still beats, or nothing shows that it is gone", visible(session))
             }

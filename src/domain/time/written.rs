@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use super::Zone;
 
 /// RFC 3339, or the same without a zone, taken in `zone`; in microseconds since 1970.
-pub fn micros(text: &str, zone: Zone) -> Option<i64> {
+pub(super) fn micros(text: &str, zone: Zone) -> Option<i64> {
     if let Some(time) = of_a_database(text) {
         let zone = if text.ends_with("+00") { Zone::Utc } else { zone };
         return Some(zone.micros(time));
@@ -19,7 +19,7 @@ pub fn micros(text: &str, zone: Zone) -> Option<i64> {
 }
 
 /// Whether a text is a time that names no zone.
-pub fn is_naive(text: &str) -> bool {
+pub(super) fn is_naive(text: &str) -> bool {
     match of_a_database(text) {
         Some(_) => !text.ends_with("+00"),
         None => naive(text).is_ok(),

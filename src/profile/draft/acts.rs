@@ -8,14 +8,14 @@ use super::render::Draft;
 use super::sql::literal;
 use super::words::Meaning;
 
-pub fn suggest(draft: &Draft<'_>, page: &mut Page) {
+pub(super) fn suggest(draft: &Draft<'_>, page: &mut Page) {
     page.blank();
     page.comment("Acts. Nothing can be changed until you remove the # in front of one. Compare each with what your own");
     page.comment("workers do; `claimtop reclaim ... --dry-run` shows what an act would change.");
     if matches!(draft.claim.held, Held::Every) {
         page.off("reclaim", "{ delete = true }", "frees a claim whose holder is gone");
         page.off("release", "{ delete = true }", "hands a claim back for a holder that is alive");
-    } else {
+    } else if !matches!(draft.claim.held, Held::Unseen) {
         let set = freeing(draft);
         page.comment("");
         page.comment("[claim.reclaim.set]  # frees a claim whose holder is gone");
@@ -63,11 +63,12 @@ fn freeing(draft: &Draft<'_>) -> Vec<(String, String, String)> {
         }
         Held::Flag { column, when } => {
             let status = &claim.columns[*column];
-            let value = if *when { "false" } else { "true" };
-            add(status, value, String::new());
+            let free = !*when;
+            let value = if status.is_number() { i32::from(free).to_string() } else { free.to_string() };
+            add(status, &value, String::new());
         }
         Held::Ahead { column, .. } => add(&claim.columns[*column], ":now", "the claim ends now".into()),
-        Held::Set { .. } | Held::Every => {}
+        Held::Set { .. } | Held::Every | Held::Unseen => {}
     }
     for part in [Part::Holder, Part::ClaimedAt, Part::Heartbeat, Part::Deadline] {
         let Some(column) = claim.column(part) else { continue };

@@ -16,7 +16,7 @@ pub struct Changes {
 
 /// One row that was different at the second look.
 #[derive(Debug, Clone)]
-pub struct RowChange {
+pub(super) struct RowChange {
     /// Of every column that differs: its place, and the value before and after.
     pub cells: Vec<(usize, Value, Value)>,
 }
@@ -76,12 +76,6 @@ impl Changes {
     /// How often a column changed at all.
     pub fn changed(&self, column: usize) -> usize {
         self.count(|row| row.value(column).is_some())
-    }
-
-    /// The values that a column had after it changed together with `with` getting a value.
-    pub fn values_when_set(&self, column: usize, with: usize) -> Vec<&Value> {
-        let of = |row: &'_ RowChange| row.sets(with);
-        self.rows.iter().filter(|row| of(row)).filter_map(|row| row.value(column)).collect()
     }
 
     fn count(&self, which: impl Fn(&RowChange) -> bool) -> usize {

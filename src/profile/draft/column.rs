@@ -56,6 +56,11 @@ impl<'a> Column<'a> {
         self.unit().is_some()
     }
 
+    /// Whether it is declared as a number, also where it holds a flag.
+    pub fn is_number(&self) -> bool {
+        self.declared.to_ascii_lowercase().contains("int") && !is_declared_flag(self.declared)
+    }
+
     /// The first values that are not NULL, without repetitions.
     pub fn examples(&self, most: usize) -> Vec<&'a Value> {
         let mut found: Vec<&Value> = Vec::new();
@@ -81,6 +86,11 @@ impl<'a> Column<'a> {
     }
 }
 
+fn is_declared_flag(declared: &str) -> bool {
+    let declared = declared.to_ascii_lowercase();
+    declared.contains("bool") || declared == "bit" || declared == "tinyint(1)"
+}
+
 /// Neither NULL nor an empty text.
 fn is_set(value: &Value) -> bool {
     *value != Value::Null && *value != Value::Text(String::new())
@@ -93,7 +103,12 @@ fn class(column: &SampleColumn, words: &Words, values: &[&Value], engine: Engine
     if declared.ends_with("[]") || has(&["json"]) || is_json_list(&seen) {
         return Class::List;
     }
-    if has(&["bool"]) || declared == "bit" || declared == "tinyint(1)" {
+    if is_declared_flag(&declared) {
+        return Class::Flag;
+    }
+    // Some systems write a flag as a number: is_locked.
+    let is_bit = |value: &&Value| matches!(value, Value::Int(0 | 1));
+    if words.first() == "is" && has(&["int"]) && seen.iter().all(is_bit) {
         return Class::Flag;
     }
     if engine == Engine::Postgres {

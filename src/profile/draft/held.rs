@@ -34,6 +34,8 @@ pub enum Held {
     },
     /// The row is there.
     Every,
+    /// No column says that somebody has a row.
+    Unseen,
     /// There is a column for it, and nothing tells which of its values counts.
     Unknown {
         column: usize,
@@ -71,6 +73,7 @@ impl Held {
             (None, Some(deadline)) => {
                 Held::Ahead { column: deadline.at, unit: deadline.unit().unwrap_or_default() }
             }
+            (None, None) if !is_named_for_claims(&table.name) => Held::Unseen,
             _ => Held::Every,
         }
     }
@@ -82,7 +85,7 @@ impl Held {
                 Some(*column)
             }
             Held::Set { column, .. } | Held::Ahead { column, .. } => Some(*column),
-            Held::Every => None,
+            Held::Every | Held::Unseen => None,
         }
     }
 
@@ -98,7 +101,7 @@ impl Held {
                 unit.read(cell(column)).at().is_some_and(|at| at.since(now).is_positive())
             }
             Held::Every => true,
-            Held::Unknown { .. } => false,
+            Held::Unknown { .. } | Held::Unseen => false,
         }
     }
 
@@ -114,27 +117,32 @@ impl Held {
                     format!("{} IN ({})", name(column), all.join(", "))
                 }
             },
-            Held::Flag { column, when: true } => name(column),
-            Held::Flag { column, when: false } => format!("NOT {}", name(column)),
+            Held::Flag { column, when } => {
+                match (columns.get(*column).is_some_and(Column::is_number), when) {
+                    (true, when) => format!("{} = {}", name(column), i32::from(*when)),
+                    (false, true) => name(column),
+                    (false, false) => format!("NOT {}", name(column)),
+                }
+            }
             Held::Set { column, unless } => {
                 let ended: String = unless.iter().map(|at| format!(" AND {} IS NULL", name(at))).collect();
                 format!("{} IS NOT NULL{ended}", name(column))
             }
             Held::Ahead { column, .. } => format!("{} > :now", name(column)),
             Held::Every => return None,
-            Held::Unknown { .. } => "1 = 0".into(),
+            Held::Unknown { .. } | Held::Unseen => "1 = 0".into(),
         })
     }
 }
 
 /// Whether every row of a table of this name is likely to be a claim.
-pub fn is_named_for_claims(table: &str) -> bool {
+pub(super) fn is_named_for_claims(table: &str) -> bool {
     Words::of(table)
         .has(&["claim", "claims", "claimed", "lock", "locks", "lease", "leases", "fired", "leader"])
 }
 
 /// The values of a column of states, as far as they were seen.
-pub fn states(table: &TableSample, status: &Column<'_>) -> Vec<(Value, u64)> {
+pub(super) fn states(table: &TableSample, status: &Column<'_>) -> Vec<(Value, u64)> {
     match table.values.get(status.name) {
         Some(values) => values.clone(),
         None => status.examples(20).into_iter().map(|value| (value.clone(), 0)).collect(),
@@ -142,7 +150,7 @@ pub fn states(table: &TableSample, status: &Column<'_>) -> Vec<(Value, u64)> {
 }
 
 /// What a value of a state means, if it is a word.
-pub fn meaning_of(value: &Value) -> Option<Meaning> {
+pub(super) fn meaning_of(value: &Value) -> Option<Meaning> {
     match value {
         Value::Text(text) => meaning(text),
         _ => None,

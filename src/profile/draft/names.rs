@@ -25,7 +25,7 @@ pub enum Part {
     EndedAt,
 }
 
-pub const PARTS: [Part; 15] = [
+pub(super) const PARTS: [Part; 15] = [
     Part::Status,
     Part::Holder,
     Part::ClaimedAt,
@@ -60,7 +60,7 @@ use Test::{Contains, Has, Is, Starts};
 type Rule = (i32, Test, &'static [&'static str]);
 
 /// The score of a column for a part by its name and type; negative if they rule it out.
-pub fn score(part: Part, column: &Column<'_>) -> i32 {
+pub(super) fn score(part: Part, column: &Column<'_>) -> i32 {
     if !suits(part, column) {
         return NO;
     }
@@ -153,7 +153,7 @@ impl Part {
             ],
             Part::Deadline => &[
                 (NO, Has, &["keep", "retain", "retention", "archive", "delete", "cache", "token", "run"]),
-                (NO, Contains, &["expired"]),
+                (NO, Contains, &["expired", "repeat", "delay", "retry"]),
                 (11, Contains, &["leaseexpir", "lockexpir", "leaseend", "timeoutat", "leaseuntil"]),
                 (10, Contains, &["until"]),
                 (9, Contains, &["expire", "expiry", "expiration", "deadline"]),
@@ -190,11 +190,14 @@ impl Part {
                 (9, Is, &["executiontime", "scheduledfor", "startafter", "notbefore", "nextruntime"]),
                 (6, Is, &["enqueuedat", "queuedat", "createdat", "created", "createdon", "intime"]),
             ],
-            Part::EndedAt => &[(
-                9,
-                Starts,
-                &["finish", "complet", "failed", "ended", "done", "finaliz", "stopped", "processedat"],
-            )],
+            Part::EndedAt => &[
+                (
+                    9,
+                    Starts,
+                    &["finish", "complet", "failed", "ended", "done", "finaliz", "stopped", "processedat"],
+                ),
+                (9, Has, &["done"]),
+            ],
         }
     }
 }

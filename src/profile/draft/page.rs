@@ -5,7 +5,7 @@ use crate::domain::visible::{is_deceptive, safe};
 
 /// A TOML file that grows.
 #[derive(Debug, Default)]
-pub struct Page {
+pub(super) struct Page {
     text: String,
 }
 
@@ -14,33 +14,33 @@ const LONGEST: usize = 200;
 /// Longer samples of a value are cut.
 const LONGEST_SAMPLE: usize = 40;
 /// What marks a line that a person has to look at.
-pub const FILL_IN: &str = "FILL IN";
+pub(super) const FILL_IN: &str = "FILL IN";
 
 impl Page {
-    pub fn blank(&mut self) {
+    pub(super) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    pub fn comment(&mut self, text: &str) {
+    pub(super) fn comment(&mut self, text: &str) {
         let text = one_line(text);
         self.text.push_str(if text.is_empty() { "#" } else { "# " });
         self.text.push_str(&text);
         self.text.push('\n');
     }
 
-    pub fn heading(&mut self, heading: &str, comment: &str) {
+    pub(super) fn heading(&mut self, heading: &str, comment: &str) {
         self.text.push_str(heading);
         self.beside(comment);
     }
 
     /// `key = value  # comment`, where the value is TOML already.
-    pub fn line(&mut self, key: &str, value: &str, comment: &str) {
+    pub(super) fn line(&mut self, key: &str, value: &str, comment: &str) {
         self.text.push_str(&format!("{key:<12} = {value}"));
         self.beside(comment);
     }
 
     /// The same, commented out.
-    pub fn off(&mut self, key: &str, value: &str, comment: &str) {
+    pub(super) fn off(&mut self, key: &str, value: &str, comment: &str) {
         self.text.push_str("# ");
         self.line(key, value, comment);
     }
@@ -53,7 +53,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    pub fn into_text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.text
     }
 }
@@ -66,7 +66,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// A string as TOML, on one line so that it can be commented out.
-pub fn toml_string(text: &str) -> String {
+pub(super) fn toml_string(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -82,19 +82,19 @@ pub fn toml_string(text: &str) -> String {
 }
 
 /// A key of a TOML table.
-pub fn toml_key(name: &str) -> String {
+pub(super) fn toml_key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { toml_string(name) }
 }
 
 /// Samples of a column for a comment.
-pub fn samples(values: &[&Value]) -> String {
+pub(super) fn samples(values: &[&Value]) -> String {
     let shown: Vec<String> = values.iter().map(|value| sample(value)).collect();
     if shown.is_empty() { "no value seen".into() } else { format!("such as {}", shown.join(", ")) }
 }
 
 /// One value for a comment.
-pub fn sample(value: &Value) -> String {
+pub(super) fn sample(value: &Value) -> String {
     let text = value.visible();
     let cut: String = text.chars().take(LONGEST_SAMPLE).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }

@@ -27,7 +27,9 @@ pub fn rank(database: &DatabaseSample) -> Vec<Candidate<'_>> {
     let of = |table| Candidate::new(table, database);
     let mut ranked: Vec<Candidate<'_>> = database.tables.iter().map(of).collect();
     ranked.sort_by(|one, other| {
-        other.score.cmp(&one.score).then_with(|| one.table.name.cmp(&other.table.name))
+        let by_sign = || other.sign().is_some().cmp(&one.sign().is_some());
+        let by_name = || one.table.name.cmp(&other.table.name);
+        other.score.cmp(&one.score).then_with(by_sign).then_with(by_name)
     });
     ranked
 }
@@ -69,6 +71,14 @@ impl<'a> Candidate<'a> {
         Some(sign.name)
     }
 
+    /// Whether it is a table of jobs, although no column says who works on one: its workers may lock rows or keys.
+    pub fn is_for_jobs(&self) -> bool {
+        let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);
+        let parts = [Part::Attempts, Part::Kind, Part::Error, Part::RunAt, Part::Priority];
+        let known = parts.into_iter().filter(|part| self.roles.get(*part).is_some()).count();
+        is_queue && known >= 4 && !self.has_all_ended()
+    }
+
     fn weigh(&self, now: Moment) -> i32 {
         let has = |part: Part| i32::from(self.roles.get(part).is_some());
         let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);
@@ -78,40 +88,92 @@ impl<'a> Candidate<'a> {
             Held::Flag { .. } => 4,
             Held::Set { .. } => 3,
             Held::Unknown { .. } | Held::Ahead { .. } => 2,
-            Held::Every => 0,
+            Held::Every | Held::Unseen => 0,
         };
         let holder = self.roles.score(Part::Holder).min(12) / 2;
         let claimed_at = if self.roles.score(Part::ClaimedAt) >= 10 { 3 } else { has(Part::ClaimedAt) };
-        let times = claimed_at + 2 * has(Part::Heartbeat) + 3 * has(Part::Deadline) + has(Part::Timeout);
+        let deadline = if holder + claimed_at > 0 || self.ends_a_claim() { 3 } else { 1 };
+        let times =
+            claimed_at + 2 * has(Part::Heartbeat) + deadline * has(Part::Deadline) + has(Part::Timeout);
         let job = [Part::Attempts, Part::MaxAttempts, Part::Kind, Part::Error, Part::RunAt, Part::Priority];
-        let job: i32 = job.into_iter().map(has).sum();
+        let job: i32 = job.into_iter().map(has).sum::<i32>() + i32::from(self.has_payload());
+        let job = job + i32::from(self.columns.iter().any(|column| column.words.is(&["queueid"])));
         let is_held = self.table.rows.iter().any(|row| self.held.holds(row, now));
         let rows = i32::from(!self.table.rows.is_empty()) + 2 * i32::from(is_held);
         let busy = |column| self.table.changes.changed(column) > 0;
         let watched = if self.held.column().is_some_and(busy) { 5 } else { 0 };
         let is_a_claim = holder > 0 || claimed_at >= 3 || has(Part::Deadline) > 0 || state >= 4;
-        let score = state + holder + times + job + rows + watched + self.by_name();
+        let results = if self.holds_results() { 8 } else { 0 };
+        let score = state + holder + times + job + rows + watched + self.by_name() - results;
         if is_a_claim { score } else { score.min(LIKELY - 3) }
+    }
+
+    /// Whether the name of its deadline speaks of a claim; otherwise the row itself may be what expires.
+    fn ends_a_claim(&self) -> bool {
+        let about_claims = ["lock", "lease", "until", "visib", "claim", "reserv"];
+        let ends = |column: &Column<'_>| column.words.contains(&about_claims) || column.words.is(&["vt"]);
+        self.column(Part::Deadline).is_some_and(ends)
+    }
+
+    /// Whether its rows say what is to be done.
+    fn has_payload(&self) -> bool {
+        const PAYLOAD: [&str; 9] = [
+            "payload",
+            "body",
+            "data",
+            "message",
+            "args",
+            "arguments",
+            "params",
+            "handler",
+            "serializedparams",
+        ];
+        self.columns.iter().any(|column| column.words.is(&PAYLOAD))
+    }
+
+    /// Whether it keeps what became of jobs: a job that waits has a time or a priority, and a result has neither.
+    fn holds_results(&self) -> bool {
+        const RESULT: [&str; 4] = ["result", "results", "returnvalue", "output"];
+        let waits = [Part::RunAt, Part::Priority, Part::Deadline, Part::Heartbeat, Part::MaxAttempts];
+        self.columns.iter().any(|column| column.words.is(&RESULT))
+            && self.roles.get(Part::EndedAt).is_some()
+            && waits.into_iter().all(|part| self.roles.get(part).is_none())
+    }
+
+    fn has_all_ended(&self) -> bool {
+        let has_ended = |row: &Vec<_>| self.column(Part::EndedAt).is_some_and(|column| column.is_set(row));
+        !self.table.rows.is_empty() && self.table.rows.iter().all(has_ended)
     }
 
     fn by_name(&self) -> i32 {
         let words = Words::of(&self.table.name);
+        let is_for_claims = is_named_for_claims(&self.table.name);
         let mut score = 0;
-        if is_named_for_claims(&self.table.name) {
+        if is_for_claims {
             score += 4;
         }
-        if words.contains(&["job", "task", "queue"]) || words.has(&["work", "executions", "messages", "runs"])
+        if words.contains(&["job", "task", "queue"])
+            || words.has(&["work", "executions", "message", "messages", "runs", "q"])
         {
             score += 2;
         }
-        let has_ended = |row: &Vec<_>| self.column(Part::EndedAt).is_some_and(|column| column.is_set(row));
-        if !self.table.rows.is_empty() && self.table.rows.iter().all(has_ended) {
+        if self.has_all_ended() {
             // A table of what is over.
             score -= 8;
         }
-        if words.has(&["log", "logs", "event", "events", "history", "audit", "archive", "migrations", "old"])
-            || words.ends(&["log", "meta", "stats", "archive"])
-        {
+        let is_history = words.has(&[
+            "log",
+            "logs",
+            "event",
+            "events",
+            "history",
+            "audit",
+            "archive",
+            "migrations",
+            "old",
+        ]) || words.ends(&["log", "meta", "stats", "archive"]);
+        // The lock of a log or of migrations is a lock.
+        if is_history && !is_for_claims {
             score -= 6;
         }
         let registers = words.has(&["workers", "processes", "sessions", "servers", "server", "producers"])

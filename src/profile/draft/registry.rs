@@ -27,7 +27,7 @@ pub struct RegistryGuess<'a> {
 }
 
 /// The registry of a table's holders, if there is one that beats.
-pub fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) -> Option<RegistryGuess<'a>> {
+pub(super) fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) -> Option<RegistryGuess<'a>> {
     let holder = candidate.column(Part::Holder)?;
     if let Some((table, id)) = candidate.table.reference_of(holder.name) {
         let table = database.table(table)?;

@@ -137,6 +137,10 @@ impl Draft<'_> {
             Held::Set { .. } => "NULL in the rows that nobody has".into(),
             Held::Ahead { .. } => "the time is ahead of now while somebody has it".into(),
             Held::Every => String::new(),
+            Held::Unseen => format!(
+                "{FILL_IN}: no column says that somebody works on a row; if the workers take advisory locks, see \
+                 `claimtop profile show que`"
+            ),
             Held::Unknown { column } => {
                 format!("{FILL_IN}: which of its values mean that somebody works on it; {}", seen(column))
             }
@@ -348,7 +352,7 @@ impl Draft<'_> {
     }
 }
 
-pub fn unit_name(unit: TimeUnit) -> &'static str {
+pub(super) fn unit_name(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::UnixS => "unix_s",
         TimeUnit::UnixMs => "unix_ms",

@@ -164,7 +164,7 @@ impl Evidence<'_> {
             let set = rows.iter().filter(|row| column.is_set(row)).count();
             (!rows.is_empty()).then(|| set as f64 / rows.len() as f64)
         };
-        if matches!(self.held, Held::Every | Held::Unknown { .. }) {
+        if matches!(self.held, Held::Every | Held::Unseen | Held::Unknown { .. }) {
             return (None, None);
         }
         (share(true), share(false))

@@ -3,7 +3,7 @@
 use crate::domain::value::Value;
 
 /// A column as SQL, quoted where it has to be.
-pub fn column_sql(alias: &str, name: &str) -> String {
+pub(super) fn column_sql(alias: &str, name: &str) -> String {
     if is_plain(name) {
         format!("{alias}.{name}")
     } else {
@@ -46,7 +46,7 @@ const RESERVED: [&str; 22] = [
 ];
 
 /// A value as SQL.
-pub fn literal(value: &Value) -> String {
+pub(super) fn literal(value: &Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
         Value::Real(number) => number.to_string(),

@@ -48,13 +48,17 @@ impl Words {
         any.iter().any(|part| self.flat.ends_with(part))
     }
 
+    pub fn first(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
     pub fn last(&self) -> &str {
         self.words.last().map_or("", String::as_str)
     }
 }
 
 /// How the words begin that say "somebody has it".
-pub const TAKING: [&str; 21] = [
+pub(super) const TAKING: [&str; 21] = [
     "lock",
     "claim",
     "take",
@@ -79,7 +83,7 @@ pub const TAKING: [&str; 21] = [
 ];
 
 /// The holders of job queues.
-pub const HOLDERS: [&str; 18] = [
+pub(super) const HOLDERS: [&str; 18] = [
     "worker",
     "executor",
     "runner",
@@ -102,7 +106,7 @@ pub const HOLDERS: [&str; 18] = [
 
 /// What a state means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub(super) enum Meaning {
     Held,
     Queued,
     Done,
@@ -110,7 +114,7 @@ pub enum Meaning {
 }
 
 /// What a state of this name usually means.
-pub fn meaning(state: &str) -> Option<Meaning> {
+pub(super) fn meaning(state: &str) -> Option<Meaning> {
     let words = Words::of(state);
     let all: [(Meaning, &[&str]); 4] = [
         (

@@ -2,7 +2,7 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use std::fmt;
 
 use super::{Group, KEYS, Kind};
-use crate::profile::format::{Act, Backlog, Board, Deadline, History, Profile, Registry};
+use crate::profile::format::{Act, Backlog, Board, Deadline, History, Profile, Registry, StatementTable};
 
 /// The keys that a struct of the format reads, as serde knows them.
 fn fields_of<T: for<'de> Deserialize<'de>>() -> Vec<&'static str> {
@@ -63,6 +63,7 @@ fn fields(group: Group) -> Vec<&'static str> {
         Group::Session => fields_of::<Registry>(),
         Group::Backlog => fields_of::<Backlog>(),
         Group::Act => fields_of::<Act>(),
+        Group::Statement => fields_of::<StatementTable>(),
         Group::History => fields_of::<History>(),
     }
 }
@@ -101,6 +102,7 @@ fn read(group: Group, text: &str) -> Result<(), String> {
         Group::Session => parse::<Registry>(text),
         Group::Backlog => parse::<Backlog>(text),
         Group::Act => parse::<Act>(text),
+        Group::Statement => parse::<StatementTable>(text),
         Group::History => parse::<History>(text),
     }
 }

@@ -1,4 +1,4 @@
-//! How far a chain reached: the little that must be kept elsewhere to notice a cut.
+//! How long a chain was: the little that must be kept elsewhere to notice a truncation.
 
 use serde::Serialize;
 use std::{fmt, str::FromStr};
@@ -7,8 +7,8 @@ use crate::domain::visible::visible;
 
 /// The number of lines in a chain and the hash of the last one.
 ///
-/// A chain that lost its end looks like a shorter chain. Only someone who wrote down how long it
-/// was can tell, so an anchor is worth something only outside the journal's reach.
+/// A truncated chain looks like a shorter chain. Only somebody who noted its length can tell, so an anchor is useful
+/// only outside the reach of whoever can write the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Anchor {
     pub count: u64,
@@ -16,7 +16,7 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// Where every chain begins.
+    /// The start of every chain.
     pub fn start() -> Anchor {
         Anchor { count: 0, head: "0".repeat(64) }
     }
@@ -28,7 +28,7 @@ impl fmt::Display for Anchor {
     }
 }
 
-/// What was given is no anchor.
+/// A text that is not an anchor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is no anchor; write COUNT:HASH as `audit verify` prints it", visible(.0))]
 pub struct BadAnchor(String);

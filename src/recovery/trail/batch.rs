@@ -1,14 +1,14 @@
-//! Many acts in one line: what they share once, and a row for each.
+//! Many acts in one line: the shared part once, and a row for each.
 //!
 //! ```text
 //! {"of":{…a record…},"rows":[{"address":…,"after":…,"before":…,"evidence":…,"holder":…,"n":1},…]}
 //! {"count":2999,"of":{…,"outcome":"applied",…},"rows":[{…,"n":17,"outcome":"moved","why":…}]}
 //! ```
 //!
-//! The first is an intent; of a row of the database that stays, `after` has only what is not as before:
-//! `{"changed":{"status":"queued",…}}`. The second is its outcome: that of the shared record for `count` rows of
-//! the intent, and the rows that came to something else. Whoever reads the trail gets a record for
-//! each row, under the name of the batch, a dot, and the row's number.
+//! The first is an intent. For a database row that stays, `after` contains only the changed columns:
+//! `{"changed":{"status":"queued",…}}`. The second is its outcome: the shared record applies to `count` rows of the
+//! intent, and `rows` lists those with another outcome. Readers of the trail get one record per row; its id is the id
+//! of the batch, a dot, and the number of the row.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,18 +16,18 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::canonical::write_canonical;
-use super::record::{Record, Stage};
+use super::record::{Record, RecordStage};
 
 /// A line for many acts.
 #[derive(Debug, Deserialize)]
-pub(super) struct Batch {
+pub(super) struct BatchLine {
     pub(super) of: Box<Record>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<BatchRow>,
 }
 
-/// What is written of one act among many.
+/// The row of one act in a batch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Row {
+pub(super) struct BatchRow {
     address: String,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     after: Value,
@@ -41,17 +41,17 @@ pub(super) struct Row {
     why: Option<String>,
 }
 
-/// One act among many, about to be written. Its fields are in the order of their names, as
-/// everything in the journal is; the keys of its images have to be.
+/// A row to be written. Its fields are in alphabetical order, like everything in the journal; the keys of its images
+/// must be as well.
 #[derive(Debug, Serialize)]
-pub struct Line<'a, Before, After> {
+pub struct RowToWrite<'a, Before, After> {
     pub address: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<After>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<Evidence<'a>>,
+    pub evidence: Option<RecordedEvidence<'a>>,
     pub holder: Option<&'a str>,
     pub n: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,9 +60,9 @@ pub struct Line<'a, Before, After> {
     pub why: Option<&'a str>,
 }
 
-/// What a claim was judged by; its fields, too, are in the order of their names.
+/// The evidence for a verdict; its fields are in alphabetical order as well.
 #[derive(Debug, Serialize)]
-pub struct Evidence<'a> {
+pub struct RecordedEvidence<'a> {
     pub conclusion: &'a str,
     pub forced: bool,
     pub kind: Option<&'a str>,
@@ -71,16 +71,16 @@ pub struct Evidence<'a> {
     pub why: &'a str,
 }
 
-/// The rows of a batch as they are written, one after the other.
+/// The rows of a batch, serialized one after the other.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct BatchRows {
     text: Vec<u8>,
-    /// Where each begins.
+    /// Where each row begins.
     starts: Vec<usize>,
 }
 
-impl Lines {
-    pub fn add(&mut self, line: &Line<'_, impl Serialize, impl Serialize>) -> serde_json::Result<()> {
+impl BatchRows {
+    pub fn add(&mut self, line: &RowToWrite<'_, impl Serialize, impl Serialize>) -> serde_json::Result<()> {
         self.starts.push(self.text.len());
         if self.starts.len() > 1 {
             self.text.push(b',');
@@ -88,7 +88,7 @@ impl Lines {
         write_canonical(&mut self.text, line)
     }
 
-    /// Forgets the last so many.
+    /// Removes the last rows.
     pub fn take_back(&mut self, count: usize) {
         let kept = self.starts.len().saturating_sub(count);
         self.text.truncate(self.starts.get(kept).copied().unwrap_or(self.text.len()));
@@ -99,8 +99,7 @@ impl Lines {
         self.starts.is_empty()
     }
 
-    /// The whole batch in pieces that make up its text; `count` says of how many rows the shared
-    /// outcome tells.
+    /// The text of the whole batch in pieces. `count` is the number of rows that the shared outcome applies to.
     pub(super) fn pieces(&self, of: &Record, count: Option<usize>) -> serde_json::Result<[Cow<'_, str>; 3]> {
         let of = super::canonical::canonical(of)?;
         let count = count.map_or_else(String::new, |count| format!("\"count\":{count},"));
@@ -110,22 +109,22 @@ impl Lines {
     }
 }
 
-/// The batches that were intended, for those who read the journal on: their outcomes do not repeat
-/// the rows.
+/// The intended batches seen so far: their outcomes do not repeat the rows.
 #[derive(Debug, Default)]
-pub(super) struct Intended(HashMap<String, Vec<Row>>);
+pub(super) struct IntendedBatches(HashMap<String, Vec<BatchRow>>);
 
-impl Intended {
-    /// A record for each act that the line tells of.
-    pub(super) fn records(&mut self, batch: Batch) -> Vec<Record> {
-        let Batch { of, rows } = batch;
+impl IntendedBatches {
+    /// One record for each act in the line.
+    pub(super) fn records(&mut self, batch: BatchLine) -> Vec<Record> {
+        let BatchLine { of, rows } = batch;
         match of.stage {
-            Stage::Intent => {
-                let bare = |row: &Row| Row { before: Value::Null, after: Value::Null, ..row.clone() };
+            RecordStage::Intent => {
+                let bare =
+                    |row: &BatchRow| BatchRow { before: Value::Null, after: Value::Null, ..row.clone() };
                 self.0.insert(of.action_id.clone(), rows.iter().map(bare).collect());
                 rows.into_iter().map(|row| row.record(&of)).collect()
             }
-            Stage::Outcome => {
+            RecordStage::Outcome => {
                 let told: HashSet<usize> = rows.iter().map(|row| row.n).collect();
                 let mut all = self.0.remove(&of.action_id).unwrap_or_default();
                 all.retain(|row| !told.contains(&row.n));
@@ -137,7 +136,7 @@ impl Intended {
     }
 }
 
-impl Row {
+impl BatchRow {
     fn record(self, of: &Record) -> Record {
         Record {
             action_id: format!("{}.{}", of.action_id, self.n),
@@ -153,7 +152,7 @@ impl Row {
     }
 }
 
-/// Of rows that stay, only the columns that are not as before: what `whole` makes the rows out of again.
+/// Of rows that stay, only the changed columns: [`whole`] restores the rows from them.
 pub(super) fn differences(before: &Value, after: &Value) -> Option<Value> {
     let (was, is) = (before.as_array()?, after.as_array()?);
     let one = |(was, is): (&Value, &Value)| {
@@ -166,7 +165,7 @@ pub(super) fn differences(before: &Value, after: &Value) -> Option<Value> {
     (was.len() == is.len() && whole(before, short.clone()) == *after).then_some(short)
 }
 
-/// The rows as they are left, out of how they were and what was changed.
+/// The rows after the act, from the rows before and the changed columns.
 pub(super) fn whole(before: &Value, after: Value) -> Value {
     let Value::Array(after) = after else { return after };
     let rows = after.into_iter().enumerate().map(|(at, mut left)| {
@@ -199,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_last_lines_can_be_taken_back() {
-        let line = |n: usize| Line::<(), ()> {
+        let line = |n: usize| RowToWrite::<(), ()> {
             address: "a",
             after: None,
             before: None,
@@ -209,7 +208,7 @@ mod tests {
             outcome: None,
             why: None,
         };
-        let (mut lines, mut other) = (Lines::default(), Lines::default());
+        let (mut lines, mut other) = (BatchRows::default(), BatchRows::default());
         for n in 1..=3 {
             lines.add(&line(n)).expect("a line");
         }

@@ -1,7 +1,7 @@
-//! One text for one value: the JSON that is hashed and written.
+//! Canonical JSON: the one text of a value that is hashed and written.
 //!
-//! Keys are sorted by their bytes, there is no white space, and what could act on a terminal is
-//! written as `\uXXXX`, so that even `cat` on the journal is harmless.
+//! Keys are sorted by their bytes, there is no white space, and characters that could act on a terminal are written as
+//! `\uXXXX`, so that even `cat` on the journal is harmless.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,26 +13,26 @@ use crate::domain::visible::is_deceptive;
 pub(super) fn canonical(value: &impl Serialize) -> serde_json::Result<String> {
     let value = serde_json::to_value(value)?;
     let mut bytes = Vec::new();
-    write_canonical(&mut bytes, &Sorted(&value))?;
+    write_canonical(&mut bytes, &SortedKeys(&value))?;
     String::from_utf8(bytes).map_err(serde::ser::Error::custom)
 }
 
-/// Appends the text of a value whose keys are in order already.
+/// Appends the text of a value whose keys are sorted already.
 pub(super) fn write_canonical(bytes: &mut Vec<u8>, value: &impl Serialize) -> serde_json::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(bytes, Escaping))
+    value.serialize(&mut Serializer::with_formatter(bytes, CanonicalFormatter))
 }
 
-/// A value, written with its keys in order.
+/// A value, serialized with its keys sorted.
 #[derive(Debug, Clone, Copy)]
-pub struct Sorted<'a>(pub &'a Value);
+pub struct SortedKeys<'a>(pub &'a Value);
 
-impl Serialize for Sorted<'_> {
+impl Serialize for SortedKeys<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Array(all) => serializer.collect_seq(all.iter().map(Sorted)),
+            Value::Array(all) => serializer.collect_seq(all.iter().map(SortedKeys)),
             Value::Object(map) => {
-                let mut entries: Vec<(&String, Sorted<'_>)> =
-                    map.iter().map(|(key, value)| (key, Sorted(value))).collect();
+                let mut entries: Vec<(&String, SortedKeys<'_>)> =
+                    map.iter().map(|(key, value)| (key, SortedKeys(value))).collect();
                 entries.sort_unstable_by_key(|(key, _)| *key);
                 serializer.collect_map(entries)
             }
@@ -41,15 +41,15 @@ impl Serialize for Sorted<'_> {
     }
 }
 
-struct Escaping;
+struct CanonicalFormatter;
 
-impl Formatter for Escaping {
+impl Formatter for CanonicalFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(
         &mut self,
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        // Nearly everything: nothing in it can deceive.
+        // The usual case: nothing in it needs an escape.
         if fragment.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return writer.write_all(fragment.as_bytes());
         }

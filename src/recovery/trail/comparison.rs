@@ -1,44 +1,44 @@
-//! The index, compared with the journal that it was made of.
+//! Compares the index with its journal.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use super::acts::open_among;
-use super::finding::Finding;
-use super::index::{Covered, Index, is_there};
-use super::link::Link;
+use super::chain_line::ChainLine;
+use super::finding::JournalFinding;
+use super::index::{CoveredLine, JournalIndex, is_there};
+use super::journal_view::open_among;
 use super::open_set::OpenSet;
 use super::outline::Outline;
-use super::segment::{Place, Segments};
+use super::segment::{LinePlace, Segments};
 
-/// What the lines say that the index must tell.
+/// What the journal says and the index must contain.
 #[derive(Debug)]
-pub(super) struct Comparison<'a> {
-    index: &'a Index,
-    covered: Covered,
-    /// The journal has the last line that the index tells of: it is the one that the index was made of.
+pub(super) struct IndexComparison<'a> {
+    index: &'a JournalIndex,
+    covered: CoveredLine,
+    /// The journal contains the last line that the index covers: the index belongs to this journal.
     fits: bool,
-    /// The lines that are open by the index.
+    /// The lines that are open according to the index.
     listed: OpenSet,
-    /// How many names of lines went by.
+    /// How many ids the lines contained.
     names: u64,
     open: OpenSet,
 }
 
-impl<'a> Comparison<'a> {
-    /// Begun before the journal is looked at, which then has at least the lines that the index knows.
-    pub(super) fn begin(index: &'a Index) -> Option<Comparison<'a>> {
+impl<'a> IndexComparison<'a> {
+    /// Begins before the journal is read, which then has at least the lines that the index knows.
+    pub(super) fn begin(index: &'a JournalIndex) -> Option<IndexComparison<'a>> {
         let (covered, listed) = index.state()?;
-        Some(Comparison { index, covered, listed, fits: false, names: 0, open: OpenSet::default() })
+        Some(IndexComparison { index, covered, listed, fits: false, names: 0, open: OpenSet::default() })
     }
 
-    /// The journal that it is compared with.
+    /// The journal to compare with.
     pub(super) fn with(self, segments: &Segments) -> Self {
-        Comparison { fits: is_there(&self.covered, segments), ..self }
+        IndexComparison { fits: is_there(&self.covered, segments), ..self }
     }
 
-    /// Takes the next line into account; whether the index tells of it, if it should.
-    pub(super) fn line(&mut self, link: &Link, place: Place) -> bool {
+    /// Adds the next line. Returns whether the index contains it, if it should.
+    pub(super) fn line(&mut self, link: &ChainLine, place: LinePlace) -> bool {
         if !self.fits || place >= self.covered.next {
             return true;
         }
@@ -48,19 +48,19 @@ impl<'a> Comparison<'a> {
         self.index.tells(&outline, place).unwrap_or(false)
     }
 
-    pub(super) fn end(self, segments: &Segments) -> io::Result<Vec<Finding>> {
-        // An index of another journal tells only that there was one.
+    pub(super) fn end(self, segments: &Segments) -> io::Result<Vec<JournalFinding>> {
+        // An index of another journal tells nothing about this one.
         if !self.fits {
-            return Ok(vec![Finding::BehindIndex { count: self.covered.anchor.count }]);
+            return Ok(vec![JournalFinding::BehindIndex { count: self.covered.anchor.count }]);
         }
         let count = self.index.count(self.covered.anchor.count);
         let right = count.is_ok_and(|count| count == self.names) && self.open_acts_agree(segments)?;
-        Ok(if right { Vec::new() } else { vec![Finding::Misindexed] })
+        Ok(if right { Vec::new() } else { vec![JournalFinding::Misindexed] })
     }
 
-    /// Whether the index has the same open lines. Those whose acts were settled one by one it need not have.
+    /// Whether the index has the same open lines. It may lack those whose acts were settled one by one.
     fn open_acts_agree(&self, segments: &Segments) -> io::Result<bool> {
-        let mut listed: BTreeMap<u64, (&str, Place)> =
+        let mut listed: BTreeMap<u64, (&str, LinePlace)> =
             self.listed.iter().map(|(seq, name, place)| (seq, (name, place))).collect();
         for (seq, name, place) in self.open.iter() {
             if listed.remove(&seq) == Some((name, place)) {

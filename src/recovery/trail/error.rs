@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::domain::visible::safe;
 
-/// Why the journal could not be read or written. Its chain is then what it was before.
+/// Why the journal could not be read or written. Its chain is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum TrailError {
     #[error("no room for the audit journal {}: {source}; free some space there and try again", shown(path))]

@@ -1,38 +1,41 @@
-//! Reads a journal on from where it stopped: what other processes write counts, too.
+//! Follows a journal: new records, including those of other processes.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::batch::Intended;
+use super::batch::IntendedBatches;
+use super::chain_line::ChainLine;
 use super::error::TrailError;
 use super::journal::{Journal, Position};
-use super::link::Link;
 use super::record::Record;
 
-/// Somebody who has read a journal up to a place.
+/// A reader that continues where it stopped.
 #[derive(Debug)]
-pub struct Follower {
+pub struct JournalFollower {
     journal: Journal,
     read: Position,
-    /// Batches whose outcome is not written yet; their rows are told by the intent alone.
-    intended: Intended,
+    /// Batches without an outcome yet; only the intent contains their rows.
+    intended: IntendedBatches,
 }
 
-impl Follower {
-    /// From the beginning of the journal in a folder, whether it is there yet or not.
-    pub fn of(folder: &Path) -> Follower {
-        Follower { journal: Journal::at(folder), read: Position::default(), intended: Intended::default() }
+impl JournalFollower {
+    /// From the beginning of the journal in a folder, which need not exist yet.
+    pub fn of(folder: &Path) -> JournalFollower {
+        JournalFollower {
+            journal: Journal::at(folder),
+            read: Position::default(),
+            intended: IntendedBatches::default(),
+        }
     }
 
-    /// Hands out every record since the last time. A journal that is another one by now is read from
-    /// its beginning.
+    /// Visits every record since the last call. If the journal was replaced, it is read from its beginning.
     pub fn news(&mut self, mut take: impl FnMut(Record)) -> Result<(), TrailError> {
-        let Follower { journal, read, intended } = self;
+        let JournalFollower { journal, read, intended } = self;
         let segments = journal.segments()?;
         let mut go = || {
             let from = read.found_in(&segments)?.unwrap_or_default();
             segments.each_line(from, |_, line| {
-                let link = line.strip_suffix(b"\n").and_then(Link::read);
+                let link = line.strip_suffix(b"\n").and_then(ChainLine::read);
                 let entries = link.into_iter().flat_map(|link| link.entries(intended));
                 entries.for_each(|entry| take(entry.record));
                 ControlFlow::Continue(())

@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::anchor::Anchor;
+use super::chain_line::ChainLine;
 use super::error::TrailError;
 use super::journal::Journal;
-use super::link::Link;
 use super::open_set::OpenSet;
 use super::outline::{Outline, base};
-use super::segment::{Place, Segments};
-use super::trust;
+use super::ownership;
+use super::segment::{LinePlace, Segments};
 
 pub(super) const NAME: &str = "journal.index";
 const VERSION: i64 = 1;
@@ -37,79 +37,79 @@ const TABLES: &str = "
 
 /// The last line that the index tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Covered {
-    pub(super) place: Place,
+pub(super) struct CoveredLine {
+    pub(super) place: LinePlace,
     /// Where the line after it begins.
-    pub(super) next: Place,
+    pub(super) next: LinePlace,
     pub(super) anchor: Anchor,
 }
 
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct JournalIndex {
     connection: Connection,
 }
 
 /// What came of opening an index.
-enum Opened {
-    Ready(Index),
+enum OpenedIndex {
+    Ready(JournalIndex),
     /// It is missing or damaged, or written by another version.
     Unusable,
     /// Somebody else writes to it.
     Busy,
 }
 
-impl Index {
+impl JournalIndex {
     pub(super) fn path(folder: &Path) -> PathBuf {
         folder.join(NAME)
     }
 
     /// Opens the index to read it; nothing if there is none that can be used.
-    pub(super) fn read(folder: &Path) -> Result<Option<Index>, TrailError> {
-        Ok(match Index::open(folder, OpenFlags::SQLITE_OPEN_READ_ONLY)? {
-            Opened::Ready(index) => Some(index),
-            Opened::Unusable | Opened::Busy => None,
+    pub(super) fn read(folder: &Path) -> Result<Option<JournalIndex>, TrailError> {
+        Ok(match JournalIndex::open(folder, OpenFlags::SQLITE_OPEN_READ_ONLY)? {
+            OpenedIndex::Ready(index) => Some(index),
+            OpenedIndex::Unusable | OpenedIndex::Busy => None,
         })
     }
 
     /// Opens the index to add to it. One that is missing or damaged is made anew.
-    pub(super) fn write(folder: &Path) -> Result<Option<Index>, TrailError> {
-        match Index::open(folder, OpenFlags::SQLITE_OPEN_READ_WRITE)? {
-            Opened::Ready(index) => return Ok(Some(index)),
-            Opened::Busy => return Ok(None),
-            Opened::Unusable => {}
+    pub(super) fn write(folder: &Path) -> Result<Option<JournalIndex>, TrailError> {
+        match JournalIndex::open(folder, OpenFlags::SQLITE_OPEN_READ_WRITE)? {
+            OpenedIndex::Ready(index) => return Ok(Some(index)),
+            OpenedIndex::Busy => return Ok(None),
+            OpenedIndex::Unusable => {}
         }
         // Without an index everything is found by reading the journal.
-        Ok(Index::make(folder).ok())
+        Ok(JournalIndex::make(folder).ok())
     }
 
-    fn make(folder: &Path) -> rusqlite::Result<Index> {
-        let path = Index::path(folder);
-        Index::remove(folder).map_err(failed)?;
+    fn make(folder: &Path) -> rusqlite::Result<JournalIndex> {
+        let path = JournalIndex::path(folder);
+        JournalIndex::remove(folder).map_err(failed)?;
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
         let mut connection = Connection::open_with_flags(&path, flags(OpenFlags::SQLITE_OPEN_READ_WRITE))?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(TABLES)?;
         transaction.commit()?;
-        Ok(Index { connection })
+        Ok(JournalIndex { connection })
     }
 
-    fn open(folder: &Path, access: OpenFlags) -> Result<Opened, TrailError> {
-        let path = Index::path(folder);
-        let Ok(metadata) = fs::metadata(&path) else { return Ok(Opened::Unusable) };
-        trust::check(&path, &metadata)?;
-        let open = || -> rusqlite::Result<Option<Index>> {
+    fn open(folder: &Path, access: OpenFlags) -> Result<OpenedIndex, TrailError> {
+        let path = JournalIndex::path(folder);
+        let Ok(metadata) = fs::metadata(&path) else { return Ok(OpenedIndex::Unusable) };
+        ownership::check(&path, &metadata)?;
+        let open = || -> rusqlite::Result<Option<JournalIndex>> {
             let connection = Connection::open_with_flags(&path, flags(access))?;
             connection.busy_timeout(Duration::from_secs(2))?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
             let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             covered(&connection)?;
-            Ok((version == VERSION).then_some(Index { connection }))
+            Ok((version == VERSION).then_some(JournalIndex { connection }))
         };
         Ok(match open() {
-            Ok(Some(index)) => Opened::Ready(index),
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Opened::Busy,
-            Ok(None) | Err(_) => Opened::Unusable,
+            Ok(Some(index)) => OpenedIndex::Ready(index),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => OpenedIndex::Busy,
+            Ok(None) | Err(_) => OpenedIndex::Unusable,
         })
     }
 
@@ -126,18 +126,18 @@ impl Index {
 
     /// From now on until it is dropped, it shows the same: what others add to it waits. Whoever looks at the journal
     /// after that finds at least what the index knows.
-    pub(super) fn hold(self) -> Option<Index> {
+    pub(super) fn hold(self) -> Option<JournalIndex> {
         self.connection.execute_batch("BEGIN").ok()?;
         self.covered()?;
         Some(self)
     }
 
-    pub(super) fn covered(&self) -> Option<Covered> {
+    pub(super) fn covered(&self) -> Option<CoveredLine> {
         covered(&self.connection).ok().flatten()
     }
 
     /// The last line it tells of and the lines that are open then.
-    pub(super) fn state(&self) -> Option<(Covered, OpenSet)> {
+    pub(super) fn state(&self) -> Option<(CoveredLine, OpenSet)> {
         self.connection.execute_batch("BEGIN").ok()?;
         let state = self.covered().and_then(|covered| Some((covered, self.open_set().ok()?)));
         self.connection.execute_batch("COMMIT").ok()?;
@@ -145,7 +145,7 @@ impl Index {
     }
 
     /// How far the index can be used with this journal: the place after the last line that both know.
-    pub(super) fn fits(&self, segments: &Segments) -> Option<Place> {
+    pub(super) fn fits(&self, segments: &Segments) -> Option<LinePlace> {
         let covered = self.covered()?;
         is_there(&covered, segments).then_some(covered.next)
     }
@@ -156,7 +156,7 @@ impl Index {
     }
 
     /// Where the lines of an act, a transaction or a bulk stand, among those that are covered.
-    pub(super) fn places(&self, id: &str) -> rusqlite::Result<Vec<Place>> {
+    pub(super) fn places(&self, id: &str) -> rusqlite::Result<Vec<LinePlace>> {
         let sql = "SELECT segment, offset FROM line WHERE key = ?1 ORDER BY seq";
         let mut statement = self.connection.prepare_cached(sql)?;
         let places = statement.query_map([key(base(id))], |row| place(row, 0))?;
@@ -164,7 +164,7 @@ impl Index {
     }
 
     /// Whether the index tells where this line stands, under each of its names.
-    pub(super) fn tells(&self, outline: &Outline, place: Place) -> rusqlite::Result<bool> {
+    pub(super) fn tells(&self, outline: &Outline, place: LinePlace) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM line WHERE key = ?1 AND seq = ?2 AND segment = ?3 AND offset = ?4";
         let mut statement = self.connection.prepare_cached(sql)?;
         for name in outline.keys() {
@@ -211,7 +211,7 @@ fn stride(transaction: &Transaction<'_>, segments: &Segments) -> rusqlite::Resul
     let (mut read, mut problem) = (0, Ok(()));
     let mut insert = transaction
         .prepare("INSERT OR REPLACE INTO line (key, seq, segment, offset) VALUES (?1, ?2, ?3, ?4)")?;
-    let from = last.as_ref().map_or_else(Place::default, |covered| covered.next);
+    let from = last.as_ref().map_or_else(LinePlace::default, |covered| covered.next);
     let lines = segments.each_line(from, |place, line| {
         read += line.len();
         let Some(outline) = line.strip_suffix(b"\n").and_then(Outline::read) else {
@@ -225,8 +225,8 @@ fn stride(transaction: &Transaction<'_>, segments: &Segments) -> rusqlite::Resul
             }
         }
         open.apply(&outline, place);
-        let next = Place { offset: place.offset + line.len() as u64, ..place };
-        last = Some(Covered { place, next, anchor: outline.anchor() });
+        let next = LinePlace { offset: place.offset + line.len() as u64, ..place };
+        last = Some(CoveredLine { place, next, anchor: outline.anchor() });
         if read < STRIDE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     lines.map_err(failed)?;
@@ -240,7 +240,7 @@ fn stride(transaction: &Transaction<'_>, segments: &Segments) -> rusqlite::Resul
             params![number(seq), name, place.segment, number(place.offset)],
         )?;
     }
-    if let Some(Covered { place, next, anchor }) = last {
+    if let Some(CoveredLine { place, next, anchor }) = last {
         let (offset, end) = (number(place.offset), number(next.offset));
         transaction.execute(
             "INSERT INTO covered (segment, offset, end, seq, hash) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -259,9 +259,9 @@ fn close_settled(
     for name in std::mem::take(&mut open.partly) {
         let mut statement =
             transaction.prepare_cached("SELECT segment, offset FROM line WHERE key = ?1 ORDER BY seq")?;
-        let places: Vec<Place> =
+        let places: Vec<LinePlace> =
             statement.query_map([key(&name)], |row| place(row, 0))?.collect::<rusqlite::Result<_>>()?;
-        if super::acts::open_among(segments, &places).map_err(failed)?.is_empty() {
+        if super::journal_view::open_among(segments, &places).map_err(failed)?.is_empty() {
             open.remove(&name);
         }
     }
@@ -272,23 +272,23 @@ fn flags(access: OpenFlags) -> OpenFlags {
     access | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
-fn covered(connection: &Connection) -> rusqlite::Result<Option<Covered>> {
+fn covered(connection: &Connection) -> rusqlite::Result<Option<CoveredLine>> {
     let sql = "SELECT segment, offset, end, seq, hash FROM covered";
     let read = |row: &rusqlite::Row<'_>| {
         let place = place(row, 0)?;
-        let next = Place { offset: row.get::<_, i64>(2)?.cast_unsigned(), ..place };
+        let next = LinePlace { offset: row.get::<_, i64>(2)?.cast_unsigned(), ..place };
         let anchor = Anchor { count: row.get::<_, i64>(3)?.cast_unsigned(), head: row.get(4)? };
-        Ok(Covered { place, next, anchor })
+        Ok(CoveredLine { place, next, anchor })
     };
     connection.query_row(sql, [], read).optional()
 }
 
 /// Whether the line stands in the journal as the index has it.
-pub(super) fn is_there(covered: &Covered, segments: &Segments) -> bool {
+pub(super) fn is_there(covered: &CoveredLine, segments: &Segments) -> bool {
     let line = segments.line_at(covered.place).ok().flatten();
     line.is_some_and(|line| {
         covered.place.offset + line.len() as u64 + 1 == covered.next.offset
-            && Link::head(&line).as_ref() == Some(&covered.anchor)
+            && ChainLine::head(&line).as_ref() == Some(&covered.anchor)
     })
 }
 
@@ -303,8 +303,8 @@ fn open_set(connection: &Connection) -> rusqlite::Result<OpenSet> {
     Ok(open)
 }
 
-fn place(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Place> {
-    Ok(Place { segment: row.get(at)?, offset: row.get::<_, i64>(at + 1)?.cast_unsigned() })
+fn place(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<LinePlace> {
+    Ok(LinePlace { segment: row.get(at)?, offset: row.get::<_, i64>(at + 1)?.cast_unsigned() })
 }
 
 /// A name takes less room as the number that it is.

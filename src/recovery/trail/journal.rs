@@ -1,7 +1,7 @@
-//! The files below a trail: opened, locked, and appended to all or nothing.
+//! The files of a trail: opened, locked, and appended to all or nothing.
 //!
-//! They are opened anew for every use. A journal that was moved aside is then not written to by a
-//! session that still held it, and every use has a lock of its own, threads included.
+//! They are opened again for every use. A session therefore does not write to a journal that was moved aside, and every
+//! use has its own lock, even in threads.
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::TrailError;
-use super::lock::{Hold, PATIENCE, lock};
-use super::segment::{LAST, Place, Segment, Segments, sealed_name, sealed_numbers};
-use super::trust;
+use super::lock::{LOCK_TIMEOUT, LockMode, lock};
+use super::ownership;
+use super::segment::{LAST, LinePlace, Segment, Segments, sealed_name, sealed_numbers};
 
-/// How long a file gets before the next one is begun.
+/// The size at which the next file is begun.
 const FULL: u64 = 8 << 20;
-/// How much of the journal is read again and again before the index covers it.
+/// How much of the journal may be read again and again before the index must cover it.
 const LAG: u64 = 128 << 10;
 
 /// What an append waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitFor {
     Disk,
-    /// The next append that waits has the disk take this one too.
+    /// Nothing: the next append that waits for the disk covers this one too.
     Nothing,
 }
 
@@ -33,14 +33,14 @@ pub(super) enum WaitFor {
 pub(super) struct Journal {
     folder: PathBuf,
     path: PathBuf,
-    pub(super) patience: Duration,
+    pub(super) lock_timeout: Duration,
     pub(super) full: u64,
     pub(super) lag: u64,
 }
 
-/// The last file, for one writer at a time until it is dropped.
+/// The last file, locked for one writer until it is dropped.
 #[derive(Debug)]
-pub(super) struct Locked {
+pub(super) struct LockedFile {
     pub(super) file: File,
     pub(super) length: u64,
     pub(super) number: u32,
@@ -49,7 +49,7 @@ pub(super) struct Locked {
 impl Journal {
     pub(super) fn at(folder: &Path) -> Journal {
         let (folder, path) = (folder.to_owned(), folder.join(LAST));
-        Journal { folder, path, patience: PATIENCE, full: FULL, lag: LAG }
+        Journal { folder, path, lock_timeout: LOCK_TIMEOUT, full: FULL, lag: LAG }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -64,7 +64,7 @@ impl Journal {
         TrailError::io(&self.path, source)
     }
 
-    /// Makes the folder and the file, for their owner alone, unless they are there.
+    /// Creates the folder and the file for their owner alone, if they do not exist.
     pub(super) fn create(&self) -> Result<(), TrailError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
         made.map_err(|error| self.error(error))?;
@@ -72,32 +72,32 @@ impl Journal {
         self.sync_folder().map_err(|error| self.error(error))
     }
 
-    /// The name of a new file is safe on disk only with its folder.
+    /// The name of a new file is durable only once its folder is synced.
     fn sync_folder(&self) -> io::Result<()> {
         OpenOptions::new().read(true).open(&self.folder)?.sync_all()
     }
 
     fn writable(&self) -> Result<File, TrailError> {
-        trust::check_folder(&self.folder)?;
+        ownership::check_folder(&self.folder)?;
         let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&self.path);
         self.trusted(file)
     }
 
     fn trusted(&self, file: io::Result<File>) -> Result<File, TrailError> {
         let file = file.map_err(|error| self.error(error))?;
-        trust::check(&self.path, &file.metadata().map_err(|error| self.error(error))?)?;
+        ownership::check(&self.path, &file.metadata().map_err(|error| self.error(error))?)?;
         Ok(file)
     }
 
     fn readable(&self) -> Result<Option<File>, TrailError> {
-        trust::check_folder(&self.folder)?;
+        ownership::check_folder(&self.folder)?;
         match OpenOptions::new().read(true).open(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             file => self.trusted(file).map(Some),
         }
     }
 
-    /// Whether the file still has the name of the last one: while we waited it may have been sealed.
+    /// Whether the file is still the last one: it may have been sealed while we waited.
     fn is_last(&self, file: &File) -> io::Result<bool> {
         let (ours, named) = (file.metadata()?, fs::metadata(&self.path));
         match named {
@@ -107,23 +107,23 @@ impl Journal {
         }
     }
 
-    /// The last file, and its length while nobody else appends.
-    pub(super) fn lock(&self) -> Result<Locked, TrailError> {
+    /// The last file and its length, locked.
+    pub(super) fn lock(&self) -> Result<LockedFile, TrailError> {
         let failed = |error| self.error(error);
         loop {
             let file = self.writable()?;
-            lock(&file, &self.path, Hold::Alone, self.patience)?;
+            lock(&file, &self.path, LockMode::Exclusive, self.lock_timeout)?;
             if self.is_last(&file).map_err(failed)? {
                 let length = file.metadata().map_err(failed)?.len();
                 let sealed = sealed_numbers(&self.folder).map_err(failed)?;
-                return Ok(Locked { file, length, number: sealed.last().map_or(1, |last| last + 1) });
+                return Ok(LockedFile { file, length, number: sealed.last().map_or(1, |last| last + 1) });
             }
         }
     }
 
-    /// Gives a full file its number and begins the next one. A crash in between leaves a journal without a last
-    /// file, which the next append makes.
-    pub(super) fn seal(&self, locked: &Locked) -> Result<(), TrailError> {
+    /// Gives a full file its number and begins the next one. A crash in between leaves a journal without a last file,
+    /// which the next append creates.
+    pub(super) fn seal(&self, locked: &LockedFile) -> Result<(), TrailError> {
         let failed = |error| self.error(error);
         locked.file.sync_all().map_err(failed)?;
         let sealed = self.folder.join(sealed_name(locked.number));
@@ -135,9 +135,9 @@ impl Journal {
         self.sync_folder().map_err(failed)
     }
 
-    /// Appends the text to a locked file. If that fails, the file is cut back; should even this fail, the next
+    /// Appends the text to a locked file. If that fails, the file is truncated again; if even that fails, the next
     /// append finds a torn line.
-    pub(super) fn append(locked: &Locked, text: &str, wait: WaitFor) -> io::Result<()> {
+    pub(super) fn append(locked: &LockedFile, text: &str, wait: WaitFor) -> io::Result<()> {
         let mut file = &locked.file;
         let written = file.write_all(text.as_bytes()).and_then(|()| match wait {
             WaitFor::Disk => file.sync_data(),
@@ -157,14 +157,14 @@ impl Journal {
         }
     }
 
-    /// All files, as they are while nobody appends. What stands in them then never changes, so a long read
-    /// needs no lock and keeps no writer waiting. A journal that is not there has no files.
+    /// All files, as they are while nobody appends. Their contents up to that point never change, so a long read needs
+    /// no lock and delays no writer. A missing journal has no files.
     pub(super) fn segments(&self) -> Result<Segments, TrailError> {
         let failed = |error| self.error(error);
         loop {
             let last = self.readable()?;
             if let Some(file) = &last {
-                lock(file, &self.path, Hold::Shared, self.patience)?;
+                lock(file, &self.path, LockMode::Shared, self.lock_timeout)?;
                 if !self.is_last(file).map_err(failed)? {
                     continue;
                 }
@@ -184,9 +184,9 @@ impl Journal {
     }
 }
 
-/// How far somebody has read; the default is the beginning.
+/// A position up to which a journal was read; the default is the beginning.
 ///
-/// A file that takes the place of another may have its name, too, so what stands before the place is part of it.
+/// A file may be replaced by another with the same name, so a digest of the bytes before the position is part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
     segment: u32,
@@ -195,7 +195,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// How much of what stands before it is looked at.
+    /// How many of the bytes before the position are compared.
     const LOOK: u64 = 1_024;
 
     pub(super) fn at(file: &File, segment: u32, length: u64) -> io::Result<Position> {
@@ -213,20 +213,20 @@ impl Position {
         }
     }
 
-    /// The same place in a journal, if that is still the one it was taken of.
-    pub(super) fn found_in(&self, segments: &Segments) -> io::Result<Option<Place>> {
+    /// The same place in a journal, if it is still the same journal.
+    pub(super) fn found_in(&self, segments: &Segments) -> io::Result<Option<LinePlace>> {
         let Some(segment) = segments.get(self.segment).filter(|segment| self.length <= segment.end) else {
             return Ok(None);
         };
         let same = Position::at(&segment.open()?, self.segment, self.length)? == *self;
-        Ok(same.then_some(Place { segment: self.segment, offset: self.length }))
+        Ok(same.then_some(LinePlace { segment: self.segment, offset: self.length }))
     }
 }
 
-/// What one append has added.
+/// The range that one append has added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct AppendedRange {
     pub from: Position,
-    /// Unless the file could not be looked at any more.
+    /// Empty if the file could not be read any more.
     pub to: Option<Position>,
 }

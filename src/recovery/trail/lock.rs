@@ -1,4 +1,4 @@
-//! Waiting for the lock on the journal, with an end.
+//! The lock on the journal, with a timeout.
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
@@ -13,41 +13,46 @@ use std::time::Duration;
 use super::error::TrailError;
 
 /// How long a session waits for others that append.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum LockMode {
     /// To append.
-    Alone,
+    Exclusive,
     /// To read the length while nobody appends.
     Shared,
 }
 
-/// Locks the file until it is closed, or says who has it.
-pub(super) fn lock(file: &File, path: &Path, hold: Hold, patience: Duration) -> Result<(), TrailError> {
+/// Locks the file until it is closed; an error names the process that holds the lock.
+pub(super) fn lock(
+    file: &File,
+    path: &Path,
+    hold: LockMode,
+    lock_timeout: Duration,
+) -> Result<(), TrailError> {
     let failed = |error: io::Error| TrailError::io(path, error);
     let (now, wait) = match hold {
-        Hold::Alone => (FlockOperation::NonBlockingLockExclusive, FlockOperation::LockExclusive),
-        Hold::Shared => (FlockOperation::NonBlockingLockShared, FlockOperation::LockShared),
+        LockMode::Exclusive => (FlockOperation::NonBlockingLockExclusive, FlockOperation::LockExclusive),
+        LockMode::Shared => (FlockOperation::NonBlockingLockShared, FlockOperation::LockShared),
     };
     match retry_on_intr(|| flock(file, now)) {
         Err(Errno::WOULDBLOCK) => {}
         other => return other.map_err(|error| failed(error.into())),
     }
-    // The lock belongs to the open file, so a thread can wait for it on our behalf. If we give up, the thread
-    // has the last handle, and gives the lock back by closing it.
+    // The lock belongs to the open file, so a thread can wait for it. If we give up, the thread has the last handle, and
+    // releases the lock by closing it.
     let (same, (done, locked)) = (file.try_clone().map_err(failed)?, channel());
     let waiting = thread::Builder::new().name("journal lock".into()).spawn(move || {
         let _ = done.send(retry_on_intr(|| flock(&same, wait)));
     });
     waiting.map_err(failed)?;
-    match locked.recv_timeout(patience) {
+    match locked.recv_timeout(lock_timeout) {
         Ok(result) => result.map_err(|error| failed(error.into())),
-        Err(_) => Err(TrailError::Busy { path: path.to_owned(), holder: holder(file), waited: patience }),
+        Err(_) => Err(TrailError::Busy { path: path.to_owned(), holder: holder(file), waited: lock_timeout }),
     }
 }
 
-/// The process that holds a lock on the file, as far as the kernel tells.
+/// The process that holds a lock on the file, if the kernel shows it.
 fn holder(file: &File) -> Option<String> {
     let inode = file.metadata().ok()?.ino().to_string();
     let locks = fs::read_to_string("/proc/locks").ok()?;

@@ -1,21 +1,21 @@
-//! The lines whose acts may still be open, kept while lines go by.
+//! The lines whose acts may still be open, updated line by line.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::outline::{Meaning, Outline};
-use super::segment::Place;
+use super::outline::{LineEffect, Outline};
+use super::segment::LinePlace;
 
-/// Lines of intents of which it is not known yet what came of all their acts.
+/// Lines of intents whose acts are not all settled yet.
 #[derive(Debug, Default)]
 pub(super) struct OpenSet {
     by_key: HashMap<String, u64>,
-    lines: BTreeMap<u64, (String, Place)>,
-    /// Transactions of which single acts were settled: they are open, or they are not.
+    lines: BTreeMap<u64, (String, LinePlace)>,
+    /// Transactions of which single acts were settled: they may be open or not.
     pub(super) partly: BTreeSet<String>,
 }
 
 impl OpenSet {
-    pub(super) fn insert(&mut self, seq: u64, key: &str, place: Place) {
+    pub(super) fn insert(&mut self, seq: u64, key: &str, place: LinePlace) {
         self.by_key.insert(key.to_owned(), seq);
         self.lines.insert(seq, (key.to_owned(), place));
     }
@@ -26,20 +26,20 @@ impl OpenSet {
         }
     }
 
-    /// Takes the next line into account.
-    pub(super) fn apply(&mut self, outline: &Outline, place: Place) {
+    /// Adds the next line.
+    pub(super) fn apply(&mut self, outline: &Outline, place: LinePlace) {
         match outline.meaning() {
-            Meaning::Begins(key) => self.insert(outline.seq, key, place),
-            Meaning::Settles(key) => self.remove(key),
-            Meaning::SettlesPart(key) if self.by_key.contains_key(key) => {
+            LineEffect::Begins(key) => self.insert(outline.seq, key, place),
+            LineEffect::Settles(key) => self.remove(key),
+            LineEffect::SettlesPart(key) if self.by_key.contains_key(key) => {
                 self.partly.insert(key.to_owned());
             }
-            Meaning::SettlesPart(_) | Meaning::Nothing => {}
+            LineEffect::SettlesPart(_) | LineEffect::Nothing => {}
         }
     }
 
-    /// Their numbers, names and places, in the order of the journal.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str, Place)> {
+    /// Their numbers, ids and places, in the order of the journal.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str, LinePlace)> {
         self.lines.iter().map(|(seq, (key, place))| (*seq, key.as_str(), *place))
     }
 }

@@ -1,35 +1,37 @@
-//! What is written down of an act, and its place in the chain.
+//! The record of an act, and its place in the chain.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::who::Who;
+use super::user_identity::UserIdentity;
+use crate::domain::audit::RecordedAct;
+use crate::domain::time::Moment;
 
-/// Which half of an act a record tells of.
+/// Whether a record is the intent or the outcome of an act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum RecordStage {
     /// Written before the act: what it is about to do.
     Intent,
-    /// Written after it: what came of it.
+    /// Written after it: its result.
     Outcome,
 }
 
-/// What is written down of an act.
+/// The record of an act.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    pub stage: Stage,
+    pub stage: RecordStage,
     /// A UUIDv7 that names one act on one claim; intent and outcome share it.
     pub action_id: String,
-    /// reclaim, release, extend or undo
+    /// reclaim, release, extend, requeue, terminate or undo
     pub action: String,
-    /// The time by our own clock, in RFC 3339.
+    /// The time of this host's clock, in RFC 3339.
     pub at: String,
-    /// The time by the database's clock.
+    /// The time of the database's clock.
     pub db_at: Option<String>,
     /// "operator" or "sweeper"
     pub by: String,
-    pub who: Who,
+    pub who: UserIdentity,
     pub source: String,
     pub fingerprint: String,
     pub profile: String,
@@ -38,22 +40,22 @@ pub struct Record {
     pub holder: Option<String>,
     pub reason: Option<String>,
     pub evidence: Value,
-    /// The rows as they were.
+    /// The rows before the act.
     pub before: Value,
-    /// The rows as the act leaves them.
+    /// The rows after the act.
     pub after: Value,
     /// applied, moved, refused or unknown; only in outcomes
     pub outcome: Option<String>,
     pub why: Option<String>,
-    /// The action that an undo undoes.
+    /// The action that an undo reverses.
     pub refers_to: Option<String>,
-    /// The database's own number of the transaction, where it can be asked what became of it.
+    /// The database's own id of the transaction, where its outcome can be queried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<String>,
-    /// The id that all acts of one bulk share: `undo` takes it.
+    /// The id that all acts of one bulk share; `undo` accepts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
-    /// The outcome was inferred from the rows. They prove too little for an undo.
+    /// Whether the outcome was inferred from the rows, which is not enough for an undo.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inferred: bool,
     /// claimtop and its version
@@ -67,25 +69,48 @@ impl Record {
             || self.action_id.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// An outcome that leaves nothing to find out. "unknown" does: the answer was lost, and the act
-    /// stays open until a later outcome says what became of it.
+    /// The time of this host's clock.
+    pub fn moment(&self) -> Option<Moment> {
+        Moment::parse(&self.at)
+    }
+
+    /// The fields that a filter compares.
+    pub fn recorded_act(&self) -> RecordedAct<'_> {
+        let UserIdentity { login, claimed_user, claimed_sudo_user, .. } = &self.who;
+        let names = [login, claimed_user, claimed_sudo_user].into_iter().filter_map(Option::as_deref);
+        RecordedAct {
+            at: self.moment(),
+            by: [self.by.as_str()].into_iter().chain(names).collect(),
+            action: &self.action,
+            outcome: self.outcome.as_deref(),
+            source: &self.source,
+            holder: self.holder.as_deref(),
+            claim: &self.address,
+            reason: self.reason.as_deref(),
+            ids: [self.action_id.as_str()].into_iter().chain(self.batch.as_deref()).collect(),
+        }
+    }
+
+    /// Whether the outcome is final. "unknown" is not: the answer was lost, and the act stays open until a later outcome
+    /// is recorded.
     pub(super) fn settles(&self) -> bool {
-        self.stage == Stage::Outcome && self.outcome.as_deref().is_some_and(|outcome| outcome != "unknown")
+        self.stage == RecordStage::Outcome
+            && self.outcome.as_deref().is_some_and(|outcome| outcome != "unknown")
     }
 }
 
-/// A record in its place in the chain.
+/// A record with its place in the chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Counts from 1.
     pub seq: u64,
-    /// The hash of the line before; 64 zeros in the first.
+    /// The hash of the previous line; 64 zeros in the first.
     pub prev: String,
     pub hash: String,
     pub record: Record,
 }
 
-/// A new name for an act. It begins with the time, so names sort as the acts were planned.
+/// A new id for an act. It begins with the time, so ids sort in the order in which acts were planned.
 pub fn new_action_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }

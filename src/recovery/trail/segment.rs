@@ -3,10 +3,10 @@
 //! ```text
 //! journal.000001.jsonl   sealed: full, never written again
 //! journal.000002.jsonl
-//! journal.jsonl          the last one: lines are added to it, until it is full and gets the next number
+//! journal.jsonl          the last one: lines are appended to it, until it is full and gets the next number
 //! ```
 //!
-//! The chain goes on from the last line of a file to the first of the next.
+//! The chain continues from the last line of a file to the first line of the next.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -15,26 +15,26 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::error::TrailError;
-use super::trust;
+use super::ownership;
 
-/// The file that lines are added to.
+/// The file that lines are appended to.
 pub(super) const LAST: &str = "journal.jsonl";
 
 /// Where a line begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct LinePlace {
     /// Counts from 1.
     pub(super) segment: u32,
     pub(super) offset: u64,
 }
 
-/// One file of the journal, up to where it could be read when it was looked at.
+/// One file of the journal, up to the length that it had when it was opened.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) number: u32,
     pub(super) path: PathBuf,
     pub(super) end: u64,
-    /// The last one is kept open: it may get another name meanwhile.
+    /// The last file is kept open: it may be renamed meanwhile.
     pub(super) file: Option<File>,
 }
 
@@ -42,7 +42,7 @@ impl Segment {
     pub(super) fn sealed(folder: &Path, number: u32) -> Result<Segment, TrailError> {
         let path = folder.join(sealed_name(number));
         let metadata = fs::metadata(&path).map_err(|error| TrailError::io(&path, error))?;
-        trust::check(&path, &metadata)?;
+        ownership::check(&path, &metadata)?;
         Ok(Segment { number, path, end: metadata.len(), file: None })
     }
 
@@ -60,7 +60,7 @@ impl Segment {
     pub(super) fn each_line(
         &self,
         from: u64,
-        take: &mut dyn FnMut(Place, &[u8]) -> ControlFlow<()>,
+        take: &mut dyn FnMut(LinePlace, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<ControlFlow<()>> {
         if from >= self.end {
             return Ok(ControlFlow::Continue(()));
@@ -70,7 +70,7 @@ impl Segment {
         let mut lines = BufReader::with_capacity(1 << 16, file).take(self.end - from);
         let (mut line, mut offset) = (Vec::new(), from);
         while lines.read_until(b'\n', &mut line)? > 0 {
-            if take(Place { segment: self.number, offset }, &line).is_break() {
+            if take(LinePlace { segment: self.number, offset }, &line).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             offset += line.len() as u64;
@@ -79,15 +79,15 @@ impl Segment {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The same from behind, beginning with the line that ends before `to`.
+    /// The same in reverse, beginning with the line that ends before `to`.
     fn each_line_back(
         &self,
         to: u64,
-        take: &mut dyn FnMut(Place, &[u8]) -> ControlFlow<()>,
+        take: &mut dyn FnMut(LinePlace, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<ControlFlow<()>> {
         let file = self.open()?;
         let (mut start, mut chunk) = (to.min(self.end), 1_u64 << 16);
-        // What was read of the line that begins before `start`.
+        // The part of the line that begins before `start`.
         let mut rest: Vec<u8> = Vec::new();
         while start > 0 {
             let size = chunk.min(start);
@@ -102,7 +102,7 @@ impl Segment {
                 else {
                     break;
                 };
-                let place = Place { segment: self.number, offset: start + begin as u64 };
+                let place = LinePlace { segment: self.number, offset: start + begin as u64 };
                 if take(place, &bytes[begin..end]).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -115,11 +115,11 @@ impl Segment {
         if rest.is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
-        Ok(take(Place { segment: self.number, offset: 0 }, &rest))
+        Ok(take(LinePlace { segment: self.number, offset: 0 }, &rest))
     }
 }
 
-/// The whole journal as it was at one moment, while nobody appended. What it shows never changes.
+/// The whole journal at one moment while nobody appended. Its contents never change.
 #[derive(Debug, Default)]
 pub(super) struct Segments(pub(super) Vec<Segment>);
 
@@ -129,12 +129,14 @@ impl Segments {
     }
 
     /// The place after the last line.
-    pub(super) fn end(&self) -> Place {
-        self.0.last().map_or_else(Place::default, |last| Place { segment: last.number, offset: last.end })
+    pub(super) fn end(&self) -> LinePlace {
+        self.0
+            .last()
+            .map_or_else(LinePlace::default, |last| LinePlace { segment: last.number, offset: last.end })
     }
 
-    /// How many bytes stand after a place.
-    pub(super) fn bytes_after(&self, place: Place) -> u64 {
+    /// How many bytes follow a place.
+    pub(super) fn bytes_after(&self, place: LinePlace) -> u64 {
         let later = self.0.iter().filter(|segment| segment.number >= place.segment);
         later
             .map(|segment| match segment.number == place.segment {
@@ -147,8 +149,8 @@ impl Segments {
     /// Every line from a place on, with its newline if it has one.
     pub(super) fn each_line(
         &self,
-        from: Place,
-        mut take: impl FnMut(Place, &[u8]) -> ControlFlow<()>,
+        from: LinePlace,
+        mut take: impl FnMut(LinePlace, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<()> {
         for segment in self.0.iter().filter(|segment| segment.number >= from.segment) {
             let start = if segment.number == from.segment { from.offset } else { 0 };
@@ -162,8 +164,8 @@ impl Segments {
     /// Every line before a place, the last one first.
     pub(super) fn each_line_back(
         &self,
-        to: Place,
-        mut take: impl FnMut(Place, &[u8]) -> ControlFlow<()>,
+        to: LinePlace,
+        mut take: impl FnMut(LinePlace, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<()> {
         for segment in self.0.iter().rev().filter(|segment| segment.number <= to.segment) {
             let end = if segment.number == to.segment { to.offset } else { segment.end };
@@ -174,8 +176,8 @@ impl Segments {
         Ok(())
     }
 
-    /// The line that begins at a place, without its newline; nothing if there is none.
-    pub(super) fn line_at(&self, place: Place) -> io::Result<Option<Vec<u8>>> {
+    /// The line that begins at a place, without its newline; `None` if there is none.
+    pub(super) fn line_at(&self, place: LinePlace) -> io::Result<Option<Vec<u8>>> {
         let Some(segment) = self.get(place.segment) else { return Ok(None) };
         let mut found = None;
         let _ = segment.each_line(place.offset, &mut |_, line| {

@@ -1,36 +1,35 @@
-//! The end of the journal, found from behind: where the chain stands, and what must be mended
-//! before it can go on.
+//! The end of the journal, read from behind: the head of the chain, and what must be repaired before the next append.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::anchor::Anchor;
-use super::link::Link;
-use super::scrap::seal;
+use super::chain_line::ChainLine;
+use super::torn_line::seal;
 
-/// What is read at first; a line is seldom longer.
+/// How much is read at first; lines are rarely longer.
 const CHUNK: u64 = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Tail {
-    /// Where the chain stands; nothing if no line of the file tells.
+    /// The head of the chain; `None` if the file has no valid line.
     pub(super) head: Option<Anchor>,
-    mend: Mend,
+    mend: Repair,
 }
 
-/// What the file lacks at its end.
+/// What the end of the file needs.
 #[derive(Debug)]
-enum Mend {
+enum Repair {
     Nothing,
-    /// The last line is whole but for its newline.
+    /// The last line is complete except for its newline.
     Newline,
-    /// Bytes that are no part of the chain, and must be told apart from it.
+    /// Bytes that are not part of the chain and must be sealed.
     Seal(Vec<u8>),
 }
 
 impl Tail {
-    /// Reads no more of the file than it takes to find the last line that holds.
+    /// Reads only as much of the file as is needed to find the last valid line.
     pub(super) fn read(file: &File, length: u64) -> io::Result<Tail> {
         let mut size = CHUNK;
         loop {
@@ -41,24 +40,24 @@ impl Tail {
                 return Ok(tail);
             }
             if start == 0 {
-                let mend = if bytes.is_empty() { Mend::Nothing } else { Mend::Seal(bytes) };
+                let mend = if bytes.is_empty() { Repair::Nothing } else { Repair::Seal(bytes) };
                 return Ok(Tail { head: None, mend });
             }
             size = size.saturating_mul(4);
         }
     }
 
-    /// The first piece may have lost its beginning; then it is no link and the search goes on.
+    /// The first piece may lack its beginning; then it is not a valid line and the search continues.
     fn find(bytes: &[u8]) -> Option<Tail> {
         let mut end = bytes.len();
         loop {
             let piece = bytes[..end].strip_suffix(b"\n").unwrap_or(&bytes[..end]);
             let start = piece.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-            if let Some(head) = Link::head(&piece[start..]) {
+            if let Some(head) = ChainLine::head(&piece[start..]) {
                 let mend = match &bytes[end..] {
-                    [] if piece.len() == end => Mend::Newline,
-                    [] => Mend::Nothing,
-                    scrap => Mend::Seal(scrap.to_vec()),
+                    [] if piece.len() == end => Repair::Newline,
+                    [] => Repair::Nothing,
+                    scrap => Repair::Seal(scrap.to_vec()),
                 };
                 return Some(Tail { head: Some(head), mend });
             }
@@ -69,19 +68,19 @@ impl Tail {
         }
     }
 
-    /// Whether the next line can be written as it is.
+    /// Whether the next line can be appended as it is.
     pub(super) fn is_clean(&self) -> bool {
-        matches!(self.mend, Mend::Nothing)
+        matches!(self.mend, Repair::Nothing)
     }
 
-    /// The text that must be written before the next line, and where the chain then stands.
+    /// The text that must be written before the next line, and the head after it.
     pub(super) fn mended(self) -> serde_json::Result<(String, Anchor)> {
         let head = self.head.unwrap_or_else(Anchor::start);
         match self.mend {
-            Mend::Nothing => Ok((String::new(), head)),
-            Mend::Newline => Ok(("\n".into(), head)),
-            Mend::Seal(scrap) => {
-                // What was cut gets its newline from us; the seal speaks of the bytes before it.
+            Repair::Nothing => Ok((String::new(), head)),
+            Repair::Newline => Ok(("\n".into(), head)),
+            Repair::Seal(scrap) => {
+                // The torn bytes get a newline from us; the seal covers the bytes before it.
                 let newline = if scrap.ends_with(b"\n") { "" } else { "\n" };
                 let (seal, head) = seal(&head, &scrap)?;
                 Ok((format!("{newline}{seal}\n"), head))

@@ -1,46 +1,46 @@
-//! What is in the first schema of the search path, in the catalog's words.
+//! The contents of the first schema of the search path, as the catalog shows them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::domain::visible::safe;
-use crate::store::postgres::{Link, PgError, Row};
+use crate::postgres::{Link, PgError, Row};
 
 /// A table, view, index, function or trigger.
 #[derive(Debug)]
-pub struct Object {
+pub(super) struct CatalogObject {
     pub kind: String,
     pub name: String,
-    /// Its definition, part by part; empty for a table, which is told by its columns.
+    /// Its definition, part by part; empty for a table, which is described by its columns.
     parts: Vec<(String, String)>,
-    columns: BTreeMap<String, Column>,
+    columns: BTreeMap<String, CatalogColumn>,
 }
 
 #[derive(Debug)]
-struct Column {
+struct CatalogColumn {
     kind: String,
-    /// Its place in the primary key, from 1; 0 outside.
+    /// Its position in the primary key, from 1; 0 if it is not part of it.
     key: String,
     may_be_empty: bool,
     /// Whether a row can be written without naming it.
     may_be_left_out: bool,
 }
 
-/// One way in which something is not like the reference.
+/// One difference from the reference.
 #[derive(Debug)]
-pub struct Difference(String);
+pub(super) struct ObjectDifference(String);
 
-impl fmt::Display for Difference {
+impl fmt::Display for ObjectDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&safe(&self.0))
     }
 }
 
 #[derive(Debug)]
-pub struct Catalog(Vec<Object>);
+pub(super) struct SchemaCatalog(Vec<CatalogObject>);
 
-/// Relations share one space of names, functions another, and triggers have one per table; a function
-/// is found by its name alone, as another one with other arguments would be called instead of ours.
+/// Relations share one namespace, functions another, and triggers have one per table. A function is found by its name
+/// alone: another one with other arguments would be called instead of ours.
 const OBJECTS: &str = "
   SELECT 'relation', CASE c.relkind WHEN 'r' THEN 'table' WHEN 'p' THEN 'table' WHEN 'v' THEN 'view'
            WHEN 'm' THEN 'materialized view' WHEN 'i' THEN 'index' WHEN 'I' THEN 'index'
@@ -80,11 +80,11 @@ const COLUMNS: &str = "
     AND a.attnum > 0 AND NOT a.attisdropped
   ORDER BY 1, 2";
 
-impl Catalog {
-    pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
-        let mut columns: BTreeMap<String, BTreeMap<String, Column>> = BTreeMap::new();
+impl SchemaCatalog {
+    pub(super) fn read(link: &mut Link) -> Result<SchemaCatalog, PgError> {
+        let mut columns: BTreeMap<String, BTreeMap<String, CatalogColumn>> = BTreeMap::new();
         for row in link.query(COLUMNS, &[])? {
-            let column = Column {
+            let column = CatalogColumn {
                 kind: text(&row, 2),
                 key: text(&row, 3),
                 may_be_empty: text(&row, 4) == "true",
@@ -98,19 +98,19 @@ impl Catalog {
                 "table" => columns.remove(&name).unwrap_or_default(),
                 _ => BTreeMap::new(),
             };
-            // What belongs to a constraint or a column comes and goes with it.
+            // Objects that belong to a constraint or a column are compared with it.
             let own = text(&row, 4) != "true";
-            (own, Object { kind, name, parts: parts(space, &text(&row, 3)), columns })
+            (own, CatalogObject { kind, name, parts: parts(space, &text(&row, 3)), columns })
         });
-        Ok(Catalog(objects.filter(|(own, _)| *own).map(|(_, object)| object).collect()))
+        Ok(SchemaCatalog(objects.filter(|(own, _)| *own).map(|(_, object)| object).collect()))
     }
 
-    pub fn objects(&self) -> &[Object] {
+    pub(super) fn objects(&self) -> &[CatalogObject] {
         &self.0
     }
 
-    /// What has the name of this; if there are several functions, one that differs.
-    pub fn find(&self, wanted: &Object) -> Option<&Object> {
+    /// The object with this name; if there are several functions, one that differs.
+    pub(super) fn find(&self, wanted: &CatalogObject) -> Option<&CatalogObject> {
         let mut same = self.0.iter().filter(|it| it.space() == wanted.space() && it.name == wanted.name);
         let first = same.next()?;
         Some(same.find(|it| !it.differences(wanted).is_empty()).unwrap_or(first))
@@ -133,25 +133,25 @@ fn text(row: &Row, at: usize) -> String {
     row.get(at).unwrap_or_default().to_owned()
 }
 
-impl Object {
+impl CatalogObject {
     fn space(&self) -> Option<&str> {
         self.parts.iter().find(|(part, _)| part == SPACE).map(|(_, space)| space.as_str())
     }
 
-    /// How this differs from what is wanted; nothing if it will do.
-    pub fn differences(&self, wanted: &Object) -> Vec<Difference> {
+    /// How this differs from `wanted`; empty if it is usable.
+    pub(super) fn differences(&self, wanted: &CatalogObject) -> Vec<ObjectDifference> {
         if self.kind != wanted.kind {
-            return vec![Difference(format!("it is no {}", wanted.kind))];
+            return vec![ObjectDifference(format!("it is no {}", wanted.kind))];
         }
         if self.kind == "table" {
             return compare(&self.columns, &wanted.columns);
         }
         let other = self.parts.iter().zip(&wanted.parts).filter(|(is, wanted)| is != wanted);
-        other.map(|((part, is), (_, wanted))| Difference(unlike(part, is, wanted))).collect()
+        other.map(|((part, is), (_, wanted))| ObjectDifference(unlike(part, is, wanted))).collect()
     }
 }
 
-/// Long texts are not quoted: where they differ somebody has to look anyway.
+/// Long texts are not quoted: a person has to compare them anyway.
 fn unlike(part: &str, is: &str, wanted: &str) -> String {
     match part {
         "text" | "body" => format!("its {part} is another"),
@@ -161,7 +161,10 @@ fn unlike(part: &str, is: &str, wanted: &str) -> String {
     }
 }
 
-fn compare(has: &BTreeMap<String, Column>, wants: &BTreeMap<String, Column>) -> Vec<Difference> {
+fn compare(
+    has: &BTreeMap<String, CatalogColumn>,
+    wants: &BTreeMap<String, CatalogColumn>,
+) -> Vec<ObjectDifference> {
     let mut wrong = Vec::new();
     for (name, wanted) in wants {
         match has.get(name) {
@@ -183,5 +186,5 @@ fn compare(has: &BTreeMap<String, Column>, wants: &BTreeMap<String, Column>) -> 
     }
     let unknown = has.iter().filter(|(name, is)| !wants.contains_key(*name) && !is.may_be_left_out);
     wrong.extend(unknown.map(|(name, _)| format!("the column {name} is unknown and may not be left out")));
-    wrong.into_iter().map(Difference).collect()
+    wrong.into_iter().map(ObjectDifference).collect()
 }

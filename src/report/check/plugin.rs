@@ -1,23 +1,23 @@
-//! The output of a monitoring plugin: all that is measured behind a bar on the first line.
+//! The output of a monitoring plugin: all performance data after a bar on the first line.
 
-use super::thresholds::{Gauge, Thresholds};
-use super::{Looked, text};
+use super::thresholds::{CheckThresholds, Gauge};
+use super::{CheckResult, text};
 use crate::domain::snapshot::Snapshot;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::report::paint::Paint;
 
-/// The page with the performance data on its first line; what could not be looked at is said here too,
-/// for monitoring reads no other stream.
-pub fn plugin(looked: &[Looked], thresholds: &Thresholds) -> String {
-    let failures = looked.iter().flat_map(Looked::failures);
+/// The page with the performance data on its first line. Failed sources are included, because monitoring reads no
+/// other stream.
+pub fn plugin(looked: &[CheckResult], thresholds: &CheckThresholds) -> String {
+    let failures = looked.iter().flat_map(CheckResult::failures);
     let failures: String = failures.map(|error| format!("UNKNOWN  {}\n", safe(&error))).collect();
     let page = format!("{}{failures}", text(looked, thresholds, Paint::Plain)).replace('|', "¦");
     let found: Vec<(&str, &Snapshot)> = looked
         .iter()
         .flat_map(|source| source.result.iter().flatten().map(|snapshot| (source.source.as_str(), snapshot)))
         .collect();
-    // By what was asked for, not by what answered: a label that comes and goes breaks graphs.
+    // One label per requested source, even if it did not answer: a label that comes and goes breaks graphs.
     let single = looked.len() == 1 && found.len() <= 1;
     let data: Vec<String> = found
         .iter()
@@ -37,7 +37,7 @@ pub fn plugin(looked: &[Looked], thresholds: &Thresholds) -> String {
 }
 
 /// One line for several sources: monitoring shows only the first.
-fn sum(looked: &[Looked], thresholds: &Thresholds) -> String {
+fn sum(looked: &[CheckResult], thresholds: &CheckThresholds) -> String {
     let word = match looked.iter().map(|source| source.exit(thresholds)).fold(Exit::Fine, Exit::and) {
         Exit::Fine => "OK",
         Exit::Warning => "WARNING",
@@ -54,7 +54,7 @@ fn sum(looked: &[Looked], thresholds: &Thresholds) -> String {
 }
 
 /// `label=value;warn;crit`, see the guidelines of the Monitoring Plugins project.
-fn measured(prefix: &str, snapshot: &Snapshot, thresholds: &Thresholds) -> Vec<String> {
+fn measured(prefix: &str, snapshot: &Snapshot, thresholds: &CheckThresholds) -> Vec<String> {
     let counts = snapshot.counts();
     let number = |limit: Option<u64>| limit.map_or_else(String::new, |limit| limit.to_string());
     let mut all: Vec<String> = Gauge::ALL
@@ -75,7 +75,7 @@ fn measured(prefix: &str, snapshot: &Snapshot, thresholds: &Thresholds) -> Vec<S
     all
 }
 
-/// In quotes where it needs them; without the characters that no label may have.
+/// Quoted where needed, without the characters that labels must not contain.
 fn label(prefix: &str, name: &str) -> String {
     if prefix.is_empty() {
         return name.into();

@@ -1,9 +1,9 @@
-//! From how many claims on a look is a warning, or critical.
+//! The numbers of claims from which a check is a warning or critical.
 
 use crate::domain::snapshot::Counts;
 use crate::exit::Exit;
 
-/// What is counted and can be held against a threshold.
+/// A count that can have a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gauge {
     Stale,
@@ -37,26 +37,26 @@ impl Gauge {
         }
     }
 
-    /// The exit codes' own meaning: one claim is enough.
-    fn usual(self) -> Bounds {
+    /// The meaning of the exit codes: one claim is enough.
+    fn usual(self) -> GaugeBounds {
         match self {
-            Gauge::Stale | Gauge::Orphaned => Bounds { warn: None, crit: Some(1) },
-            Gauge::Expiring | Gauge::Unknown => Bounds { warn: Some(1), crit: None },
-            Gauge::Runaway => Bounds::default(),
+            Gauge::Stale | Gauge::Orphaned => GaugeBounds { warn: None, crit: Some(1) },
+            Gauge::Expiring | Gauge::Unknown => GaugeBounds { warn: Some(1), crit: None },
+            Gauge::Runaway => GaugeBounds::default(),
         }
     }
 }
 
-/// So many claims, or more.
+/// A threshold from the command line: this many claims or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
+pub struct GaugeLimit {
     gauge: Gauge,
     claims: u64,
 }
 
-impl Limit {
+impl GaugeLimit {
     /// Reads `stale=10`.
-    pub fn parse(text: &str) -> Result<Limit, String> {
+    pub fn parse(text: &str) -> Result<GaugeLimit, String> {
         let (name, number) = text.split_once('=').ok_or("write SET=COUNT, such as stale=10")?;
         let gauge = Gauge::ALL
             .into_iter()
@@ -64,7 +64,7 @@ impl Limit {
             .ok_or("thresholds are for stale, orphaned, expiring, unknown and runaway")?;
         match number.trim().parse() {
             Ok(0) => Err("0 would always be reached; write 1 or more, or leave it out".into()),
-            Ok(claims) => Ok(Limit { gauge, claims }),
+            Ok(claims) => Ok(GaugeLimit { gauge, claims }),
             Err(_) => Err(format!("{:?} is not a number of claims", number.trim())),
         }
     }
@@ -72,23 +72,24 @@ impl Limit {
 
 /// The thresholds of one gauge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bounds {
+pub struct GaugeBounds {
     pub warn: Option<u64>,
     pub crit: Option<u64>,
 }
 
-/// The thresholds of all gauges. One that nobody named keeps its usual ones: whoever allows ten stale
-/// claims has not said that orphans do not matter.
+/// The thresholds of all gauges. A gauge without an option keeps its defaults: allowing ten stale claims does not
+/// make orphans acceptable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Thresholds {
-    set: Vec<(Gauge, Bounds)>,
+pub struct CheckThresholds {
+    set: Vec<(Gauge, GaugeBounds)>,
 }
 
-impl Thresholds {
-    pub fn new(warn: &[Limit], crit: &[Limit]) -> Result<Thresholds, String> {
+impl CheckThresholds {
+    pub fn new(warn: &[GaugeLimit], crit: &[GaugeLimit]) -> Result<CheckThresholds, String> {
         let mut set = Vec::new();
         for gauge in Gauge::ALL {
-            let bounds = Bounds { warn: only(warn, gauge, "--warn")?, crit: only(crit, gauge, "--crit")? };
+            let bounds =
+                GaugeBounds { warn: only(warn, gauge, "--warn")?, crit: only(crit, gauge, "--crit")? };
             if let (Some(warn), Some(crit)) = (bounds.warn, bounds.crit)
                 && warn >= crit
             {
@@ -97,21 +98,21 @@ impl Thresholds {
                     gauge.as_str()
                 ));
             }
-            if bounds != Bounds::default() {
+            if bounds != GaugeBounds::default() {
                 set.push((gauge, bounds));
             }
         }
-        Ok(Thresholds { set })
+        Ok(CheckThresholds { set })
     }
 
-    pub fn of(&self, gauge: Gauge) -> Bounds {
+    pub fn of(&self, gauge: Gauge) -> GaugeBounds {
         let set = self.set.iter().find(|(known, _)| *known == gauge);
         set.map_or_else(|| gauge.usual(), |(_, bounds)| *bounds)
     }
 
-    /// What these counts mean.
+    /// The exit code for these counts.
     pub fn judge(&self, counts: &Counts) -> Exit {
-        let reached = |pick: fn(Bounds) -> Option<u64>| {
+        let reached = |pick: fn(GaugeBounds) -> Option<u64>| {
             Gauge::ALL
                 .into_iter()
                 .any(|gauge| pick(self.of(gauge)).is_some_and(|limit| gauge.of(counts) >= limit))
@@ -126,7 +127,7 @@ impl Thresholds {
     }
 }
 
-fn only(limits: &[Limit], gauge: Gauge, option: &str) -> Result<Option<u64>, String> {
+fn only(limits: &[GaugeLimit], gauge: Gauge, option: &str) -> Result<Option<u64>, String> {
     let mut named = limits.iter().filter(|limit| limit.gauge == gauge);
     let first = named.next().map(|limit| limit.claims);
     match named.next() {

@@ -1,4 +1,4 @@
-//! An actor that stays open from act to act: a key does not have to wait for a connection.
+//! An actor that stays open from act to act, so that a key does not wait for a connection.
 
 use crate::recovery::AuditedActor;
 use crate::recovery::trail::Trail;
@@ -17,8 +17,8 @@ impl OpenActor {
         OpenActor { label: label.to_owned(), open, prober, kept: None }
     }
 
-    /// The actor for the next act: the one that was kept, if it still sees the database as it is, or a new one. Its
-    /// journal is opened anew, and processes are looked up anew.
+    /// The actor for the next act: the kept one if it still sees the same database, or a new one. The journal is
+    /// reopened, and processes are looked up again.
     pub(super) fn take(&mut self) -> Result<AuditedActor, String> {
         let folder = Trail::default_folder()
             .ok_or("no act without its record, and no folder for it is known; set XDG_STATE_HOME")?;
@@ -32,7 +32,7 @@ impl OpenActor {
         AuditedActor::open(access, &self.label, &folder).map_err(|error| error.to_string())
     }
 
-    /// Keeps an actor for the next act. One whose act has failed is not kept.
+    /// Keeps an actor for the next act, unless its act failed.
     pub(super) fn keep(&mut self, actor: AuditedActor) {
         self.kept = Some(actor);
     }

@@ -1,49 +1,64 @@
-//! Taking an act back: a look at what would be written, and the undo itself.
+//! Undo: a rehearsal of what would be written, and the undo itself.
 
-use super::{Work, shown};
-use crate::app::message::{BulkOf, Done, Msg, Summary};
+use super::{ActWorker, shown};
+use crate::app::bulk::{BulkOf, Summary};
+use crate::app::message::{Done, Msg};
 use crate::domain::recovery::{Outcome, Refusal};
 use crate::domain::visible::visible;
-use crate::recovery::{BulkResult, Report};
+use crate::recovery::{ActReport, BulkResult};
 use crate::report::changes;
 use crate::store::Side;
 
-/// How many acts of a bulk are shown before it is taken back.
-const SHOWN_OF_AN_UNDO: usize = 50;
+/// The rows of so many acts of a bulk are shown before it is taken back.
+const SHOWN: usize = 50;
+/// So many acts of a bulk are looked at before it is taken back.
+const LOOKED_AT: usize = 10_000;
 
-impl Work {
-    /// Every row and column that an undo would write; of a bulk, those of its last acts.
+impl ActWorker {
+    /// Every row and column that an undo would write; of a bulk, how many acts can be undone, which cannot, and the
+    /// rows of its last acts.
     pub(super) fn prepare_undo(&mut self, action_id: &str) -> Result<Vec<String>, String> {
-        let (mut lines, mut count, mut problem) = (Vec::new(), 0, None);
+        let (mut rows, mut problems) = (Vec::new(), Vec::new());
+        let (mut undone, mut refused) = (0, 0);
         let mut actor = self.claims.take()?;
         let of = actor.rehearse_undo(action_id, &mut |report| {
-            count += 1;
             match report.outcome.cause() {
-                Some(why) if problem.is_none() => problem = Some(format!("{}: {why}", visible(&report.id))),
-                Some(_) => {}
+                Some(why) => {
+                    refused += 1;
+                    if problems.len() < SHOWN {
+                        problems.push(format!("{}: {why}", visible(&report.id)));
+                    }
+                }
                 None => {
-                    let (before, after) = (report.images(Side::Before), report.images(Side::After));
-                    lines.extend(changes::lines(&before, &after));
+                    undone += 1;
+                    if undone <= SHOWN {
+                        let (before, after) = (report.images(Side::Before), report.images(Side::After));
+                        rows.extend(changes::lines(&before, &after));
+                    }
                 }
             }
-            count < SHOWN_OF_AN_UNDO
+            undone + refused < LOOKED_AT
         });
         let of = of.map_err(|error| error.to_string())?;
         self.claims.keep(actor);
-        if of > count {
-            lines.push(format!("... and the rows of {} more acts", of - count));
+        if undone == 0
+            && let Some(why) = problems.first()
+        {
+            return Err(why.clone());
         }
-        match problem {
-            Some(why) if lines.is_empty() => Err(why),
-            Some(why) => {
-                lines.insert(0, why);
-                Ok(lines)
-            }
-            None => Ok(lines),
+        let mut lines = Vec::new();
+        if of > 1 {
+            lines.push(summary(undone, refused, of));
         }
+        lines.extend(problems.into_iter().map(|why| format!("cannot be undone: {why}")));
+        lines.extend(rows);
+        if undone > SHOWN {
+            lines.push(format!("... and the rows of {} more acts", undone - SHOWN));
+        }
+        Ok(lines)
     }
 
-    /// Takes back one act, or all of a bulk.
+    /// Undoes one act, or a whole bulk.
     pub(super) fn undo(&mut self, action_id: &str) -> Msg {
         let mut last = None;
         let undone = self.claims.take().and_then(|mut actor| {
@@ -63,7 +78,7 @@ impl Work {
             }
             (Ok(_), Some(report)) => {
                 let (shown, action_id) = (shown(&report, visible(&report.id)), action_id.to_owned());
-                let Report { address, holder, outcome, .. } = report;
+                let ActReport { address, holder, outcome, .. } = report;
                 Msg::Acted(Done { source, address, action_id, action, outcome, shown, holder })
             }
             (undone, _) => {
@@ -74,4 +89,17 @@ impl Work {
             }
         }
     }
+}
+
+/// How many of the acts of a bulk an undo would take back.
+fn summary(undone: usize, refused: usize, of: usize) -> String {
+    let mut said = format!("{undone} of {of} acts will be undone");
+    if refused > 0 {
+        said += &format!("; {refused} cannot be undone");
+    }
+    let unseen = of - undone - refused;
+    if unseen > 0 {
+        said += &format!("; {unseen} more are tried as well");
+    }
+    said
 }

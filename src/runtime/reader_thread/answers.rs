@@ -1,19 +1,20 @@
-//! Closer questions, answered between polls.
+//! Detailed questions, answered between polls.
 
-use super::{Question, Work};
+use super::{SourceQuestion, SourceReader};
 use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
 use crate::app::row::Row;
 use crate::domain::detail::{Cursor, Examined, Holder, PageRequest};
+use crate::domain::filter::{Test, exactly};
 use crate::poller::SMALL;
 use crate::store::{Reader, StoreError, clock};
 
-impl Work {
-    /// The answer, and the error if it says that the connection is lost.
-    pub(super) fn reply(&mut self, question: Question) -> (Msg, Option<StoreError>) {
+impl SourceReader {
+    /// The answer, and the error if the connection is lost.
+    pub(super) fn reply(&mut self, question: SourceQuestion) -> (Msg, Option<StoreError>) {
         let source = self.source;
         let knew = self.out_of_reach.is_some();
         let mut lost = None;
-        let mut trouble = |work: &Work, error: StoreError| {
+        let mut trouble = |work: &SourceReader, error: StoreError| {
             let trouble = work.trouble(&error);
             if matches!(error, StoreError::Unreachable { .. }) && !knew {
                 lost = Some(error);
@@ -21,35 +22,35 @@ impl Work {
             trouble
         };
         let msg = match question {
-            // Both only change when the next poll is due.
-            Question::Pace { .. } | Question::Now => Msg::Tick,
-            Question::Page(request) => {
-                let page = self.reachable().and_then(|reader| reader.page(&request));
-                Msg::Paged { source, request, page: page.map_err(|error| trouble(self, error)) }
+            // These only change the time of the next poll.
+            SourceQuestion::Pace { .. } | SourceQuestion::Now | SourceQuestion::Facts => Msg::Tick,
+            SourceQuestion::List(request) => {
+                let part = self.reachable().and_then(|reader| reader.list_part(&request));
+                Msg::Listed { source, request, part: part.map_err(|error| trouble(self, error)) }
             }
-            Question::Dead(grave) => {
-                let found = self.dead(&grave).map_err(|error| trouble(self, error));
-                Msg::Dead { grave, found }
+            SourceQuestion::Dead(query) => {
+                let found = self.dead(&query).map_err(|error| trouble(self, error));
+                Msg::Dead { query, found }
             }
-            Question::Holders => {
+            SourceQuestion::Holders => {
                 let holders = self.reachable().and_then(|reader| reader.holders(None));
                 let holders = holders.map(|holders| self.probe_all(holders));
                 Msg::Holders { source, holders: holders.map_err(|error| trouble(self, error)) }
             }
-            Question::Kinds => {
+            SourceQuestion::Kinds => {
                 let kinds = self.reachable().and_then(Reader::kinds);
                 Msg::Kinds { source, kinds: kinds.map_err(|error| trouble(self, error)) }
             }
-            Question::Examine(target) => {
+            SourceQuestion::Examine(target) => {
                 let found = self.examine(&target);
                 Msg::Examined { id: target.id, found: found.map_err(|error| trouble(self, error)) }
             }
-            Question::Probe(rows) => Msg::Probed(self.probe(&rows)),
+            SourceQuestion::Probe(rows) => Msg::Probed(self.probe(&rows)),
         };
         (msg, lost)
     }
 
-    /// While polls try to reach a server, nothing else does.
+    /// While polls cannot reach a server, nothing else tries.
     fn reachable(&mut self) -> Result<&mut Reader, StoreError> {
         match &self.out_of_reach {
             Some((source_name, why)) if !self.paused => {
@@ -59,7 +60,7 @@ impl Work {
         }
     }
 
-    /// The dead jobs of a kind. Their connection stays open for the next question, unless something was wrong.
+    /// The dead jobs of a kind. The connection stays open for the next question, unless it failed.
     fn dead(&mut self, query: &DeadJobsQuery) -> Result<Vec<Row>, StoreError> {
         self.reachable()?;
         dead_jobs(self.dead.reader()?, query).inspect_err(|_| self.dead.close())
@@ -108,8 +109,7 @@ fn dead_jobs(reader: &mut Reader, query: &DeadJobsQuery) -> Result<Vec<Row>, Sto
         profile: query.profile.clone(),
         board: query.board.clone(),
         from: Cursor::First,
-        holder: None,
-        kind: query.kind.clone(),
+        conditions: query.kind.iter().map(|kind| Test::Kind(exactly([kind])).into()).collect(),
         rows: SMALL,
     };
     let page = reader.page(&request)?;

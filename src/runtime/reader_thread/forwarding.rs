@@ -1,16 +1,17 @@
-//! From the thread that reads to the model: its answers, and its silence.
+//! From the reading thread to the model: its answers and its silence.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::{Answer, ReaderThread, SILENCE};
+use super::{PollAnswer, ReaderThread, SILENCE};
 use crate::app::message::Msg;
 use crate::store::clock;
 
 impl ReaderThread {
-    /// Sends every answer to the model; also that none has come for a while, which the thread itself cannot do.
-    pub fn report_to(&self, source: usize, messages: &mpsc::Sender<Msg>) {
+    /// Sends every answer to the model, and a message when none has come for a while: the waiting thread cannot send
+    /// that.
+    pub(crate) fn report_to(&self, source: usize, messages: &mpsc::Sender<Msg>) {
         forward(source, self, messages.clone());
         notice_silence(source, self, messages.clone());
     }
@@ -33,13 +34,14 @@ fn notice_silence(source: usize, reader: &ReaderThread, messages: mpsc::Sender<M
     });
 }
 
-/// Of several polls that nobody has looked at yet only the latest counts.
+/// If several polls wait, only the latest is sent.
 fn forward(source: usize, reader: &ReaderThread, messages: mpsc::Sender<Msg>) {
     let (mut polls, slot) = (reader.polls.clone(), Arc::clone(&reader.latest));
     tokio::spawn(async move {
         while polls.changed().await.is_ok() {
             polls.borrow_and_update();
-            let Some(Answer { poll, events }) = slot.lock().ok().and_then(|mut latest| latest.take()) else {
+            let Some(PollAnswer { poll, events }) = slot.lock().ok().and_then(|mut latest| latest.take())
+            else {
                 continue;
             };
             if messages.send(Msg::Polled { source, poll, events }).await.is_err() {

@@ -33,15 +33,10 @@ pub enum Lack {
 /// Why an expression cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    NoTable {
-        table: String,
-    },
+    /// The table is not there.
+    NoTable { table: String },
     /// `near` is a column with a similar name.
-    NoColumn {
-        table: String,
-        column: String,
-        near: Option<String>,
-    },
+    NoColumn { table: String, column: String, near: Option<String> },
     /// What the engine reports about it.
     Missing(String),
     /// It may not run at all.
@@ -51,14 +46,12 @@ pub enum Problem {
 /// What of a profile that fits is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftOut {
-    Board {
-        board: String,
-        lacks: Vec<Lack>,
-    },
-    Act {
-        act: String,
-        problem: Problem,
-    },
+    /// A board whose table is there.
+    Board { board: String, lacks: Vec<Lack> },
+    /// An act that cannot be done.
+    Act { act: String, field: String, problem: Problem },
+    /// Traces that cannot be read.
+    History { history: String, field: String, problem: Problem },
     /// Nobody can tell whether holders are alive.
     Registry(Problem),
 }
@@ -117,7 +110,10 @@ impl Lack {
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Lack::Detected { name } => write!(f, "{name} is missing"),
+            Lack::Detected { name } => match name.strip_prefix('!') {
+                Some(name) => write!(f, "{name} is there"),
+                None => write!(f, "{name} is missing"),
+            },
             Lack::Table { table, near } => write!(f, "table {table} is missing{}", meant(near.as_deref())),
             Lack::Unreadable { table } => write!(f, "table {table} may not be read by us: GRANT SELECT"),
             Lack::Field { board, .. } => write!(f, "board {board}: {}", self.without_board()),
@@ -149,7 +145,10 @@ impl fmt::Display for LeftOut {
             LeftOut::Board { board, lacks } => {
                 write!(f, "board {board} is left out: {}", joined(lacks, "; "))
             }
-            LeftOut::Act { act, problem } => write!(f, "{act} is left out: {problem}"),
+            LeftOut::Act { act, field, problem } => write!(f, "{act} is left out: {problem} ({field})"),
+            LeftOut::History { history, field, problem } => {
+                write!(f, "history {history} is left out: {problem} ({field})")
+            }
             LeftOut::Registry(problem) => {
                 write!(f, "{problem}: whether holders are alive is not known")
             }
@@ -163,6 +162,6 @@ fn meant(near: Option<&str>) -> String {
 }
 
 /// All of them in one sentence.
-pub fn joined(lacks: &[Lack], between: &str) -> String {
+pub(crate) fn joined(lacks: &[Lack], between: &str) -> String {
     lacks.iter().map(Lack::to_string).collect::<Vec<_>>().join(between)
 }

@@ -11,17 +11,13 @@ pub enum NoProfileFits {
     /// Those that fit do not describe dead jobs.
     NothingDead,
     /// The tables that a profile names may not be read.
-    Unreadable {
-        tables: Vec<String>,
-    },
+    Unreadable { tables: Vec<String> },
     /// These profiles nearly fit: what each of them lacks.
     Near(Vec<(String, Vec<Lack>)>),
+    /// There is not one table.
     NoTables,
     /// No profile knows the tables: some of them, and how many there are besides.
-    OtherTables {
-        tables: Vec<String>,
-        more: usize,
-    },
+    OtherTables { tables: Vec<String>, more: usize },
 }
 
 impl NoProfileFits {

@@ -51,9 +51,9 @@ impl Serialize for OneSide<'_> {
         let OneSide(change, side) = self;
         let mut row = serializer.serialize_map(Some(3))?;
         if let RowAt::Key(key) = &change.at {
-            row.serialize_entry("key", &Sorted::all(key))?;
+            row.serialize_entry("key", &SortedColumns::all(key))?;
         }
-        row.serialize_entry("row", &change.image(*side).map(Sorted::all))?;
+        row.serialize_entry("row", &change.image(*side).map(SortedColumns::all))?;
         if let RowAt::Rowid(rowid) = &change.at {
             row.serialize_entry("rowid", rowid)?;
         }
@@ -73,8 +73,8 @@ impl Serialize for Differences<'_> {
         for change in self.0 {
             match (&change.before, &change.after) {
                 (Some(before), Some(after)) if before.names == after.names => {
-                    all.serialize_element(&Difference {
-                        changed: Sorted { of: after, unlike: Some(before) },
+                    all.serialize_element(&RowDifference {
+                        changed: SortedColumns { of: after, unlike: Some(before) },
                     })?;
                 }
                 _ => all.serialize_element(&OneSide(change, Side::After))?,
@@ -85,23 +85,23 @@ impl Serialize for Differences<'_> {
 }
 
 #[derive(Serialize)]
-struct Difference<'a> {
-    changed: Sorted<'a>,
+struct RowDifference<'a> {
+    changed: SortedColumns<'a>,
 }
 
 /// The columns of an image by the bytes of their names; all, or those that another does not have alike.
-struct Sorted<'a> {
+struct SortedColumns<'a> {
     of: &'a Image,
     unlike: Option<&'a Image>,
 }
 
-impl Sorted<'_> {
-    fn all(of: &Image) -> Sorted<'_> {
-        Sorted { of, unlike: None }
+impl SortedColumns<'_> {
+    fn all(of: &Image) -> SortedColumns<'_> {
+        SortedColumns { of, unlike: None }
     }
 }
 
-impl Serialize for Sorted<'_> {
+impl Serialize for SortedColumns<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut row = serializer.serialize_map(None)?;
         for (at, name) in self.of.names.sorted() {

@@ -2,23 +2,22 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::audit_table;
 use super::batch_size::BatchSize;
-use super::error::PgError;
 use super::identify;
-use super::link::{Begin, Limits, Link, Purpose, Row};
 use super::look;
 use super::path;
-use super::reader::{Options, Reader};
-use super::schema;
+use super::reader::Reader;
 use super::sentences::Sentences;
 use super::watch::Watch;
 use crate::domain::time::Moment;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Begin, Limits, Link, Purpose, Row};
+use crate::postgres::target::Target;
 use crate::store::driver::Turn;
 use crate::store::look::ReadEngine;
 use crate::store::schema::Schema;
 use crate::store::seen::Seen;
-use crate::store::{StoreError, TransactionMark, clock};
+use crate::store::{Options, StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.
 #[derive(Debug)]
@@ -42,22 +41,22 @@ pub struct Actor {
 
 /// What else a transaction begins with: columns of one row, after a comma.
 #[derive(Debug, Default)]
-pub(super) struct Question {
+pub(super) struct BeginQuestion {
     pub(super) with: String,
     pub(super) columns: &'static str,
     pub(super) values: Vec<String>,
 }
 
-impl Question {
+impl BeginQuestion {
     fn values(&self) -> Vec<Option<&str>> {
         self.values.iter().map(|value| Some(value.as_str())).collect()
     }
 }
 
 impl Actor {
-    pub fn open(options: Options) -> Result<Actor, StoreError> {
-        let (reader, batch_size) = (Reader::open(options)?, BatchSize::default());
-        let link = Link::closed(&reader.options.target, Purpose::Acts, reader.options.limits());
+    pub fn open(target: Target, options: Options) -> Result<Actor, StoreError> {
+        let (reader, batch_size) = (Reader::open(target, options)?, BatchSize::default());
+        let link = Link::closed(&reader.target, Purpose::Acts, reader.options.limits());
         let first_partition = RandomState::new().hash_one(std::process::id()) as usize;
         Ok(Actor {
             reader,
@@ -71,45 +70,14 @@ impl Actor {
         })
     }
 
-    pub fn reader(&mut self) -> &mut Reader {
-        &mut self.reader
-    }
-
-    /// Connects again if the connection was lost, and reads the tables again if that was long ago.
-    pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.reader.aside("reading the tables", |_| Ok(()))
-    }
-
-    /// Tells this database from every other, whatever it is called.
-    pub fn fingerprint(&self) -> String {
-        self.reader.fingerprint()
-    }
-
     pub(super) fn schema(&self) -> &Schema {
         &self.reader.schema
-    }
-
-    /// Makes the table in which acts are recorded in their own transaction.
-    pub(super) fn create_table_of_records(&mut self) -> Result<(), StoreError> {
-        self.begin_asking(&Question::default())?;
-        let made = self.ask_link(|link| {
-            // It comes into the schema in which a table without one would, and only that is searched besides
-            // the system's.
-            let Some(home) = schema::home(link)? else {
-                return Err(PgError::server("3F000", "no schema of the search path is there"));
-            };
-            link.batch(&format!("SET LOCAL search_path = {home}, pg_temp; {}", audit_table::CREATE))
-        });
-        let ended = self.ask_link(|link| if made.is_ok() { link.commit() } else { link.rollback() });
-        made.and(ended).map_err(|error| self.sentence(&error, "making claimtop_audit"))?;
-        self.reader.fit_again();
-        Ok(())
     }
 
     /// Begins a transaction that may write, with a question that is answered in the same round trip.
     pub(super) fn begin_asking(
         &mut self,
-        question: &Question,
+        question: &BeginQuestion,
     ) -> Result<(Turn, Vec<Option<String>>), StoreError> {
         let was_open = self.link.is_open();
         match self.begin_once(question) {
@@ -119,11 +87,11 @@ impl Actor {
         }
     }
 
-    fn begin_once(&mut self, question: &Question) -> Result<(Turn, Vec<Option<String>>), StoreError> {
+    fn begin_once(&mut self, question: &BeginQuestion) -> Result<(Turn, Vec<Option<String>>), StoreError> {
         if !self.link.is_open() {
             let options = &self.reader.options;
             let limits = Limits { lock: options.busy_timeout, ..options.limits() };
-            let mut link = Link::open(&options.target, Purpose::Acts, limits)?;
+            let mut link = Link::open(&self.reader.target, Purpose::Acts, limits)?;
             identify::expect(&mut link, options, &self.reader.fingerprint())?;
             self.link = link;
         }
@@ -139,7 +107,7 @@ impl Actor {
         let rows = match begun {
             Err(error) if error.code() == Some("42501") && !question.with.is_empty() => {
                 self.may_not_lock_partitions = true;
-                return self.begin_once(&Question::default());
+                return self.begin_once(&BeginQuestion::default());
             }
             begun => begun.map_err(|error| self.sentence(&error, "beginning"))?,
         };
@@ -172,7 +140,7 @@ impl Actor {
     }
 
     /// Asks the question again.
-    pub(super) fn ask(&mut self, question: &Question) -> Result<Vec<Option<String>>, StoreError> {
+    pub(super) fn ask(&mut self, question: &BeginQuestion) -> Result<Vec<Option<String>>, StoreError> {
         let sql = format!("{} SELECT NULL{}", question.with, question.columns);
         let rows = self.ask_link(|link| link.query(&sql, &question.values()));
         let rows = rows.map_err(|error| self.sentence(&error, "looking for claims that are left"))?;

@@ -1,22 +1,22 @@
 //! The table `claimtop_audit` on a server: created, trusted or not, and filled by many acts at once.
 
-use super::error::PgError;
-use super::link::Link;
 use super::schema;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::store::audit_table::NAME;
-use crate::store::schema::{Schema, Standing, Table};
+use crate::store::schema::{Schema, Table, TableTrust};
 
 /// Append-only by a trigger: what is written stays.
-pub const CREATE: &str = include_str!("../../../assets/schema/postgres/audit.sql");
+pub(super) const CREATE: &str = include_str!("../../../assets/schema/postgres/audit.sql");
 
 /// The table, unless it belongs to somebody who owns neither the database nor a table of the claims: its triggers
 /// would run with our rights, and its rows could say anything. Then the reason why it is not used.
-pub fn trusted<'a>(
+pub(super) fn trusted<'a>(
     schema: &Schema,
     mut claims: impl Iterator<Item = &'a Table>,
 ) -> (Option<Table>, Option<String>) {
     let Some(table) = schema.table(NAME) else { return (None, None) };
-    let Standing { owner, owner_is_trusted, runs, .. } = &table.standing;
+    let TableTrust { owner, owner_is_trusted, runs, .. } = &table.standing;
     let owns_claims = claims.any(|claims| claims.standing.owner == *owner);
     if table.has_rowid && runs.is_none() && (*owner_is_trusted || owns_claims) {
         return (Some(table.clone()), None);
@@ -39,7 +39,7 @@ pub fn find(link: &mut Link, claims: &[String]) -> Result<(Option<String>, Optio
 }
 
 /// Many records of one instant, while something else is done.
-pub fn insert_all(
+pub(super) fn insert_all(
     link: &mut Link,
     table: &Table,
     at: &str,

@@ -6,18 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::{number, time};
-use super::error::PgError;
-use super::link::{Link, Row};
 use super::named_params::NamedParams;
 use super::watch::{Watch, query};
 use crate::domain::time::Moment;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
 use crate::store::bound::BoundBacklog;
+use crate::store::driver::Row as _;
 use crate::store::options::Effort;
 
 /// How a backlog is counted.
 #[derive(Debug, Default, Clone)]
-pub struct Plan {
+pub(super) struct Plan {
     /// States that are counted up to `most`, each by itself.
     bounded: Vec<String>,
     /// States that are counted together, by reading the table.
@@ -28,7 +28,7 @@ pub struct Plan {
 
 /// A backlog, counted.
 #[derive(Debug, Default, Clone)]
-pub struct Backlog {
+pub(super) struct CountedBacklog {
     pub states: BTreeMap<String, u64>,
     /// The states of which there are more.
     pub more: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Backlog {
 const MOST: usize = 100_000;
 
 impl Plan {
-    pub fn make(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> Result<Plan, PgError> {
+    pub(super) fn make(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> Result<Plan, PgError> {
         let mut plan = Plan { most: effort.whole.min(MOST), ..Plan::default() };
         let Some(backlog) = &watch.board.backlog else { return Ok(plan) };
         let params = watch.clock(now);
@@ -60,8 +60,13 @@ impl Plan {
         Ok(plan)
     }
 
-    pub fn count(&self, link: &mut Link, watch: &Watch, now: Moment) -> Result<Backlog, PgError> {
-        let mut counted = Backlog::default();
+    pub(super) fn count(
+        &self,
+        link: &mut Link,
+        watch: &Watch,
+        now: Moment,
+    ) -> Result<CountedBacklog, PgError> {
+        let mut counted = CountedBacklog::default();
         let Some(backlog) = &watch.board.backlog else { return Ok(counted) };
         let params = watch.clock(now);
         let predicate = |state: &String| backlog.states.get(state).map_or("FALSE", String::as_str);
@@ -81,7 +86,7 @@ impl Plan {
                 counted.states.insert(state.clone(), count.min(self.most as u64));
             }
             if let (true, Some(oldest), Some(row)) = (self.has_oldest, &backlog.oldest, rows.first()) {
-                let cell = time(row, self.bounded.len(), &oldest.cell.declared);
+                let cell = row.time(self.bounded.len(), &oldest.cell.declared);
                 counted.oldest_queued = oldest.read(&cell).at();
             }
         }
@@ -118,7 +123,7 @@ fn oldest(backlog: &BoundBacklog) -> Option<String> {
 }
 
 fn count(rows: &[Row], at: usize) -> u64 {
-    rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0).unsigned_abs()
+    rows.first().map_or(0, |row| row.count(at))
 }
 
 /// What the planner expects of a statement.

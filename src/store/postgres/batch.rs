@@ -8,25 +8,24 @@ mod unlocked;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
 
 use self::made::Made;
-use super::actor::{Actor, Question};
-use super::cell::cell;
+use super::actor::{Actor, BeginQuestion};
 use super::dependencies::Dependencies;
 use super::dialect::PostgresDialect;
-use super::error::PgError;
-use super::link::{Link, Row};
 use super::look;
 use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, name};
 use super::named_params::Put;
 use super::schema::quoted;
 use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
 use crate::profile::format::Act;
 use crate::store::StoreError;
-use crate::store::act::{Acted, Batch, Intents, Order, ordered};
-use crate::store::driver::{BatchPart, Driver, Target, Turn};
+use crate::store::act::{Acted, Intents, Order, ordered};
+use crate::store::driver::{ActTarget, BatchPart, Row as _, Turn};
 use crate::store::image::Image;
+use crate::store::look::ReadEngine;
 use crate::store::schema::{Column, Table};
 use crate::store::seen::Seen;
 use crate::store::side_effects::SideEffects;
@@ -41,7 +40,7 @@ impl Actor {
     ) -> Result<(Turn, BatchPart<'a, 'b>), StoreError> {
         let partitions = self.partitions(all);
         let question = partitions.as_ref().map(|partitions| &partitions.question);
-        let (turn, answer) = self.begin_asking(question.unwrap_or(&Question::default()))?;
+        let (turn, answer) = self.begin_asking(question.unwrap_or(&BeginQuestion::default()))?;
         self.records.clear();
         match self.leading(all, partitions.as_ref(), &answer) {
             Ok(part) => Ok((turn, part)),
@@ -51,12 +50,6 @@ impl Actor {
                 Err(error)
             }
         }
-    }
-
-    /// Learns from a batch how many claims the next one takes.
-    pub(super) fn learn_from(&mut self, batch: &Batch, took: Duration) {
-        let gone = batch.tried.iter().filter(|acted| is_gone(acted)).count();
-        self.batch_size = self.batch_size.after(took, batch.tried.len(), gone);
     }
 
     /// Changes all claims of a batch at once, if the act is a single statement.
@@ -76,35 +69,34 @@ impl Actor {
             Ok(act) => act.clone(),
             Err(refusal) => return Ok(all.iter().map(|_| refused(refusal.clone())).collect()),
         };
-        let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
-        if !alone {
+        if !act.is_alone() {
             return Ok(Vec::new());
         }
         let table = watch.table.clone();
         let rests_on_its_row = watch.rests_on_its_row()
             && !self.reader.dependencies.reach_beyond(&watch.table.name, &RowEffect::of(&act));
         let hold = match rests_on_its_row {
-            true if self.is_crowded => Hold::First,
-            true => Hold::AsItGoes,
-            false => Hold::Taken,
+            true if self.is_crowded => LockTiming::First,
+            true => LockTiming::AsItGoes,
+            false => LockTiming::Taken,
         };
         let looks = match hold {
-            Hold::Taken => self.look_at_all(turn, all, order)?,
-            Hold::First | Hold::AsItGoes => self.remember(turn, all, order),
+            LockTiming::Taken => self.look_at_all(turn, all, order)?,
+            LockTiming::First | LockTiming::AsItGoes => self.remember(turn, all, order),
         };
         let mut made = Made::new(self, turn, order, table, first, part.passed, intents);
         let mut eligible = Vec::new();
         for (at, look) in looks.into_iter().enumerate() {
             made.tried.push(match look {
-                Look::Eligible(fresh) => {
+                SecondLook::Eligible(fresh) => {
                     eligible.push((at, fresh));
                     None
                 }
-                Look::Over(tried) => Some(tried),
+                SecondLook::Over(tried) => Some(tried),
             });
         }
         self.change_apart(&mut made, &eligible, &act, hold)?;
-        if hold != Hold::Taken {
+        if hold != LockTiming::Taken {
             self.explain_missed(&mut made, &eligible, &act)?;
         }
         let (tried, records) = made.ready();
@@ -118,11 +110,11 @@ impl Actor {
         turn: &Turn,
         all: &[&Seen],
         order: &Order<'_>,
-    ) -> Result<Vec<Look<'static>>, StoreError> {
+    ) -> Result<Vec<SecondLook<'static>>, StoreError> {
         let Actor { reader, link, .. } = self;
         let said = |error: PgError| reader.options.sentence(&error, "looking at the claims");
         let Some(watch) = all.first().and_then(|first| look::at(&reader.watched, &first.place)) else {
-            return Ok(all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect());
+            return Ok(all.iter().map(|_| SecondLook::Over(moved(Moved::TablesChanged))).collect());
         };
         let sessions = lock_sessions(link, watch, all).map_err(said)?;
         let mut fresh = look::lock_and_look(link, watch, all, turn.now).map_err(said)?;
@@ -137,13 +129,17 @@ impl Actor {
         let look = |seen: &&Seen| {
             let Some(fresh) = fresh.remove(&address(seen)) else {
                 let is_held = still_held.contains(&name(seen));
-                return Look::Over(moved(if is_held { Moved::RowLocked } else { Moved::NoLongerClaimed }));
+                return SecondLook::Over(moved(if is_held {
+                    Moved::RowLocked
+                } else {
+                    Moved::NoLongerClaimed
+                }));
             };
             let holder = fresh.judged.claim.holder.as_ref();
             if fresh.session.is_some() && !holder.is_some_and(|holder| sessions.contains(holder)) {
-                return Look::Over(moved(Moved::SessionLocked));
+                return SecondLook::Over(moved(Moved::SessionLocked));
             }
-            Look::at(seen, Cow::Owned(fresh), order)
+            SecondLook::at(seen, Cow::Owned(fresh), order)
         };
         Ok(all.iter().map(look).collect())
     }
@@ -155,17 +151,19 @@ impl Actor {
         made: &Made<'_>,
         eligible: &[(usize, Cow<'_, Seen>)],
         act: &Act,
-        hold: Hold,
+        hold: LockTiming,
         columns: &[(usize, &Column)],
     ) -> Option<Put> {
         let (_, first) = eligible.first()?;
         let watch = self.watch(first)?;
         let (from, params) = each(watch, eligible, act, made.order, made.turn);
         let (locked, from, conditions) = match hold {
-            Hold::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
-            Hold::AsItGoes => (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch))),
+            LockTiming::Taken => (String::new(), from, format!("{} AND {}", is_its(watch), is_as_seen())),
+            LockTiming::AsItGoes => {
+                (String::new(), from, format!("{} AND {}", is_where_seen(), is_its(watch)))
+            }
             // A look at each by itself: no plan is as cheap as going where each row was.
-            Hold::First => (
+            LockTiming::First => (
                 format!(
                     "WITH claimtop_locked AS MATERIALIZED (SELECT claimtop_row.*, c.* FROM {from}, LATERAL \
                      (SELECT c.tableoid AS claimtop_part, c.ctid AS claimtop_place FROM {} AS c WHERE {} \
@@ -191,7 +189,7 @@ impl Actor {
         made: &mut Made<'_>,
         eligible: &[(usize, Cow<'_, Seen>)],
         act: &Act,
-        hold: Hold,
+        hold: LockTiming,
     ) -> Result<(), PgError> {
         let (table, effect) = (made.table.clone(), RowEffect::of(act));
         let others = others(&table, &effect, &self.reader.dependencies);
@@ -201,7 +199,7 @@ impl Actor {
             let number = row.get(0)?.parse::<usize>().ok()?.checked_sub(1)?;
             let (at, fresh) = eligible.get(number)?;
             let now = |(at, (place, column)): (usize, &(usize, &Column))| {
-                (*place, cell(row, at + 1, &column.declared))
+                (*place, row.value(at + 1, &column.declared))
             };
             let after = (!act.delete).then(|| fresh.row.with(others.iter().enumerate().map(now)));
             Some((number, *at, fresh, after))
@@ -232,8 +230,8 @@ impl Actor {
         for (number, after) in afters {
             let (at, fresh) = &eligible[number];
             let followed = followed.remove(&number).unwrap_or_default();
-            let target = Target { table: &table, rowid: 0, row: &fresh.row };
-            let effects = SideEffects::beside(&self.boards(), &PostgresDialect, &target, &followed);
+            let target = ActTarget { table: &table, rowid: 0, row: &fresh.row };
+            let effects = SideEffects::beside(&self.reader.boards(), &PostgresDialect, &target, &followed);
             let effects = SideEffects { still_held: still_held.contains(&name(fresh)), ..effects };
             made.add(*at, fresh, after, followed, effects)?;
         }
@@ -281,7 +279,7 @@ fn others<'a>(table: &'a Table, effect: &RowEffect, dependencies: &Dependencies)
 
 /// When the rows are locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hold {
+enum LockTiming {
     /// They are.
     Taken,
     /// By the statement that changes them, those first that can be without waiting.
@@ -293,21 +291,21 @@ enum Hold {
 
 /// What a second look came to.
 #[allow(clippy::large_enum_variant, reason = "nearly all are eligible, and seldom looked at anew")]
-enum Look<'a> {
+enum SecondLook<'a> {
     Eligible(Cow<'a, Seen>),
     Over(Acted),
 }
 
-impl<'a> Look<'a> {
+impl<'a> SecondLook<'a> {
     /// By what was seen, and what is there now.
-    fn at(seen: &Seen, fresh: Cow<'a, Seen>, order: &Order<'_>) -> Look<'a> {
+    fn at(seen: &Seen, fresh: Cow<'a, Seen>, order: &Order<'_>) -> SecondLook<'a> {
         if let Some(what) = seen.moved(&fresh) {
-            return Look::Over(moved(what));
+            return SecondLook::Over(moved(what));
         }
         let judged = &fresh.judged;
         match permit(order.action, &judged.claim, &judged.verdict, fresh.conclusion, order.authorization) {
-            Ok(()) => Look::Eligible(fresh),
-            Err(refusal) => Look::Over(refused(refusal)),
+            Ok(()) => SecondLook::Eligible(fresh),
+            Err(refusal) => SecondLook::Over(refused(refusal)),
         }
     }
 }
@@ -318,9 +316,4 @@ fn moved(what: Moved) -> Acted {
 
 fn refused(why: Refusal) -> Acted {
     Acted::nothing(Outcome::Refused(why))
-}
-
-/// Whether it was somebody else's act that left nothing to do.
-fn is_gone(acted: &Acted) -> bool {
-    matches!(&acted.outcome, Outcome::Moved(moved) if moved.is_somebody_elses_act())
 }

@@ -12,9 +12,9 @@ use crate::store::registrations::Remembered;
 
 /// One way into trouble.
 #[derive(Debug)]
-pub struct CandidateQuery {
+pub(super) struct CandidateQuery {
     pub sql: String,
-    bounds: Vec<Bound>,
+    bounds: Vec<TimeBound>,
     /// It looks at the holder's row and at nothing else.
     pub is_of_holders: bool,
     /// Holders that were registered before: those of this table.
@@ -22,24 +22,24 @@ pub struct CandidateQuery {
 }
 
 impl CandidateQuery {
-    fn new(sql: String, bounds: Vec<Bound>) -> CandidateQuery {
+    fn new(sql: String, bounds: Vec<TimeBound>) -> CandidateQuery {
         CandidateQuery { sql, bounds, is_of_holders: false, gone: None }
     }
 }
 
 /// An instant that a time is compared with, relative to now.
 #[derive(Debug)]
-struct Bound {
+struct TimeBound {
     name: String,
     kind: &'static str,
     /// The zone of what it is compared with, where that has none.
     zone: String,
     per_second: i64,
-    at: At,
+    at: BoundInstant,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum At {
+enum BoundInstant {
     Ahead(Span),
     /// The first instant that can be read.
     First,
@@ -48,7 +48,7 @@ enum At {
 }
 
 /// All ways into trouble on a board; nothing, if every claim has to be looked at.
-pub fn queries(board: &BoundBoard) -> Option<Vec<CandidateQuery>> {
+pub(super) fn queries(board: &BoundBoard) -> Option<Vec<CandidateQuery>> {
     if board.rules.doubt.is_some() {
         return None;
     }
@@ -65,7 +65,7 @@ pub fn queries(board: &BoundBoard) -> Option<Vec<CandidateQuery>> {
 }
 
 /// That a claim is past its deadline, to be counted and not to be judged; nothing, where no condition says so.
-pub fn overdue(board: &BoundBoard) -> Option<CandidateQuery> {
+pub(super) fn overdue(board: &BoundBoard) -> Option<CandidateQuery> {
     // Of a holder's silence the claim's row knows nothing, and of a time in doubt nobody.
     if board.rules.deadline == DeadlineRule::Holder || board.rules.doubt.is_some() {
         return None;
@@ -77,7 +77,7 @@ pub fn overdue(board: &BoundBoard) -> Option<CandidateQuery> {
 }
 
 /// The params of all queries at an instant.
-pub fn params(queries: &[CandidateQuery], now: Moment) -> NamedParams {
+pub(super) fn params(queries: &[CandidateQuery], now: Moment) -> NamedParams {
     let mut params = NamedParams::default();
     for bound in queries.iter().flat_map(|query| &query.bounds) {
         bound.add_to(&mut params, now);
@@ -89,12 +89,12 @@ pub fn params(queries: &[CandidateQuery], now: Moment) -> NamedParams {
     params
 }
 
-impl Bound {
+impl TimeBound {
     fn add_to(&self, params: &mut NamedParams, now: Moment) {
         let moment = match self.at {
-            At::Ahead(span) => now.plus(span),
-            At::First => Moment::EARLIEST,
-            At::Last => Moment::LATEST,
+            BoundInstant::Ahead(span) => now.plus(span),
+            BoundInstant::First => Moment::EARLIEST,
+            BoundInstant::Last => Moment::LATEST,
         };
         match self.kind {
             "timestamp" => {
@@ -141,16 +141,16 @@ impl CandidateQueries {
         }
     }
 
-    fn bound(&mut self, time: &TimeSql, at: At, bounds: &mut Vec<Bound>) -> Option<String> {
+    fn bound(&mut self, time: &TimeSql, at: BoundInstant, bounds: &mut Vec<TimeBound>) -> Option<String> {
         let name = format!("claimtop_{}", self.names);
         self.names += 1;
         let per_second = time.unit.per_second();
         let zone = time.zone.sql.clone();
-        bounds.push(Bound { name: name.clone(), kind: time.bound_type?, zone, per_second, at });
+        bounds.push(TimeBound { name: name.clone(), kind: time.bound_type?, zone, per_second, at });
         Some(format!(":{name}"))
     }
 
-    fn push(&mut self, sql: String, bounds: Vec<Bound>) {
+    fn push(&mut self, sql: String, bounds: Vec<TimeBound>) {
         self.queries.push(CandidateQuery::new(sql, bounds));
     }
 
@@ -159,11 +159,11 @@ impl CandidateQueries {
         match board.rules.deadline {
             DeadlineRule::Lease => {
                 let time = board.deadline.as_ref()?;
-                let due = self.bound(time, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
+                let due = self.bound(time, BoundInstant::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let t = &time.comparable;
                 self.push(format!("{t} <= {due}"), bounds);
                 let mut bounds = Vec::new();
-                let last = self.bound(time, At::Last, &mut bounds)?;
+                let last = self.bound(time, BoundInstant::Last, &mut bounds)?;
                 // A lease without end is one; other instants beyond the last cannot be read.
                 let but =
                     if time.unit.is_number() { String::new() } else { format!(" AND {t} <> 'infinity'") };
@@ -171,17 +171,17 @@ impl CandidateQueries {
             }
             DeadlineRule::Timeout => {
                 let (since, timeout) = (board.claimed_at.as_ref()?, board.timeout.as_ref()?);
-                let due = self.bound(since, At::Ahead(self.ahead(warning(board))), &mut bounds)?;
+                let due = self.bound(since, BoundInstant::Ahead(self.ahead(warning(board))), &mut bounds)?;
                 let s = &since.comparable;
                 let sql = match (since.bound_type?, board.timeout_type.as_str()) {
                     ("timestamptz" | "timestamp", "interval") => format!(
                         "extract(epoch FROM {s})::numeric + extract(epoch FROM {timeout})::numeric \
                          <= extract(epoch FROM {due})::numeric"
                     ),
-                    ("timestamptz" | "timestamp", kind) if super::dialect::is_number(kind) => format!(
+                    ("timestamptz" | "timestamp", kind) if super::column_type::is_number(kind) => format!(
                         "extract(epoch FROM {s})::numeric + ({timeout})::numeric <= extract(epoch FROM {due})::numeric"
                     ),
-                    ("bigint" | "numeric", kind) if super::dialect::is_number(kind) => format!(
+                    ("bigint" | "numeric", kind) if super::column_type::is_number(kind) => format!(
                         "({s})::numeric + ({timeout})::numeric * {} <= ({due})::numeric",
                         since.unit.per_second()
                     ),
@@ -220,7 +220,7 @@ impl CandidateQueries {
             let ahead = queries.ahead(limits.warn_of(ttl)).minus(ttl);
             let mut parts = Vec::new();
             for time in [&board.claimed_at, &board.beat_at].into_iter().flatten() {
-                let edge = queries.bound(time, At::Ahead(ahead), &mut bounds)?;
+                let edge = queries.bound(time, BoundInstant::Ahead(ahead), &mut bounds)?;
                 parts.push(format!("({t} IS NULL OR {t} <= {edge})", t = time.comparable));
             }
             if parts.is_empty() {
@@ -255,9 +255,9 @@ impl CandidateQueries {
         for (time, must_be) in [(&board.claimed_at, true), (&board.beat_at, board.claimed_at.is_none())] {
             let Some(time) = time else { continue };
             let mut bounds = Vec::new();
-            let ahead = At::Ahead(board.rules.clock_noise.minus(SLACK));
+            let ahead = BoundInstant::Ahead(board.rules.clock_noise.minus(SLACK));
             let edge = self.bound(time, ahead, &mut bounds)?;
-            let first = self.bound(time, At::First, &mut bounds)?;
+            let first = self.bound(time, BoundInstant::First, &mut bounds)?;
             let t = &time.comparable;
             self.push(format!("({t} > {edge} OR {t} < {first})"), bounds);
             if must_be {
@@ -268,7 +268,7 @@ impl CandidateQueries {
         if let (true, Some(beat)) = (has_lease, &board.beat_at) {
             let shortest = limits(board).map(|limits| limits.silent_after).min().unwrap_or_default();
             let mut bounds = Vec::new();
-            let edge = self.bound(beat, At::Ahead(SLACK.minus(shortest)), &mut bounds)?;
+            let edge = self.bound(beat, BoundInstant::Ahead(SLACK.minus(shortest)), &mut bounds)?;
             self.push(format!("{} <= {edge}", beat.comparable), bounds);
         }
         Some(())
@@ -286,34 +286,40 @@ impl CandidateQueries {
         };
         let near = near.unwrap_or_default().plus(SLACK);
         let shortest = limits(board).map(|limits| limits.orphan_after).min().unwrap_or_default();
-        let beat = &registry.beat_at;
-        let b = &beat.comparable;
         let id = &registry.id.text;
         // Who need not register, and has not, has no times there either.
         let null = |time: &str| match registry.required {
             true => format!("{time} IS NULL"),
             false => format!("({id}) IS NOT NULL AND {time} IS NULL"),
         };
-        let mut ways = vec![null(b)];
+        let mut ways = Vec::new();
         if registry.required {
             ways.push(format!("({id}) IS NULL"));
         } else {
             self.gone(board, registry);
         }
-        let ahead = self.bound(beat, At::Ahead(board.rules.clock_noise.minus(SLACK)), &mut bounds)?;
-        let first = self.bound(beat, At::First, &mut bounds)?;
-        ways.push(format!("{b} > {ahead} OR {b} < {first}"));
-        match &registry.stale_at {
-            Some(stale_at) => {
+        if let Some(beat) = &registry.beat_at {
+            let b = &beat.comparable;
+            let ahead =
+                self.bound(beat, BoundInstant::Ahead(board.rules.clock_noise.minus(SLACK)), &mut bounds)?;
+            let first = self.bound(beat, BoundInstant::First, &mut bounds)?;
+            ways.push(format!("{} OR {b} > {ahead} OR {b} < {first}", null(b)));
+        }
+        match (&registry.stale_at, &registry.beat_at) {
+            (Some(stale_at), _) => {
                 let s = &stale_at.comparable;
-                let gone = self.bound(stale_at, At::Ahead(near), &mut bounds)?;
-                let last = self.bound(stale_at, At::Last, &mut bounds)?;
+                let gone = self.bound(stale_at, BoundInstant::Ahead(near), &mut bounds)?;
+                let last = self.bound(stale_at, BoundInstant::Last, &mut bounds)?;
                 ways.push(format!("{} OR {s} <= {gone} OR {s} > {last}", null(s)));
             }
-            None => {
-                let gone = self.bound(beat, At::Ahead(near.minus(shortest)), &mut bounds)?;
-                ways.push(format!("{b} <= {gone}"));
+            (None, Some(beat)) => {
+                let gone = self.bound(beat, BoundInstant::Ahead(near.minus(shortest)), &mut bounds)?;
+                ways.push(format!("{} <= {gone}", beat.comparable));
             }
+            (None, None) => {}
+        }
+        if ways.is_empty() {
+            return Some(());
         }
         let query = CandidateQuery::new(format!("({})", ways.join(" OR ")), bounds);
         self.queries.push(CandidateQuery { is_of_holders: true, ..query });

@@ -8,10 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use self::rows::{name, read_again, referring};
 use super::actor::Actor;
 use super::dependencies::{Dependencies, ForeignKey};
-use super::error::PgError;
-use super::image;
-use super::link::{Link, Row};
 use crate::domain::value::Value;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table};
 use crate::store::statements::RowEffect;
@@ -32,9 +31,9 @@ const WRITTEN: &str = "
 
 /// What is known before an act of what it may reach.
 #[derive(Debug)]
-pub struct Cascade {
+pub(super) struct Cascade {
     table: Table,
-    followers: Vec<Follower>,
+    followers: Vec<CascadeFollower>,
     /// Tables of which rows are changed that nobody can tell.
     untold: BTreeSet<String>,
     /// Rows written before the act, where triggers may write more.
@@ -43,7 +42,7 @@ pub struct Cascade {
 
 /// A row that a foreign key takes along.
 #[derive(Debug)]
-struct Follower {
+struct CascadeFollower {
     /// The number of the row whose act it follows.
     of: usize,
     /// The follower that it refers to; nothing, if that is the row of the act itself.
@@ -129,7 +128,7 @@ impl Cascade {
                 }
             }
         }
-        let has_triggers = |follower: &Follower| dependencies.has_triggers(&follower.table.name);
+        let has_triggers = |follower: &CascadeFollower| dependencies.has_triggers(&follower.table.name);
         if dependencies.has_triggers(&table.name) || cascade.followers.iter().any(has_triggers) {
             cascade.written = Some(written(link, schema)?);
         }
@@ -163,7 +162,7 @@ impl Cascade {
             let follower = match known.get(&it) {
                 None => {
                     let (table, by, before) = (table.clone(), by.clone(), row.clone());
-                    self.followers.push(Follower {
+                    self.followers.push(CascadeFollower {
                         of: cascade_row.of,
                         to: cascade_row.follower,
                         table,
@@ -206,7 +205,7 @@ impl Cascade {
         for (follower, after) in self.followers.iter().zip(after) {
             if after.as_ref() != Some(&follower.before) {
                 *known.entry(follower.table.name.clone()).or_default() += 1;
-                let change = image::change(&follower.table, Some(follower.before.clone()), after);
+                let change = Change::of(&follower.table, Some(follower.before.clone()), after);
                 changes.entry(follower.of).or_default().push(change);
             }
         }
@@ -236,7 +235,7 @@ impl Cascade {
         left: &BTreeMap<usize, Option<Image>>,
     ) -> Result<Vec<Option<Image>>, PgError> {
         let mut by_table: BTreeMap<&str, (&Table, Vec<&Image>)> = BTreeMap::new();
-        for Follower { table, before, .. } in &self.followers {
+        for CascadeFollower { table, before, .. } in &self.followers {
             by_table.entry(&table.name).or_insert((table, Vec::new())).1.push(before);
         }
         let mut now: HashMap<&str, HashMap<String, Image>> = HashMap::new();
@@ -244,7 +243,7 @@ impl Cascade {
             now.insert(name, read_again(link, table, &rows)?);
         }
         let mut all: Vec<Option<Image>> = Vec::new();
-        for Follower { of, to, table, by, before } in &self.followers {
+        for CascadeFollower { of, to, table, by, before } in &self.followers {
             let mut after =
                 now.get(table.name.as_str()).and_then(|now| now.get(&name(table, before))).cloned();
             let referred = match to {
@@ -277,7 +276,7 @@ fn carried(column: &str, value: &Value, by: &ForeignKey, referred: &Image) -> Va
     at.and_then(|at| referred.get(by.referenced.get(at)?)).unwrap_or(value).clone()
 }
 
-pub fn written(link: &mut Link, schema: &Schema) -> Result<BTreeMap<String, u64>, PgError> {
+pub(super) fn written(link: &mut Link, schema: &Schema) -> Result<BTreeMap<String, u64>, PgError> {
     let rows = link.query(WRITTEN, &[])?;
     let read = |row: &Row| Some((schema.name_in(row.get(0)?, row.get(1)?), row.get(2)?.parse().ok()?));
     Ok(rows.iter().filter_map(read).collect())

@@ -3,54 +3,58 @@
 use std::collections::BTreeMap;
 
 use super::actor::Actor;
-use super::error::PgError;
-use super::image;
+use super::dialect::PostgresDialect;
 use super::named_params::NamedParams;
 use super::touched;
 use super::watch::query;
-use crate::store::driver::Target;
+use crate::postgres::error::PgError;
+use crate::profile::format::Statement;
+use crate::store::driver::{ActTarget, Changed, NotChanged};
 use crate::store::image::Change;
+use crate::store::image_sql;
 use crate::store::statements::{RowEffect, Statements};
 
 impl Actor {
-    /// Runs the statements of an act; nothing, if it did not change exactly the one row.
+    /// Runs the statements of an act, unless it does not change exactly the one row.
     pub(super) fn perform(
         &mut self,
-        target: &Target<'_>,
+        target: &ActTarget<'_>,
         statements: &Statements,
-    ) -> Result<Option<Vec<Change>>, PgError> {
-        let &Target { table, row, .. } = target;
+    ) -> Result<Changed, PgError> {
+        let &ActTarget { table, row, .. } = target;
         let params = &statements.params;
-        let mut changes = self.beside(params, &statements.before, false)?;
+        let mut changes = match self.beside(params, &statements.before)? {
+            Ok(changes) => changes,
+            Err(why) => return Ok(Err(why)),
+        };
         let cascade = self.cascade_of(table, statements.effect.clone(), &[row])?;
-        let left = image::columns(table, statements.alias).join(", ");
+        let left = image_sql::columns(&PostgresDialect, table, statements.alias);
         let act = format!("{} RETURNING {left}", statements.act);
         let rows = self.ask_link(|link| query(link, params, &act))?;
-        let [left] = &rows[..] else { return Ok(None) };
-        let after = (statements.effect != RowEffect::Deleted).then(|| image::read(table, left, 0));
+        let [left] = &rows[..] else { return Ok(Err(NotChanged::NotTheRow)) };
+        let after = (statements.effect != RowEffect::Deleted).then(|| image_sql::read(table, left, 0));
         let mut left = BTreeMap::from([(0, after)]);
         let followed = self.after_cascade(cascade, &mut left)?;
         let after = left.into_values().next().flatten();
-        changes.push(image::change(table, Some(row.clone()), after));
-        changes.extend(self.beside(params, &statements.also, true)?);
+        changes.push(Change::of(table, Some(row.clone()), after));
+        match self.beside(params, &statements.also)? {
+            Ok(more) => changes.extend(more),
+            Err(why) => return Ok(Err(why)),
+        }
         changes.extend(followed.into_values().flatten());
-        Ok(Some(changes))
+        Ok(Ok(changes))
     }
 
-    fn beside(
-        &mut self,
-        params: &NamedParams,
-        all: &[String],
-        optional: bool,
-    ) -> Result<Vec<Change>, PgError> {
+    fn beside(&mut self, params: &NamedParams, all: &[Statement]) -> Result<Changed, PgError> {
         let mut changes = Vec::new();
-        if all.is_empty() {
-            return Ok(changes);
-        }
         let Actor { reader, link, .. } = self;
-        for sql in all {
-            changes.extend(touched::run(link, &reader.schema, params, sql, optional)?);
+        for statement in all {
+            let touched = touched::run(link, &reader.schema, params, &statement.sql)?;
+            if let Err(why) = NotChanged::unless_found(statement, touched.found) {
+                return Ok(Err(why));
+            }
+            changes.extend(touched.changes);
         }
-        Ok(changes)
+        Ok(Ok(changes))
     }
 }

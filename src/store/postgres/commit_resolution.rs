@@ -1,7 +1,7 @@
 //! What the server knows of an earlier transaction, whose answer was lost.
 
-use super::error::PgError;
-use super::link::Link;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::store::driver::Fate;
 use crate::store::resolution::TransactionMark;
 
@@ -11,7 +11,7 @@ const RUNNING_SINCE: &str = "SELECT extract(epoch FROM pg_postmaster_start_time(
                              extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
 
 /// What the server says of a transaction. Whatever is an error may leave the one that asks failed.
-pub fn fate(link: &mut Link, mark: &TransactionMark) -> Result<Fate, PgError> {
+pub(super) fn fate(link: &mut Link, mark: &TransactionMark) -> Result<Fate, PgError> {
     let Some(number) = mark.number.as_deref() else { return Ok(Fate::Ended) };
     let sql = "SELECT pg_xact_status(($1::text)::xid8)";
     let rows = match link.query(sql, &[Some(number)]) {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::is_true;
-use super::error::PgError;
-use super::link::Link;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
+use crate::store::driver::Row as _;
 use crate::store::schema::Schema;
 use crate::store::statements::RowEffect;
 
@@ -40,7 +40,7 @@ const TRIGGERS: &str = r#"
 
 /// The foreign keys and triggers of all tables.
 #[derive(Debug, Clone, Default)]
-pub struct Dependencies {
+pub(super) struct Dependencies {
     keys: Vec<ForeignKey>,
     /// Tables with triggers that may do anything, and whether those may change a row again once it is written.
     triggered: BTreeMap<String, bool>,
@@ -51,21 +51,21 @@ pub struct Dependencies {
 }
 
 #[derive(Debug, Clone)]
-pub struct ForeignKey {
+pub(super) struct ForeignKey {
     /// The table that refers to another.
     pub from: String,
     pub columns: Vec<String>,
     pub to: String,
     pub referenced: Vec<String>,
-    on_delete: Rule,
-    on_update: Rule,
+    on_delete: ForeignKeyRule,
+    on_update: ForeignKeyRule,
     /// Whether we may lock the rows that refer.
     pub can_lock: bool,
 }
 
 /// What becomes of a row when the one it refers to changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
+enum ForeignKeyRule {
     Nothing,
     /// The same as of that.
     Cascade,
@@ -75,7 +75,7 @@ enum Rule {
 
 impl Dependencies {
     /// Reads them; `names` are the tables that can be read, by their number in the catalog.
-    pub fn read(
+    pub(super) fn read(
         link: &mut Link,
         schema: &Schema,
         names: &BTreeMap<String, String>,
@@ -91,27 +91,27 @@ impl Dependencies {
                 columns: list(3),
                 to: to.clone(),
                 referenced: list(4),
-                on_delete: Rule::of(text(5)),
-                on_update: Rule::of(text(6)),
-                can_lock: is_true(&row, 7),
+                on_delete: ForeignKeyRule::of(text(5)),
+                on_update: ForeignKeyRule::of(text(6)),
+                can_lock: row.is_true(7),
             });
         }
         for row in link.query(TRIGGERS, &[])? {
-            dependencies.need_path |= row.get(2).is_none() && !is_true(&row, 3);
+            dependencies.need_path |= row.get(2).is_none() && !row.is_true(3);
             let Some(name) = row.get(0).and_then(|oid| names.get(oid)) else { continue };
             match row.get(2) {
                 Some(columns) => {
                     let stamped = dependencies.stamped.entry(name.clone()).or_default();
                     stamped.extend(columns.split('\n').map(str::to_owned));
                 }
-                None => *dependencies.triggered.entry(name.clone()).or_default() |= is_true(&row, 1),
+                None => *dependencies.triggered.entry(name.clone()).or_default() |= row.is_true(1),
             }
         }
         Ok(dependencies)
     }
 
     /// The foreign keys by which the effect of a table's rows reaches others, and the effect of those.
-    pub fn following<'a>(
+    pub(super) fn following<'a>(
         &'a self,
         table: &'a str,
         effect: &'a RowEffect,
@@ -121,26 +121,26 @@ impl Dependencies {
     }
 
     /// Whether some trigger may look for tables in the search path of whoever writes.
-    pub fn need_path(&self) -> bool {
+    pub(super) fn need_path(&self) -> bool {
         self.need_path
     }
 
-    pub fn has_triggers(&self, table: &str) -> bool {
+    pub(super) fn has_triggers(&self, table: &str) -> bool {
         self.triggered.contains_key(table)
     }
 
     /// Whether a row may not be as the statement that wrote it has left it.
-    pub fn changes_rows_again(&self, table: &str) -> bool {
+    pub(super) fn changes_rows_again(&self, table: &str) -> bool {
         self.triggered.get(table).copied().unwrap_or(false)
     }
 
     /// Whether a column of a row that is written gets the time.
-    pub fn stamps(&self, table: &str, column: &str) -> bool {
+    pub(super) fn stamps(&self, table: &str, column: &str) -> bool {
         self.stamped.get(table).is_some_and(|columns| columns.contains(column))
     }
 
     /// Whether what becomes of a row of this table may reach others.
-    pub fn reach_beyond(&self, table: &str, effect: &RowEffect) -> bool {
+    pub(super) fn reach_beyond(&self, table: &str, effect: &RowEffect) -> bool {
         self.has_triggers(table) || self.following(table, effect).next().is_some()
     }
 }
@@ -151,25 +151,25 @@ impl ForeignKey {
         let changed = || Some(RowEffect::Changed(self.columns.clone()));
         match effect {
             RowEffect::Deleted => match self.on_delete {
-                Rule::Nothing => None,
-                Rule::Cascade => Some(RowEffect::Deleted),
-                Rule::Reset => changed(),
+                ForeignKeyRule::Nothing => None,
+                ForeignKeyRule::Cascade => Some(RowEffect::Deleted),
+                ForeignKeyRule::Reset => changed(),
             },
             RowEffect::Changed(columns) => {
                 let columns: BTreeSet<String> = columns.iter().map(|name| name.to_lowercase()).collect();
                 let is_its = self.referenced.iter().any(|name| columns.contains(&name.to_lowercase()));
-                if is_its && self.on_update != Rule::Nothing { changed() } else { None }
+                if is_its && self.on_update != ForeignKeyRule::Nothing { changed() } else { None }
             }
         }
     }
 }
 
-impl Rule {
-    fn of(letter: &str) -> Rule {
+impl ForeignKeyRule {
+    fn of(letter: &str) -> ForeignKeyRule {
         match letter {
-            "c" => Rule::Cascade,
-            "n" | "d" => Rule::Reset,
-            _ => Rule::Nothing,
+            "c" => ForeignKeyRule::Cascade,
+            "n" | "d" => ForeignKeyRule::Reset,
+            _ => ForeignKeyRule::Nothing,
         }
     }
 }

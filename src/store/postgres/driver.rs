@@ -3,139 +3,33 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::actor::{Actor, Question};
+use super::actor::{Actor, BeginQuestion};
 use super::audit_table;
 use super::cascade;
-use super::cell::{is_true, sent};
+use super::cell::sent;
 use super::commit_resolution;
+use super::connection::{OnLink, failed};
 use super::dialect::PostgresDialect;
-use super::error::PgError;
-use super::image;
-use super::link::Link;
-use super::look;
-use super::reader::Watched;
 use super::schema::quoted;
 use super::sentences::Sentences;
-use super::statements::failed;
 use super::watch::query;
-use crate::domain::board_id::BoardId;
-use crate::domain::snapshot::Snapshot;
+use crate::domain::recovery::Outcome;
 use crate::domain::time::Moment;
-use crate::store::StoreError;
+use crate::postgres::error::PgError;
+use crate::postgres::home;
+use crate::postgres::link::Link;
 use crate::store::act::{Acted, Batch, Intents, Order};
 use crate::store::driver::{
-    BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row, Target,
-    Turn,
+    ActTarget, BatchPart, Changed, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Row as _, Turn,
 };
-use crate::store::filter::expect_board;
-use crate::store::found::{FoundBoard, Overdue, RowRef};
-use crate::store::image::{Change, Image, RowAt};
-use crate::store::look::ReadEngine;
+use crate::store::image::{Image, RowAt};
+use crate::store::image_sql;
+use crate::store::look::{Look, ReadEngine};
 use crate::store::named_params::NamedParams;
-use crate::store::schema::Table;
+use crate::store::schema::{Schema, Table};
 use crate::store::seen::Seen;
-use crate::store::selection::{Again, Noted, Selection};
 use crate::store::statements::Statements;
-use crate::store::watched;
-use crate::store::{Filter, Prober, Scope, TransactionMark};
-
-/// The claims of a database in one transaction.
-pub(super) struct Claims<'a> {
-    pub link: &'a mut Link,
-    pub watched: &'a [Watched],
-    pub sentences: Sentences<'a>,
-    /// What the server said last instead of an answer.
-    pub error: Option<PgError>,
-}
-
-impl Claims<'_> {
-    fn answered<T>(&mut self, doing: &str, answer: Result<T, PgError>) -> Result<T, Failed> {
-        answer.map_err(|error| {
-            let failed = failed(&error, self.sentences.of(&error, doing));
-            self.error = Some(error);
-            failed
-        })
-    }
-}
-
-impl Connection for Claims<'_> {
-    fn dialect(&self) -> &'static dyn Dialect {
-        &PostgresDialect
-    }
-
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        let rows = query(self.link, params, sql);
-        self.answered(doing, rows)?.iter().for_each(|next| row(next));
-        Ok(())
-    }
-
-    fn stream(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        let (put, first) = (params.put_into(sql), self.link.patience());
-        let done = self.link.each_after(&first, &put.sql, &put.values(), |next| row(next));
-        self.answered(doing, done)
-    }
-
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        let put = params.put_into(sql);
-        let done = self.link.execute(&put.sql, &put.values());
-        self.answered(doing, done)
-    }
-
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        let done = self.link.batch(sql);
-        self.answered(doing, done)
-    }
-}
-
-impl ClaimReader for Claims<'_> {
-    fn boards(&self) -> Vec<BoardAt<'_>> {
-        BoardAt::all(self.watched)
-    }
-
-    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        BoardAt::find(self.watched, id)
-    }
-
-    fn registry_table(&self, id: &BoardId) -> Option<Table> {
-        watched::find(self.watched, id)?.1.registry.clone()
-    }
-
-    fn claims(
-        &mut self,
-        id: &BoardId,
-        condition: &str,
-        params: NamedParams,
-        now: Moment,
-    ) -> Result<Vec<Seen>, Failed> {
-        const DOING: &str = "looking at claims";
-        let Some((_, watch)) = watched::find(self.watched, id) else { return Ok(Vec::new()) };
-        self.run(DOING, "SAVEPOINT claimtop_key")?;
-        match look::look(self.link, watch, condition, params, now) {
-            // What somebody typed is no value of the key's type.
-            Err(PgError::Server { code, .. }) if code.starts_with("22") => {
-                self.run(DOING, "ROLLBACK TO claimtop_key")?;
-                Ok(Vec::new())
-            }
-            found => self.answered(DOING, found),
-        }
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.sentences.options.prober.clone()
-    }
-}
+use crate::store::{Scope, StoreError, TransactionMark};
 
 impl Actor {
     /// Has the connection for acts do something that is part of an act.
@@ -153,22 +47,32 @@ impl Driver for Actor {
         &PostgresDialect
     }
 
-    fn boards(&self) -> Vec<BoardAt<'_>> {
-        BoardAt::all(&self.reader.watched)
+    fn reader(&self) -> &dyn ReadEngine {
+        &self.reader
     }
 
-    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        BoardAt::find(&self.reader.watched, id)
+    fn reader_mut(&mut self) -> &mut dyn ReadEngine {
+        &mut self.reader
     }
 
-    fn transaction(&mut self) -> Box<dyn ClaimReader + '_> {
+    fn connection(&mut self) -> Box<dyn Connection + '_> {
         let Actor { reader, link, kept_out, .. } = self;
         let sentences = Sentences::of_acts(&reader.options, kept_out.as_deref());
-        Box::new(Claims { link, watched: &reader.watched, sentences, error: None })
+        Box::new(OnLink { link, sentences, error: None })
+    }
+
+    fn look(&mut self, now: Moment) -> Look<'_> {
+        let Actor { reader, link, kept_out, .. } = self;
+        let sentences = Sentences::of_acts(&reader.options, kept_out.as_deref());
+        reader.look_through(OnLink { link, sentences, error: None }, now)
+    }
+
+    fn schema(&self) -> &Schema {
+        &self.reader.schema
     }
 
     fn refresh(&mut self) -> Result<(), StoreError> {
-        Actor::refresh(self)
+        self.reader.aside("reading the tables", |_| Ok(()))
     }
 
     fn fingerprint(&self) -> String {
@@ -179,78 +83,32 @@ impl Driver for Actor {
         true
     }
 
-    fn freeze(&mut self, at: Moment) {
-        self.reader.freeze(at);
-    }
-
-    fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        expect_board(&self.reader, wanted)
-    }
-
-    fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        self.reader.poll()
-    }
-
-    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
-        self.places_of(filter)
-    }
-
-    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
-        Actor::look_at(self, found)
-    }
-
-    fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        Actor::selection(self, filter)
-    }
-
-    fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
-        Actor::look_again(self, all)
-    }
-
-    fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
-        Actor::count_overdue(self, board)
-    }
-
-    fn reading(
-        &mut self,
-        doing: &str,
-        look: &mut dyn FnMut(&mut dyn ClaimReader, Moment) -> Result<(), Failed>,
-    ) -> Result<(), StoreError> {
-        let options = self.reader.options.clone();
-        self.reader.reading(doing, |link, watched, now| {
-            let sentences = Sentences::of_polls(&options);
-            let mut reader = Claims { link, watched, sentences, error: None };
-            let looked = look(&mut reader, now);
-            match (looked, reader.error) {
-                (Ok(()), _) => Ok(Ok(())),
-                (Err(_), Some(error)) => Err(error),
-                (Err(failed), None) => Ok(Err(StoreError::from(failed))),
-            }
-        })?
-    }
-
-    fn table(&self, name: &str) -> Option<Table> {
-        self.reader.schema.table(name).cloned()
-    }
-
-    fn certain(&self, name: &str) -> Option<Table> {
-        self.reader.schema.certain(name).cloned()
-    }
-
     fn audit_table(&mut self) -> Option<Table> {
         self.reader.audit_table.clone()
     }
 
     fn create_audit_table(&mut self) -> Result<(), StoreError> {
-        self.create_table_of_records()
+        self.begin_asking(&BeginQuestion::default())?;
+        let made = self.ask_link(|link| {
+            // It comes into the schema in which a table without one would, and only that is searched besides
+            // the system's.
+            let Some(home) = home(link)? else {
+                return Err(PgError::server("3F000", "no schema of the search path is there"));
+            };
+            link.batch(&format!("SET LOCAL search_path = {home}, pg_temp; {}", audit_table::CREATE))
+        });
+        let ended = self.ask_link(|link| if made.is_ok() { link.commit() } else { link.rollback() });
+        made.and(ended).map_err(|error| self.sentence(&error, "making claimtop_audit"))?;
+        self.reader.fit_again();
+        Ok(())
     }
 
     fn scope(&mut self, profile: &str, board: &str, action: &str) -> Result<Option<Scope>, StoreError> {
-        Actor::scope(self, profile, board, action)
+        self.scope_of(profile, board, action)
     }
 
     fn begin(&mut self) -> Result<Turn, StoreError> {
-        self.begin_asking(&Question::default()).map(|(turn, _)| turn)
+        self.begin_asking(&BeginQuestion::default()).map(|(turn, _)| turn)
     }
 
     fn commit(&mut self) -> Result<(), NotCommitted> {
@@ -273,26 +131,7 @@ impl Driver for Actor {
         Ok(self.ask_for_act("looking up the transaction", |link| commit_resolution::fate(link, mark))?)
     }
 
-    fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed> {
-        let Some((_, watch)) = watched::find(&self.reader.watched, &seen.place.board) else {
-            return Ok(None);
-        };
-        let mut params = NamedParams::default();
-        let condition = PostgresDialect.is_claim(&watch.board, seen, &mut params);
-        let found = look::look(&mut self.link, watch, &condition, params, now);
-        let mut found =
-            found.map_err(|error| failed(&error, self.sentence(&error, "looking at the claim")))?;
-        // Where two rows go by one id, the one that was seen is meant.
-        let same = found.iter().position(|fresh| fresh.version == seen.version);
-        let at = same.unwrap_or(0);
-        Ok((at < found.len()).then(|| found.swap_remove(at)))
-    }
-
-    fn change(
-        &mut self,
-        target: &Target<'_>,
-        statements: &Statements,
-    ) -> Result<Option<Vec<Change>>, Failed> {
+    fn change(&mut self, target: &ActTarget<'_>, statements: &Statements) -> Result<Changed, Failed> {
         self.perform(target, statements).map_err(|error| failed(&error, self.sentence(&error, "acting")))
     }
 
@@ -320,7 +159,7 @@ impl Driver for Actor {
     fn may_delete(&mut self, table: &Table) -> Result<bool, Failed> {
         let sql = "SELECT has_table_privilege(($1::text)::regclass, 'DELETE')::text";
         let rows = self.ask_for_act("putting the rows back", |link| link.query(sql, &[Some(&table.sql)]))?;
-        Ok(rows.first().is_some_and(|row| is_true(row, 0)))
+        Ok(rows.first().is_some_and(|row| row.is_true(0)))
     }
 
     fn insert(&mut self, table: &Table, _: &RowAt, row: &Image) -> Result<Option<RowAt>, Failed> {
@@ -337,11 +176,11 @@ impl Driver for Actor {
             table.sql,
             names.join(", "),
             places.join(", "),
-            image::columns(table, "c").join(", ")
+            image_sql::columns(&PostgresDialect, table, "c")
         );
         let rows = self.ask_for_act("putting the rows back", |link| query(link, &params, &sql))?;
-        // A trigger may have had its say.
-        Ok(rows.first().map(|left| RowAt::Key(image::key(table, &image::read(table, left, 0)))))
+        // A trigger may have changed the row.
+        Ok(rows.first().map(|left| RowAt::Key(image_sql::read(table, left, 0).part(&table.key))))
     }
 
     fn begin_batch<'a, 'b>(
@@ -383,7 +222,13 @@ impl Driver for Actor {
     }
 
     fn end_batch(&mut self, batch: Batch, began: Instant) -> Batch {
-        self.learn_from(&batch, began.elapsed());
+        let gone = batch.tried.iter().filter(|acted| is_gone(acted)).count();
+        self.batch_size = self.batch_size.after(began.elapsed(), batch.tried.len(), gone);
         batch
     }
+}
+
+/// Whether it was somebody else's act that left nothing to do.
+fn is_gone(acted: &Acted) -> bool {
+    matches!(&acted.outcome, Outcome::Moved(moved) if moved.is_somebody_elses_act())
 }

@@ -1,41 +1,30 @@
-//! Claims found and kept by where they are, to be read in parts: a few bytes each, however many there are.
+//! The claims of a filter: where they are, a few bytes each, or each with its rows.
 
-use std::collections::HashMap;
-
-use super::actor::Actor;
 use super::candidate_queries;
-use super::cell::number;
-use super::error::PgError;
-use super::link::{Link, Row};
-use super::look::{rows_of, seen};
-use super::named_params::array;
+use super::reader::Reader;
 use super::rows::{self, rank, read_rank};
 use super::watch::{Watch, query};
 use crate::domain::board_id::BoardId;
-use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reasons, Set};
-use crate::store::driver::Query;
-use crate::store::driver::{self, Connection, Failed};
+use crate::domain::verdict::Set;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
+use crate::store::conditions::Narrowed;
+use crate::store::driver::Row as _;
 use crate::store::found::{FoundBoard, Overdue, RowRef};
-use crate::store::seen::{Seen, Spot};
+use crate::store::schema::Schema;
+use crate::store::seen::Seen;
+use crate::store::seen_reader::SeenReader;
+use crate::store::selection::Selection;
 use crate::store::watched;
 use crate::store::{Filter, StoreError};
 
 /// Rows that come with one answer of the cursor.
 const FETCHED: usize = 5_000;
-/// Places that one statement goes to: with more of them reading the whole table would seem cheaper.
-const AT_ONCE: usize = 250;
-
-/// The row at a place such as `16403(0,1)`.
-fn row_at(place: &str) -> Option<RowRef> {
-    let at = place.find('(')?;
-    Some(RowRef::Version { table: place[..at].parse().ok()?, spot: Spot::parse(&place[at..])? })
-}
 
 /// In which order claims are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub(super) enum FoundOrder {
     /// As they are acted on: what was looked for first, the most urgent, the worst.
     UrgentFirst,
     /// As they are shown.
@@ -43,58 +32,83 @@ pub enum Order {
 }
 
 /// What decides which of two claims comes first.
-type Rank = (usize, u32, Set, i64);
+type FoundRank = (usize, u32, Set, i64);
 
 impl Watch {
-    /// The claims of a filter that may be in trouble, each as it comes: what was read is not kept.
+    /// Hands on the claims of a filter that may be in trouble, as `select` selects them and page by page: all of
+    /// them may be more than memory.
     fn each_troubled(
         &self,
         link: &mut Link,
         now: Moment,
         filter: &Filter,
-        order: Order,
-        each: &mut dyn FnMut(&Row, &Judged),
+        select: &str,
+        each: &mut dyn FnMut(&Row),
     ) -> Result<(), PgError> {
-        let (narrowed, mut params) =
-            self.reader.narrowed(&self.board, filter.holder.as_deref(), filter.kind.as_deref());
+        let Narrowed { sql: narrowed, mut params, .. } =
+            self.reader.narrowed(&self.board, &filter.conditions, now);
         let (trouble, more) = self.trouble(now);
         params.extend(more);
         params.extend(self.clock(now));
-        let priority = self.board.priority.as_deref().filter(|_| order == Order::UrgentFirst);
-        let select = self.reader.select_and(&[rank(priority)]);
         let declare = format!("DECLARE claimtop_found NO SCROLL CURSOR FOR {select}{narrowed}{trouble}");
         query(link, &params, &declare)?;
         let fetch = format!("FETCH FORWARD {FETCHED} FROM claimtop_found");
         loop {
             let rows = link.query(&fetch, &[])?;
-            for row in &rows {
-                each(row, &self.reader.read(row, &self.board, now));
-            }
+            rows.iter().for_each(&mut *each);
             if rows.len() < FETCHED {
-                break;
+                return link.batch("CLOSE claimtop_found");
             }
         }
-        link.batch("CLOSE claimtop_found")
     }
 
-    /// Where the claims of a filter are.
-    pub fn spotted(
+    /// Adds the claims of a filter to a selection, each with its rows.
+    fn select(
         &self,
         link: &mut Link,
         now: Moment,
         filter: &Filter,
-        order: Order,
+        schema: &Schema,
+        selection: &mut Selection,
+    ) -> Result<(), PgError> {
+        let Some(reader) = SeenReader::new(self, schema) else { return Ok(()) };
+        let mut columns = reader.columns();
+        columns.push(rank(self.board.priority.as_deref()));
+        let (select, wanted) = (self.reader.select_with_state(&columns), filter.wanted());
+        self.each_troubled(link, now, filter, &select, &mut |row| {
+            let urgency = read_rank(row, row.len().saturating_sub(1));
+            let seen = Seen { urgency, ..reader.read(row, now) };
+            let is_meant = wanted.iter().any(|wanted| wanted.meet(seen.judged.verdict.reasons));
+            if is_meant && filter.takes(&self.board.board_id, &seen.judged, now) {
+                selection.push(seen, &filter.sets);
+            }
+        })
+    }
+
+    /// Where the claims of a filter are.
+    pub(super) fn spotted(
+        &self,
+        link: &mut Link,
+        now: Moment,
+        filter: &Filter,
+        order: FoundOrder,
     ) -> Result<Vec<RowRef>, PgError> {
         let wanted = filter.wanted();
-        let mut found: Vec<(Rank, RowRef)> = Vec::new();
-        self.each_troubled(link, now, filter, order, &mut |row, judged| {
-            let reasons: Reasons = judged.verdict.reasons;
-            let first = wanted.iter().position(|wanted| wanted.meet(reasons));
-            let spotted = rows::place(row).and_then(row_at);
+        let mut found: Vec<(FoundRank, RowRef)> = Vec::new();
+        let priority = self.board.priority.as_deref().filter(|_| order == FoundOrder::UrgentFirst);
+        let select = self.reader.select_and(&[rank(priority)]);
+        self.each_troubled(link, now, filter, &select, &mut |row| {
+            let judged = self.reader.read(row, &self.board, now);
+            let first = wanted.iter().position(|wanted| wanted.meet(judged.verdict.reasons));
+            let first = first.filter(|_| {
+                let mut conditions = filter.conditions.iter();
+                conditions.all(|condition| condition.holds(&self.board.board_id, &judged, now))
+            });
+            let spotted = rows::place(row).and_then(RowRef::parse);
             if let (Some(first), Some(spotted)) = (first, spotted) {
                 let (first, urgency) = match order {
-                    Order::UrgentFirst => (first, read_rank(row, self.reader.state_at())),
-                    Order::WorstFirst => (0, 0),
+                    FoundOrder::UrgentFirst => (first, read_rank(row, self.reader.state_at())),
+                    FoundOrder::WorstFirst => (0, 0),
                 };
                 let deadline = judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
                 found.push(((first, urgency, judged.verdict.headline(), deadline), spotted));
@@ -103,90 +117,45 @@ impl Watch {
         found.sort_by_key(|(rank, _)| *rank);
         Ok(found.into_iter().map(|(_, spotted)| spotted).collect())
     }
-
-    /// The same with their tokens and nothing else, on any connection.
-    pub(super) fn fetch_at(
-        &self,
-        connection: &mut dyn Connection,
-        found: &[RowRef],
-        now: Moment,
-    ) -> Result<Vec<Judged>, Failed> {
-        let sql = format!("{} AND c.ctid = ANY (:tids)", self.reader.select_with_state(&[]));
-        let mut all = Vec::with_capacity(found.len());
-        for some in found.chunks(AT_ONCE) {
-            let mut params = self.clock(now);
-            params.add("tids", "tid[]", Some(array(some.iter().map(spot))));
-            let read =
-                |row: &dyn driver::Row| (row.text(0), self.reader.read_with_state(row, &self.board, now));
-            let rows = connection.all("looking at claims", &sql, &params, read)?;
-            let mut here: HashMap<RowRef, Judged> =
-                rows.into_iter().filter_map(|(place, judged)| Some((row_at(&place?)?, judged))).collect();
-            all.extend(some.iter().filter_map(|wanted| here.remove(wanted)));
-        }
-        Ok(all)
-    }
-
-    /// The claims at these places that are still there, in their order.
-    pub fn at_spots<T>(
-        &self,
-        link: &mut Link,
-        now: Moment,
-        found: &[RowRef],
-        select: &str,
-        read: impl Fn(&Row) -> T,
-    ) -> Result<Vec<T>, PgError> {
-        let sql = format!("{select} AND c.ctid = ANY (:tids)");
-        let mut all = Vec::with_capacity(found.len());
-        for some in found.chunks(AT_ONCE) {
-            let mut params = self.clock(now);
-            params.add("tids", "tid[]", Some(array(some.iter().map(spot))));
-            let rows = query(link, &params, &sql)?;
-            let place = |row: &Row| row_at(rows::place(row)?);
-            let mut here: Vec<(RowRef, &Row)> =
-                rows.iter().filter_map(|row| Some((place(row)?, row))).collect();
-            for wanted in some {
-                // Of a partitioned table several rows are at one place, each in a part of its own.
-                if let Some(at) = here.iter().position(|(spotted, _)| spotted == wanted) {
-                    all.push(read(here.swap_remove(at).1));
-                }
-            }
-        }
-        Ok(all)
-    }
 }
 
-impl Actor {
+impl Reader {
     /// Where the claims are that a filter looks for.
-    pub fn places_of(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
-        self.reader.reading("looking for claims", |link, watched, now| {
+    pub(super) fn places_of(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
+        self.reading("looking for claims", |reader, link, now| {
             let mut found = Vec::new();
-            for watch in watched.iter().flat_map(|watched| &watched.boards) {
-                if watch.board.has_rowid && filter.takes_board(&watch.board.name) {
-                    let rows = watch.spotted(link, now, filter, Order::UrgentFirst)?;
-                    found.push(FoundBoard { board: watch.board.board_id.clone(), rows });
-                }
+            for watch in reader.actable(filter) {
+                let rows = watch.spotted(link, now, filter, FoundOrder::UrgentFirst)?;
+                found.push(FoundBoard { board: watch.board.board_id.clone(), rows });
             }
             Ok(found)
         })
     }
 
-    /// Those of the claims that are still there, as they are now.
-    pub fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
-        self.reader.reading("looking at claims", |link, watched, now| {
-            let mut all = Vec::new();
-            for (board, some) in found {
-                let Some((_, watch)) = watched::find(watched, board) else { continue };
-                let select = watch.reader.select_with_state(&rows_of(watch));
-                all.extend(watch.at_spots(link, now, some, &select, |row| seen(watch, row, now))?);
+    /// The claims in the sets of a filter, worst first.
+    pub(super) fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
+        let mut selection = self.reading("looking for claims", |reader, link, now| {
+            let mut selection = Selection::default();
+            for watch in reader.actable(filter) {
+                watch.select(link, now, filter, &reader.schema, &mut selection)?;
             }
-            Ok(all)
-        })
+            Ok(selection)
+        })?;
+        selection.sort(filter);
+        selection.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(selection)
+    }
+
+    /// The boards that a filter takes and whose rows can be acted on.
+    fn actable<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a Watch> + 'a {
+        let boards = self.watched.iter().flat_map(|watched| &watched.boards);
+        boards.filter(|watch| watch.board.has_rowid && filter.takes_board(&watch.board.board_id))
     }
 
     /// How many claims a board has, and how many are past their deadline, counted by the server.
-    pub fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
-        self.reader.reading("counting", |link, watched, now| {
-            let Some((_, watch)) = watched::find(watched, board) else { return Ok(None) };
+    pub(super) fn overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
+        self.reading("counting", |reader, link, now| {
+            let Some((_, watch)) = watched::find(&reader.watched, board) else { return Ok(None) };
             let Some(overdue) = candidate_queries::overdue(&watch.board) else { return Ok(None) };
             let mut params = candidate_queries::params(std::slice::from_ref(&overdue), now);
             params.extend(watch.clock(now));
@@ -197,16 +166,8 @@ impl Actor {
                 watch.board.is_held()
             );
             let rows = query(link, &params, &sql)?;
-            let count = |at| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0);
-            Ok(Some(Overdue { claims: count(1).unsigned_abs(), of: count(0).unsigned_abs() }))
+            let count = |at| rows.first().map_or(0, |row| row.count(at));
+            Ok(Some(Overdue { claims: count(1), of: count(0) }))
         })
-    }
-}
-
-fn spot(row: &RowRef) -> Option<String> {
-    match row {
-        RowRef::Version { spot, .. } => Some(spot.to_string()),
-        // What was found on another engine is not here.
-        RowRef::Number(_) => None,
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::error::PgError;
-use super::link::{Begin, Limits, Link, Purpose};
-use super::reader::{Options, fingerprint};
-use super::target::Target;
-use crate::store::StoreError;
+use super::reader::fingerprint;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Begin, Limits, Link, Purpose};
+use crate::postgres::target::Target;
+use crate::store::{Options, StoreError};
 
 /// How long a server has to say which one it is.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ pub fn fingerprint_of(link: &mut Link) -> Result<String, PgError> {
 /// Refuses a new connection for acts that leads to another database than the one that was read, or to one
 /// that may not be written.
 pub(super) fn expect(link: &mut Link, options: &Options, read: &str) -> Result<(), StoreError> {
-    let label = options.target.label();
+    let label = &options.name();
     let found = fingerprint_of(link).map_err(|error| options.sentence(&error, "identifying the database"))?;
     options.protected.admit(label, &found)?;
     if found == read {

@@ -1,15 +1,20 @@
 //! The index that a board lacks: without one every look reads all that ever was in its table.
 
 use super::backlog::estimate;
-use super::error::PgError;
-use super::link::Link;
 use super::watch::{Watch, query};
 use crate::domain::time::Moment;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::store::bound::{BoundBoard, TimeSql};
 use crate::store::options::Effort;
 
 /// The statements that would add what is missed, once the table is larger than what is read in any case.
-pub fn missing(link: &mut Link, watch: &Watch, now: Moment, effort: Effort) -> Result<Vec<String>, PgError> {
+pub(super) fn missing(
+    link: &mut Link,
+    watch: &Watch,
+    now: Moment,
+    effort: Effort,
+) -> Result<Vec<String>, PgError> {
     let board = &watch.board;
     let Some(held) = &board.held else { return Ok(Vec::new()) };
     let params = watch.clock(now);

@@ -1,8 +1,8 @@
 //! The system's own recovery, where it is a function in the database.
 
-use super::error::PgError;
-use super::link::Link;
 use crate::domain::rules::Rules;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::profile::format::Board;
 use crate::profile::installed::{Difference, differences};
 

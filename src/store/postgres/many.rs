@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use super::cell::sent;
 use super::dialect::PostgresDialect;
-use super::error::PgError;
-use super::link::Link;
 use super::named_params::{NamedParams, array};
 use super::watch::{Watch, query};
 use crate::domain::time::TimeUnit;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::profile::format::Act;
 use crate::store::act::Order;
 use crate::store::driver::Turn;
@@ -17,12 +17,12 @@ use crate::store::seen::{Seen, Spot};
 use crate::store::statements::{ClaimValues, id_type, shared_values};
 
 /// A claim by the texts of its key.
-pub fn name(seen: &Seen) -> Vec<Option<String>> {
+pub(super) fn name(seen: &Seen) -> Vec<Option<String>> {
     seen.judged.claim.key.0.iter().map(|part| sent(part).map(Cow::into_owned)).collect()
 }
 
 /// Those of the claims that are held, by their names.
-pub fn held(
+pub(super) fn held(
     link: &mut Link,
     watch: &Watch,
     turn: &Turn,
@@ -43,7 +43,11 @@ pub fn held(
 }
 
 /// The sessions of the claims, locked, less those that somebody else holds.
-pub fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<HashSet<String>, PgError> {
+pub(super) fn lock_sessions(
+    link: &mut Link,
+    watch: &Watch,
+    all: &[&Seen],
+) -> Result<HashSet<String>, PgError> {
     let Some(registry) = &watch.board.registry else { return Ok(HashSet::new()) };
     let holders: HashSet<&str> = all.iter().filter_map(|seen| seen.judged.claim.holder.as_deref()).collect();
     let mut params = NamedParams::default();
@@ -60,7 +64,7 @@ pub fn lock_sessions(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Ha
 }
 
 /// That a row is one of these claims.
-pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, NamedParams) {
+pub(super) fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, NamedParams) {
     let mut params = NamedParams::default();
     let (mut columns, mut arrays) = (Vec::new(), Vec::new());
     for (at, kind) in watch.board.id_types.iter().enumerate() {
@@ -83,7 +87,7 @@ pub fn with_keys(watch: &Watch, all: &[&Seen]) -> (String, NamedParams) {
 
 /// A table of the claims with what is each one's own, as far as the act names it, and the params that refer
 /// to it.
-pub fn each(
+pub(super) fn each(
     watch: &Watch,
     eligible: &[(usize, Cow<'_, Seen>)],
     act: &Act,
@@ -93,9 +97,9 @@ pub fn each(
     let is_named = |name: &str| act.set.values().any(|value| value.contains(&format!(":{name}")));
     let all = || eligible.iter().map(|(_, seen)| &**seen);
     let own = || all().map(|seen| ClaimValues::new(&watch.board, &seen.judged.claim, &seen.why, order));
-    let mut listed = Listed {
+    let mut listed = ClaimTable {
         params: shared_values(&PostgresDialect, &watch.board, order, turn.now),
-        ..Listed::default()
+        ..ClaimTable::default()
     };
     listed.add("version", all().map(|seen| seen.version.as_ref()));
     listed.add("spot", all().map(spot));
@@ -138,13 +142,13 @@ pub fn each(
 
 /// Values of claims as a table of texts.
 #[derive(Default)]
-struct Listed {
+struct ClaimTable {
     params: NamedParams,
     names: Vec<String>,
     arrays: Vec<String>,
 }
 
-impl Listed {
+impl ClaimTable {
     fn add(&mut self, name: &str, values: impl Iterator<Item = Option<impl AsRef<str>>>) {
         let place = format!("claimtop_each_{name}");
         self.params.add(&place, "text[]", Some(array(values)));
@@ -161,7 +165,7 @@ impl Listed {
 }
 
 /// Where a claim was seen, as text.
-pub fn spot(seen: &Seen) -> Option<String> {
+pub(super) fn spot(seen: &Seen) -> Option<String> {
     seen.spot.map(|spot| spot.to_string())
 }
 
@@ -170,19 +174,19 @@ fn part_of_key(seen: &Seen, at: usize) -> Option<Cow<'_, str>> {
 }
 
 /// That a row is the one of the claim listed.
-pub fn is_its(watch: &Watch) -> String {
+pub(super) fn is_its(watch: &Watch) -> String {
     let ids = watch.board.id.iter().zip(&watch.board.id_types).enumerate();
     let same = ids.map(|(at, (id, kind))| format!("({id}) = claimtop_row.claimtop_key{at}::{kind}"));
     same.collect::<Vec<_>>().join(" AND ")
 }
 
 /// That a row is the version that was seen.
-pub fn is_as_seen() -> &'static str {
+pub(super) fn is_as_seen() -> &'static str {
     "c.xmin::text = claimtop_row.claimtop_version"
 }
 
 /// The same, and the row is found without an index: a version stays where it is.
-pub fn is_where_seen() -> String {
+pub(super) fn is_where_seen() -> String {
     format!("c.ctid = claimtop_row.claimtop_spot::tid AND {}", is_as_seen())
 }
 
@@ -191,7 +195,7 @@ pub fn is_where_seen() -> String {
 const AT_ONCE: usize = 256;
 
 /// Of which of the claims the row is still what was seen.
-pub fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Vec<bool>, PgError> {
+pub(super) fn unchanged(link: &mut Link, watch: &Watch, all: &[&Seen]) -> Result<Vec<bool>, PgError> {
     let spots: Vec<String> =
         all.chunks(AT_ONCE).map(|some| array(some.iter().map(|seen| spot(seen)))).collect();
     let sql = format!(

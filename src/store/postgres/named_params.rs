@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::cell::sent;
 use super::schema::literal;
 use crate::domain::time::{Moment, Span, TimeUnit};
-use crate::store::bound::BoundZone;
-pub use crate::store::named_params::NamedParams;
+use crate::store::driver::TimeForm;
+pub(super) use crate::store::named_params::NamedParams;
 
 impl NamedParams {
     /// The statement with numbered parameters, and their values.
@@ -15,25 +15,21 @@ impl NamedParams {
         Put { sql, values: values.into_iter().map(|value| sent(value).map(Cow::into_owned)).collect() }
     }
 
-    /// An instant as a column of `unit` holds it, times without a zone in `zone`.
-    pub(in crate::store::postgres) fn add_time(
-        &mut self,
-        name: &str,
-        unit: TimeUnit,
-        zone: &BoundZone,
-        moment: Moment,
-    ) {
+    /// An instant as a column of a form holds it.
+    pub(in crate::store::postgres) fn add_time(&mut self, name: &str, form: TimeForm<'_>, moment: Moment) {
+        let unit = form.unit;
         match unit {
             TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs => {
                 let scaled = i128::from(moment.micros()) * i128::from(unit.per_second()) / 1_000_000;
                 self.add(name, "bigint", Some(scaled.to_string()));
             }
             TimeUnit::TextUtc => {
-                self.add(name, "text", Some(zone.own.unwrap_or_default().text(moment)));
+                self.add(name, "text", Some(form.own_zone().text(moment)));
             }
             TimeUnit::Timestamptz => self.add(name, "timestamptz", Some(stamp(moment))),
             TimeUnit::Timestamp => {
-                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", literal(&zone.sql));
+                let zone = form.zone.map_or("UTC", |zone| &zone.sql);
+                let sql = format!("(({{}})::timestamptz AT TIME ZONE {})", literal(zone));
                 self.add_as(name, &sql, Some(stamp(moment)));
             }
         }
@@ -52,25 +48,25 @@ impl NamedParams {
 
 /// A statement that can be sent.
 #[derive(Debug, Clone)]
-pub struct Put {
+pub(super) struct Put {
     pub sql: String,
     pub values: Vec<Option<String>>,
 }
 
 impl Put {
-    pub fn values(&self) -> Vec<Option<&str>> {
+    pub(super) fn values(&self) -> Vec<Option<&str>> {
         self.values.iter().map(Option::as_deref).collect()
     }
 }
 
 /// An instant as PostgreSQL writes it, to the microsecond.
-pub fn stamp(moment: Moment) -> String {
+pub(super) fn stamp(moment: Moment) -> String {
     let time = chrono::DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
     time.format("%Y-%m-%d %H:%M:%S%.6f+00").to_string()
 }
 
 /// An array of texts as PostgreSQL reads one.
-pub fn array(texts: impl IntoIterator<Item = Option<impl AsRef<str>>>) -> String {
+pub(super) fn array(texts: impl IntoIterator<Item = Option<impl AsRef<str>>>) -> String {
     let mut all = String::from("{");
     for (at, text) in texts.into_iter().enumerate() {
         if at > 0 {

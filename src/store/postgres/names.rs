@@ -13,8 +13,8 @@ use tokens::{Token, tokens};
 
 /// A name, and its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
-    pub role: Role,
+pub(super) struct Name {
+    pub role: NameRole,
     /// The schema it is written with.
     pub schema: Option<String>,
     pub name: String,
@@ -23,7 +23,7 @@ pub struct Name {
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum NameRole {
     Function,
     /// What stands after a dot: a column, or a function in the notation of one.
     Attribute,
@@ -33,7 +33,7 @@ pub enum Role {
 }
 
 /// Finds the names; an error if the text cannot be read as PostgreSQL would.
-pub fn names(sql: &str, fragment: Fragment) -> Result<Vec<Name>, String> {
+pub(super) fn names(sql: &str, fragment: Fragment) -> Result<Vec<Name>, String> {
     let tokens = tokens(sql)?;
     let mut scan = Scan {
         tokens: &tokens,
@@ -48,7 +48,7 @@ pub fn names(sql: &str, fragment: Fragment) -> Result<Vec<Name>, String> {
 }
 
 /// The text with some of its names written in another way.
-pub fn rewritten(sql: &str, mut changes: Vec<(Range<usize>, String)>) -> String {
+pub(super) fn rewritten(sql: &str, mut changes: Vec<(Range<usize>, String)>) -> String {
     changes.sort_by_key(|(at, _)| at.start);
     let mut out = sql.to_owned();
     for (at, text) in changes.into_iter().rev() {
@@ -110,8 +110,8 @@ impl Scan<'_> {
     fn run(&mut self) {
         while let Some(token) = self.tokens.get(self.at) {
             match token {
-                Token::Authorization { text, .. } if self.is_keyword(text) => self.keyword(text),
-                Token::Authorization { .. } | Token::Quoted { .. } => {
+                Token::Word { text, .. } if self.is_keyword(text) => self.keyword(text),
+                Token::Word { .. } | Token::Quoted { .. } => {
                     self.chain();
                     continue;
                 }
@@ -141,7 +141,7 @@ impl Scan<'_> {
 
     fn word(&self, at: Option<usize>) -> &str {
         match at.and_then(|at| self.tokens.get(at)) {
-            Some(Token::Authorization { text, .. }) => text,
+            Some(Token::Word { text, .. }) => text,
             _ => "",
         }
     }
@@ -238,20 +238,20 @@ impl Scan<'_> {
         let calls = self.tokens.get(self.at) == Some(&Token::Symbol('('));
         let is_literal = matches!(self.tokens.get(self.at), Some(Token::Text));
         let role = match self.wants {
-            Want::Type => Some(Role::Type),
-            Want::Target => Some(Role::Table),
-            Want::Source if !calls => Some(Role::Table),
-            Want::Source => Some(Role::Function),
-            Want::Nothing if calls => Some(Role::Function),
-            Want::Nothing if is_literal && schema.is_some() => Some(Role::Type),
-            Want::Nothing if schema.is_some() => Some(Role::Attribute),
+            Want::Type => Some(NameRole::Type),
+            Want::Target => Some(NameRole::Table),
+            Want::Source if !calls => Some(NameRole::Table),
+            Want::Source => Some(NameRole::Function),
+            Want::Nothing if calls => Some(NameRole::Function),
+            Want::Nothing if is_literal && schema.is_some() => Some(NameRole::Type),
+            Want::Nothing if schema.is_some() => Some(NameRole::Attribute),
             Want::Nothing => None,
         };
         self.wants = Want::Nothing;
-        let is_local = schema.is_none() && role == Some(Role::Table) && self.local.contains(&name);
+        let is_local = schema.is_none() && role == Some(NameRole::Table) && self.local.contains(&name);
         if let Some(role) = role.filter(|_| !is_local) {
             // Of an attribute what comes before the dot is no schema but a row.
-            let schema = schema.filter(|_| role != Role::Attribute);
+            let schema = schema.filter(|_| role != NameRole::Attribute);
             self.found.push(Name { role, schema, name, at: start..end });
         }
     }
@@ -259,7 +259,7 @@ impl Scan<'_> {
     /// What comes after `(...).` or `[...].`.
     fn attribute(&mut self) {
         if let Some((text, at)) = self.tokens.get(self.at + 1).and_then(Token::name) {
-            self.found.push(Name { role: Role::Attribute, schema: None, name: text.to_owned(), at });
+            self.found.push(Name { role: NameRole::Attribute, schema: None, name: text.to_owned(), at });
             self.at += 1;
         }
         self.wants = Want::Nothing;
@@ -275,14 +275,14 @@ impl Scan<'_> {
         }
         if let Some(Token::Operator { text, at: place }) = self.tokens.get(at) {
             let name = text.clone();
-            self.found.push(Name { role: Role::Operator, schema, name, at: place.clone() });
+            self.found.push(Name { role: NameRole::Operator, schema, name, at: place.clone() });
         }
     }
 }
 
 /// The names that `WITH` gives to queries: those before `AS (`, with or without their columns.
 fn with_queries(tokens: &[Token]) -> BTreeSet<String> {
-    let is = |at: usize, word: &str| matches!(tokens.get(at), Some(Token::Authorization { text, .. }) if text == word);
+    let is = |at: usize, word: &str| matches!(tokens.get(at), Some(Token::Word { text, .. }) if text == word);
     let mut local = BTreeSet::new();
     for at in 1..tokens.len() {
         let mut next = at + 1;

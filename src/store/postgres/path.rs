@@ -5,10 +5,10 @@
 //! only those that cannot change what our own SQL means: nobody but their owners can create anything there, and
 //! no function or operator in them could be taken for a built-in one.
 
-use super::error::PgError;
-use super::link::Link;
 use super::named_params::array;
-use super::schema;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
+use crate::postgres::search_path;
 
 /// Owners that are trusted: of the database, of the claims' tables, superusers, and ourselves. What an extension
 /// brings along is chosen by whoever may install it.
@@ -45,8 +45,11 @@ const WIDEN: &str = "
 
 /// Gives a transaction the schemas that triggers may need, and says which of the path are kept out. The tables
 /// are those of the claims, as SQL.
-pub fn widen<'a>(link: &mut Link, claims: impl Iterator<Item = &'a str>) -> Result<Option<String>, PgError> {
-    let path = schema::search_path(link)?;
+pub(super) fn widen<'a>(
+    link: &mut Link,
+    claims: impl Iterator<Item = &'a str>,
+) -> Result<Option<String>, PgError> {
+    let path = search_path(link)?;
     let rows = link.query(WIDEN, &[Some(&path), Some(&array(claims.map(Some)))])?;
     Ok(rows.first().and_then(|row| row.get(1)).map(str::to_owned))
 }

@@ -4,75 +4,49 @@
 //! database's own. No transaction outlives it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::audit_table;
-use super::cell::is_true;
+use super::column_type::is_whole;
+use super::compiler::Postgres;
+use super::connection::OnLink;
 use super::dependencies::Dependencies;
-use super::dialect::{Postgres, is_whole};
-use super::driver::Claims;
-use super::error::PgError;
-use super::found::Order;
+use super::found::FoundOrder;
 use super::installed;
-use super::link::{Begin, Limits, Link, Purpose};
-use super::schema::{self, Catalog, literal};
+use super::schema::{self, DatabaseCatalog, literal};
 use super::sentences::Sentences;
-use super::target::Target;
 use super::trust::{Allowed, Trust};
 use super::watch::Watch;
 use super::zone;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span, ZoneName};
-use crate::profile::format::{Engine, Profile};
-use crate::profile::rules::Operator;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Begin, Limits, Link, Purpose};
+use crate::postgres::target::Target;
+use crate::profile::format::Profile;
 use crate::store::attempts::AttemptOrder;
 use crate::store::bound::BoundZone;
-use crate::store::driver::Failed;
+use crate::store::driver::{Failed, Row as _};
 use crate::store::fit::{Fit, FitTarget};
-use crate::store::found::RowRef;
-use crate::store::look::{Look, ReadEngine};
-use crate::store::options::{Effort, Profiles};
+use crate::store::found::{FoundBoard, Overdue, RowRef};
+use crate::store::look::{Look, LookPurpose, ReadEngine};
 use crate::store::schema::{Schema, Table};
+use crate::store::selection::Selection;
 use crate::store::suspend::uninterrupted;
-use crate::store::watched;
-use crate::store::{Filter, Prober, Protected, Registrations, StoreError, Warn, clock};
-
-/// What a reader is told about its source.
-#[derive(Debug, Clone)]
-pub struct Options {
-    pub target: Target,
-    pub profiles: Profiles,
-    pub operator: Operator,
-    pub effort: Effort,
-    /// How long an act waits for a row that a worker holds.
-    pub busy_timeout: Duration,
-    pub poll_timeout: Duration,
-    /// A clock that stands still, for tests on frozen data.
-    pub frozen_at: Option<Moment>,
-    /// Who asks the kernel about the holders' processes, if that is wanted.
-    pub prober: Option<Prober>,
-    /// Who was registered before.
-    pub registrations: Registrations,
-    /// What may not be acted on.
-    pub protected: Protected,
-    /// Functions, operators and types that profiles may use although they are not built in, or do more than
-    /// read.
-    pub allow_functions: Vec<String>,
-    /// Hears what the operator should know once; unset, it is said with every poll.
-    pub warn: Option<Warn>,
-}
+use crate::store::watched::{self, BoardAt, PollContext, Watched};
+use crate::store::{Filter, Options, StoreError, clock};
 
 /// A profile under watch.
-pub type Watched = watched::Watched<Watch>;
+pub(super) type WatchedProfile = Watched<Watch>;
 
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
+    pub(super) target: Target,
     pub(super) options: Options,
     link: Option<Link>,
-    pub(super) watched: Vec<Watched>,
+    pub(super) watched: Vec<WatchedProfile>,
     pub(super) schema: Schema,
     pub(super) dependencies: Dependencies,
     /// The table of records, if it can be trusted.
@@ -82,20 +56,7 @@ pub struct Reader {
     known: BTreeSet<BoardId>,
     fits_for: Duration,
     fingerprint: String,
-    sky: PollContext,
-}
-
-/// What surrounds a look at the data.
-#[derive(Debug, Clone, Default)]
-struct PollContext {
-    /// The database's clock minus ours.
-    clock_offset: Span,
-    /// How far behind its primary it is, if it is a standby.
-    lag: Option<Span>,
-    /// Tables whose rows may be hidden from us.
-    veiled: Vec<String>,
-    /// What else the operator should know.
-    warnings: Vec<String>,
+    context: PollContext,
 }
 
 /// Profiles are laid onto the tables again after this long: new ones may have come.
@@ -115,7 +76,7 @@ impl Options {
     }
 
     pub(super) fn sentence(&self, error: &PgError, doing: &str) -> StoreError {
-        let source_name = self.target.label().to_owned();
+        let source_name = self.name();
         match error {
             PgError::Server { code, .. } if code == "57014" => {
                 StoreError::TooSlow { path: source_name.into(), limit_ms: self.poll_timeout.as_millis() }
@@ -136,8 +97,9 @@ impl Options {
 }
 
 impl Reader {
-    pub fn open(options: Options) -> Result<Reader, StoreError> {
+    pub fn open(target: Target, options: Options) -> Result<Reader, StoreError> {
         let mut reader = Reader {
+            target,
             options,
             link: None,
             watched: Vec::new(),
@@ -148,26 +110,16 @@ impl Reader {
             known: BTreeSet::new(),
             fits_for: FITS_FOR,
             fingerprint: String::new(),
-            sky: PollContext::default(),
+            context: PollContext::default(),
         };
         reader.connect()?;
         Ok(reader)
     }
 
-    fn snapshots(&self, now: Moment, started: Instant) -> Vec<Snapshot> {
-        let poll_cost = Span::micros(i64::try_from(started.elapsed().as_micros()).unwrap_or(i64::MAX));
-        let snapshot = |watched: &Watched| Snapshot {
-            profile: watched.name.clone(),
-            generic: watched.profile.generic,
-            now,
-            clock_offset: self.sky.clock_offset,
-            poll_cost,
-            boards: watched.boards.iter().map(|watch| watch.snapshot(now)).collect(),
-            notices: watched.notices.iter().cloned().chain(self.sky.notices()).collect(),
-            replica: self.sky.lag,
-            veiled: self.veiled(),
-        };
-        self.watched.iter().map(snapshot).collect()
+    /// A look through one of the connections to the database.
+    pub(super) fn look_through<'a>(&'a self, connection: OnLink<'a>, now: Moment) -> Look<'a> {
+        let (boards, schema, options) = (self.boards(), &self.schema, &self.options);
+        Look { connection: Box::new(connection), boards, schema, options, now }
     }
 
     /// Connects, if there is no connection, and lays the profiles onto the tables.
@@ -177,7 +129,7 @@ impl Reader {
         }
         let mut link = match self.link.take().filter(Link::is_open) {
             Some(link) => link,
-            None => Link::open(&self.options.target, Purpose::Polls, self.options.limits())?,
+            None => Link::open(&self.target, Purpose::Polls, self.options.limits())?,
         };
         self.fit(&mut link)?;
         Ok(self.link.insert(link))
@@ -186,60 +138,45 @@ impl Reader {
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
         let said = |error: PgError| self.options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
-        let Catalog { schema, dependencies, types, .. } = schema::read(link).map_err(said)?;
+        let DatabaseCatalog { schema, dependencies, types, .. } = schema::read(link).map_err(said)?;
         let fingerprint = fingerprint(link).map_err(said)?;
-        let trust = Trust::new(&schema, &types, self.options.allowed());
-        let dialect = Postgres::new(link, trust);
-        let ground = FitTarget {
-            dialect: &dialect,
-            engine: Engine::Postgres,
-            schema: &schema,
-            operator: &self.options.operator,
-            source: Path::new(self.options.target.label()),
-        };
-        let bound = ground.fitting(&self.options.profiles);
-        if let Some(error) = dialect.unanswered.take() {
+        let compiler = Postgres::new(link, Trust::new(&schema, &types, self.options.allowed()));
+        let bound = FitTarget { compiler: &compiler, schema: &schema, options: &self.options }.fitting();
+        if let Some(error) = compiler.unanswered.take() {
             return Err(said(error));
         }
-        let mut all = Vec::new();
-        for profile in bound? {
-            let mut boards = Vec::new();
-            for mut board in profile.boards {
-                if let Some(registry) = &mut board.registry {
-                    registry.remembered = self.options.registrations.of(&fingerprint);
-                }
-                let Some(mut watch) = Watch::new(board, &schema, self.options.prober.clone()) else {
-                    continue;
-                };
-                watch.plan(link, clock(), self.options.effort).map_err(said)?;
-                boards.push(watch);
-            }
-            let name = profile.profile.name.clone();
-            let mut notices: Vec<String> = profile.left_out.iter().map(ToString::to_string).collect();
-            notices.extend(differing(link, &profile.profile, &boards).map_err(said)?);
-            all.push(Watched { name, profile: profile.profile, notices, boards });
+        let remembered = self.options.registrations.of(&fingerprint);
+        let mut all = Watched::all(bound?, &remembered, |board| {
+            let watch = Watch::new(board, &schema, self.options.prober.clone());
+            let planned =
+                watch.map(|mut watch| watch.plan(link, clock(), self.options.effort).map(|()| watch));
+            planned.transpose().map_err(said)
+        })?;
+        for watched in &mut all {
+            watched.notices.extend(differing(link, watched).map_err(said)?);
         }
         let veiled = veiled(link, &all).map_err(said)?;
         let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
-        let is_superuser = is_superuser.first().is_some_and(|row| is_true(row, 0));
+        let is_superuser = is_superuser.first().is_some_and(|row| row.is_true(0));
         link.rollback().map_err(said)?;
         let claims = all.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.table);
         let (audit_table, distrust) = audit_table::trusted(&schema, claims);
         let mut warnings: Vec<String> = distrust.into_iter().collect();
         warnings.extend(is_superuser.then(|| SUPERUSER.to_owned()));
         if let Some(warn) = &self.options.warn {
-            let label = self.options.target.label();
+            let label = self.target.label();
             warnings.drain(..).for_each(|warning| warn.say(&format!("{label}: {warning}")));
         }
-        self.sky.warnings = warnings;
+        self.context.warnings = warnings;
         self.audit_table = audit_table;
-        let here: BTreeSet<BoardId> = all.iter().flat_map(Watched::board_ids).cloned().collect();
+        let here: BTreeSet<BoardId> =
+            BoardAt::all(&all).iter().map(|at| at.board().board_id.clone()).collect();
         self.fits_for = if self.known.is_subset(&here) { FITS_FOR } else { MISSING };
         self.known.extend(here);
         self.watched = all;
         self.schema = schema;
         self.dependencies = dependencies;
-        self.sky.veiled = veiled;
+        self.context.veiled = veiled;
         self.fingerprint = fingerprint;
         self.fitted = Instant::now();
         Ok(())
@@ -249,22 +186,15 @@ impl Reader {
     pub(super) fn reading<T>(
         &mut self,
         doing: &str,
-        mut look: impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
+        mut look: impl FnMut(&mut Reader, &mut Link, Moment) -> Result<T, PgError>,
     ) -> Result<T, StoreError> {
-        let mut outcome = self.read_once(&mut look)?;
+        let mut outcome = self.transaction(&mut look)?;
         if outcome.as_ref().is_err_and(is_of_old_tables) {
             // The tables have changed since the profiles were laid onto them.
             self.fit_again();
-            outcome = self.read_once(&mut look)?;
+            outcome = self.transaction(&mut look)?;
         }
         outcome.map_err(|error| self.options.sentence(&error, doing))
-    }
-
-    fn read_once<T>(
-        &mut self,
-        look: &mut impl FnMut(&mut Link, &mut Vec<Watched>, Moment) -> Result<T, PgError>,
-    ) -> Result<Result<T, PgError>, StoreError> {
-        self.transaction(|reader, link, now| look(link, &mut reader.watched, now))
     }
 
     /// Runs `look` between the beginning and the end of a transaction that only reads.
@@ -298,10 +228,10 @@ impl Reader {
         let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
         let read = |at: usize| rows.first().and_then(|row| Moment::parse(row.get(at)?));
         let theirs = read(0).unwrap_or(middle);
-        self.sky.clock_offset = theirs.since(middle);
-        let is_standby = rows.first().is_some_and(|row| is_true(row, 1));
+        self.context.clock_offset = theirs.since(middle);
+        let is_standby = rows.first().is_some_and(|row| row.is_true(1));
         let replayed = read(2).filter(|_| is_standby);
-        self.sky.lag = is_standby.then(|| replayed.map_or(Span::ZERO, |at| theirs.since(at)));
+        self.context.lag = is_standby.then(|| replayed.map_or(Span::ZERO, |at| theirs.since(at)));
         // What a standby has not heard of yet cannot be held against anybody.
         let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
         for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
@@ -310,39 +240,13 @@ impl Reader {
         Ok(now)
     }
 
-    /// One look, and whether it failed because the tables are others than the profiles were laid onto.
-    fn look_once(
-        &mut self,
-        doing: &str,
-        look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
-    ) -> Result<(Result<(), StoreError>, bool), StoreError> {
-        let mut is_of_old = false;
-        let outcome = self.transaction(|reader, link, now| {
-            let Reader { options, watched, schema, .. } = reader;
-            let mut connection =
-                Claims { link, watched, sentences: Sentences::of_polls(options), error: None };
-            let done = look(&mut Look::new(&mut connection, watched, schema, now));
-            is_of_old = connection.error.as_ref().is_some_and(is_of_old_tables);
-            Ok(done)
-        })?;
-        let outcome = match outcome {
-            Ok(done) => done.map_err(StoreError::from),
-            Err(error) => {
-                is_of_old = is_of_old_tables(&error);
-                Err(self.options.sentence(&error, doing))
-            }
-        };
-        let is_of_old = outcome.is_err() && is_of_old;
-        Ok((outcome, is_of_old))
-    }
-
     /// Asks something apart from polls, in a transaction of its own that only reads.
     pub(super) fn aside<T>(
         &mut self,
         doing: &str,
         mut ask: impl FnMut(&mut Link) -> Result<T, PgError>,
     ) -> Result<T, StoreError> {
-        self.reading(doing, |link, _, _| ask(link))
+        self.reading(doing, |_, link, _| ask(link))
     }
 
     /// Lays the profiles onto the tables anew before the next look.
@@ -352,70 +256,79 @@ impl Reader {
 }
 
 impl ReadEngine for Reader {
-    fn label(&self) -> String {
-        self.options.target.label().to_owned()
-    }
-
-    fn fingerprint(&self) -> String {
-        self.fingerprint.clone()
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.options.prober.clone()
-    }
-
-    fn operator_zone(&self) -> Option<ZoneName> {
-        self.options.operator.zone.clone()
+    fn options(&self) -> &Options {
+        &self.options
     }
 
     fn freeze(&mut self, at: Moment) {
         self.options.frozen_at = Some(at);
     }
 
-    fn veiled(&self) -> Option<String> {
-        (!self.sky.veiled.is_empty()).then(|| self.sky.veiled.join("; "))
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
     }
 
-    fn board_ids(&self) -> Vec<BoardId> {
-        watched::ids(&self.watched, None)
+    fn veiled(&self) -> Option<String> {
+        self.context.veiled()
+    }
+
+    fn boards(&self) -> Vec<BoardAt<'_>> {
+        BoardAt::all(&self.watched)
     }
 
     fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
         let started = Instant::now();
-        let effort = self.options.effort;
-        let now = self.reading("polling", |link, watched, now| {
-            for watch in watched.iter_mut().flat_map(|watched| &mut watched.boards) {
-                watch.refresh(link, now, effort)?;
+        let now = self.reading("polling", |reader, link, now| {
+            for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
+                watch.refresh(link, now, reader.options.effort)?;
             }
             Ok(now)
         })?;
-        Ok(self.snapshots(now, started))
+        Ok(self.context.snapshots(&self.watched, now, started))
     }
 
     fn look(
         &mut self,
         doing: &str,
+        _: LookPurpose,
         look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
     ) -> Result<(), StoreError> {
-        let (outcome, is_of_old) = self.look_once(doing, look)?;
-        if !is_of_old {
-            return outcome;
-        }
-        self.fit_again();
-        self.look_once(doing, look)?.0
+        let looked = self.reading(doing, |reader, link, now| {
+            let mut error = None;
+            let sentences = Sentences::of_polls(&reader.options);
+            let connection = OnLink { link, sentences, error: Some(&mut error) };
+            let looked = look(&mut reader.look_through(connection, now));
+            match (looked, error) {
+                (Err(_), Some(error)) => Err(error),
+                (looked, _) => Ok(looked),
+            }
+        })?;
+        Ok(looked?)
     }
 
     fn find_worst(&mut self, board: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError> {
-        self.reading("listing", |link, watched, now| {
-            let Some((_, watch)) = watched::find(watched, board) else { return Ok(Some(Vec::new())) };
+        self.reading("listing", |reader, link, now| {
+            let Some((_, watch)) = watched::find(&reader.watched, board) else { return Ok(Some(Vec::new())) };
             if !watch.board.has_rowid {
                 return Ok(None);
             }
             if filter.sets.is_empty() {
                 return Ok(Some(Vec::new()));
             }
-            watch.spotted(link, now, filter, Order::WorstFirst).map(Some)
+            watch.spotted(link, now, filter, FoundOrder::WorstFirst).map(Some)
         })
+    }
+
+    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
+        self.places_of(filter)
+    }
+
+    fn select_all(&mut self, filter: &Filter) -> Result<Option<Selection>, StoreError> {
+        self.selection(filter).map(Some)
+    }
+
+    fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
+        self.overdue(board)
     }
 
     fn zone(&mut self, name: &ZoneName, table: &Table) -> Result<Option<BoundZone>, StoreError> {
@@ -444,17 +357,6 @@ impl ReadEngine for Reader {
 /// After this long an attempt that was stamped is committed.
 const COMMITTED_AFTER: &str = "5 seconds";
 
-impl PollContext {
-    fn notices(&self) -> Vec<String> {
-        let lag = self.lag.map(|lag| {
-            format!(
-                "this is a standby, {lag} behind: claims are judged as of then, and nothing can be changed here"
-            )
-        });
-        lag.into_iter().chain(self.warnings.clone()).collect()
-    }
-}
-
 const IS_SUPERUSER: &str = "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user";
 
 /// What a superuser is told.
@@ -466,7 +368,7 @@ pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
                current_database()::text, has_function_privilege('pg_control_system()', 'EXECUTE')::text";
     let rows = link.query(sql, &[])?;
-    let may_ask = rows.first().is_some_and(|row| is_true(row, 2));
+    let may_ask = rows.first().is_some_and(|row| row.is_true(2));
     let system = "SELECT system_identifier::text FROM pg_control_system()";
     let system = if may_ask { link.query(system, &[])? } else { Vec::new() };
     let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
@@ -475,13 +377,13 @@ pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
 }
 
 /// A sentence for every table whose rows are hidden from us by its policies.
-fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> {
+fn veiled(link: &mut Link, watched: &[WatchedProfile]) -> Result<Vec<String>, PgError> {
     let mut sentences: Vec<String> = Vec::new();
     for watch in watched.iter().flat_map(|watched| &watched.boards) {
         for table in [Some(&watch.table), watch.registry.as_ref()].into_iter().flatten() {
             let sql = "SELECT row_security_active(($1::text)::regclass)::text, current_user::text";
             let rows = link.query(sql, &[Some(&table.sql)])?;
-            let Some(row) = rows.first().filter(|row| is_true(row, 0)) else { continue };
+            let Some(row) = rows.first().filter(|row| row.is_true(0)) else { continue };
             let sentence = format!(
                 "row-level security is active on {} for the role {}: rows may be hidden; use a role with BYPASSRLS, \
                  or a policy that lets it see all",
@@ -497,10 +399,10 @@ fn veiled(link: &mut Link, watched: &[Watched]) -> Result<Vec<String>, PgError> 
 }
 
 /// A sentence if the system's own functions in the database recover otherwise than these rules.
-fn differing(link: &mut Link, profile: &Profile, boards: &[Watch]) -> Result<Option<String>, PgError> {
+fn differing(link: &mut Link, watched: &WatchedProfile) -> Result<Option<String>, PgError> {
     let mut count = 0;
-    for watch in boards {
-        let written = profile.boards.iter().find(|written| written.name == watch.board.name);
+    for watch in &watched.boards {
+        let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name);
         if let Some(written) = written {
             count += installed::compared(link, written, &watch.board.rules)?.len();
         }
@@ -521,26 +423,18 @@ fn is_of_old_tables(error: &PgError) -> bool {
 }
 
 fn gone(options: &Options) -> StoreError {
-    StoreError::Gone { path: options.target.label().into() }
+    StoreError::Gone { path: options.name().into() }
 }
 
 /// Lays each of the profiles onto the database.
-pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
-    let mut link = Link::open(&options.target, Purpose::Polls, options.limits())?;
+pub fn fits(target: &Target, options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, StoreError> {
+    let mut link = Link::open(target, Purpose::Polls, options.limits())?;
     let said = |error: PgError| options.sentence(&error, "reading the tables");
     link.begin(Begin::Reading).map_err(said)?;
-    let Catalog { schema, types, .. } = schema::read(&mut link).map_err(said)?;
-    let trust = Trust::new(&schema, &types, options.allowed());
-    let dialect = Postgres::new(&mut link, trust);
-    let ground = FitTarget {
-        dialect: &dialect,
-        engine: Engine::Postgres,
-        schema: &schema,
-        operator: &options.operator,
-        source: Path::new(options.target.label()),
-    };
-    let fits = ground.describe(profiles);
-    match dialect.unanswered.take() {
+    let DatabaseCatalog { schema, types, .. } = schema::read(&mut link).map_err(said)?;
+    let compiler = Postgres::new(&mut link, Trust::new(&schema, &types, options.allowed()));
+    let fits = FitTarget { compiler: &compiler, schema: &schema, options }.describe(profiles);
+    match compiler.unanswered.take() {
         Some(error) => Err(said(error)),
         None => fits,
     }

@@ -1,17 +1,16 @@
 //! How PostgreSQL tells the rows of a board apart, and their states.
 
 use super::dialect::PostgresDialect;
-use super::link::Row;
 use super::schema::quoted;
+use crate::postgres::link::Row;
 use crate::store::Prober;
 use crate::store::bound::BoundBoard;
 use crate::store::driver;
 use crate::store::rows::{MarkLayout, RowLayout, RowReader};
 use crate::store::schema::Table;
-use crate::store::seen::Spot;
 
 /// Reads the claims of a board.
-pub fn reader(
+pub(super) fn reader(
     board: &BoundBoard,
     table: &Table,
     registry: Option<&Table>,
@@ -29,29 +28,23 @@ pub fn reader(
 }
 
 /// Where a row was while the transaction lasts.
-pub fn place(row: &Row) -> Option<&str> {
+pub(super) fn place(row: &Row) -> Option<&str> {
     row.get(0)
 }
 
-/// Where in its table that version of the row is.
-pub fn spot(row: &Row) -> Option<Spot> {
-    let place = place(row)?;
-    place.find('(').and_then(|at| Spot::parse(&place[at..]))
-}
-
 /// The rank in a column.
-pub fn read_rank(row: &dyn driver::Row, at: usize) -> u32 {
+pub(super) fn read_rank(row: &dyn driver::Row, at: usize) -> u32 {
     row.number(at).int().and_then(|rank| u32::try_from(rank).ok()).unwrap_or(0)
 }
 
 /// Whether everything that a claim is judged by stands in its own row: nothing is joined, selected from
 /// elsewhere, or asked of a function that could.
-pub fn rests_on_its_row(reader: &RowReader, table: &Table) -> bool {
+pub(super) fn rests_on_its_row(reader: &RowReader, table: &Table) -> bool {
     reader.rests_on(&table.sql, looks_nowhere_else)
 }
 
 /// The rank of a claim by its priority, as a column.
-pub fn rank(priority: Option<&str>) -> String {
+pub(super) fn rank(priority: Option<&str>) -> String {
     priority.map_or_else(
         || "NULL".into(),
         |sql| format!("(dense_rank() OVER (ORDER BY ({sql}) NULLS LAST))::text"),

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::PgError;
-use super::link::{Begin, Limits, Link, Purpose, Row};
-use super::reader::Options;
+use super::dialect::PostgresDialect;
 use super::schema::{self, quoted};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Begin, Limits, Link, Purpose, Row};
+use crate::postgres::target::Target;
 use crate::profile::draft::Reference;
-use crate::profile::format::Engine;
+use crate::store::driver::Dialect;
 use crate::store::sampling::{LIMIT, LONGEST, SampleSource, values_in_check};
 use crate::store::schema::{Column, Schema};
-use crate::store::{StoreError, clock};
+use crate::store::{Options, StoreError, clock};
 
 const REFERENCES: &str = "
     SELECT n.nspname::text, r.relname::text, fn.nspname::text, f.relname::text,
@@ -48,9 +49,9 @@ pub struct PostgresSample {
 }
 
 impl PostgresSample {
-    pub fn open(options: &Options) -> Result<PostgresSample, StoreError> {
+    pub fn open(target: &Target, options: &Options) -> Result<PostgresSample, StoreError> {
         let limits = Limits { statement: LIMIT, lock: options.busy_timeout, answer: LIMIT * 3 };
-        let mut link = Link::open(&options.target, Purpose::Polls, limits)?;
+        let mut link = Link::open(target, Purpose::Polls, limits)?;
         let said = |error: PgError| options.sentence(&error, "reading the tables");
         link.begin(Begin::Reading).map_err(said)?;
         let schema = schema::read(&mut link).map_err(said)?.schema;
@@ -72,8 +73,8 @@ impl PostgresSample {
 }
 
 impl SampleSource for PostgresSample {
-    fn engine(&self) -> Engine {
-        Engine::Postgres
+    fn dialect(&self) -> &'static dyn Dialect {
+        &PostgresDialect
     }
 
     fn schema(&self) -> &Schema {

@@ -6,17 +6,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::cell::is_true;
 use super::dependencies::Dependencies;
-use super::error::PgError;
-use super::link::{CATALOG_ONLY, Link, Row};
 use super::names::Name;
-use crate::store::schema::{Column, Names, Schema, Standing, Table};
-pub use crate::store::schema::{literal, quoted};
-
-/// The schemas that are searched, in this order. Only this is asked under the session's own path, and every
-/// name in it has its schema.
-const PATH: &str = "SELECT (pg_catalog.current_schemas(false))::pg_catalog.text";
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
+use crate::postgres::search_path;
+use crate::store::driver::Row as _;
+use crate::store::schema::{Column, Names, Schema, Table, TableTrust};
+pub(super) use crate::store::schema::{literal, quoted};
 
 /// Every table and view, less the system's own: which it is, whether we may read it, whose it is, and whether
 /// its name means it: the first of the path that has the name does, after the system's own. A later one of
@@ -122,7 +119,7 @@ const TYPES: &str = "
 
 /// What a database holds.
 #[derive(Debug, Clone, Default)]
-pub struct Catalog {
+pub(super) struct DatabaseCatalog {
     pub schema: Schema,
     /// How the tables hang together.
     pub dependencies: Dependencies,
@@ -131,7 +128,7 @@ pub struct Catalog {
 
 /// The types of columns that are not built in.
 #[derive(Debug, Clone, Default)]
-pub struct Types(Vec<UserType>);
+pub(super) struct Types(Vec<UserType>);
 
 #[derive(Debug, Clone)]
 struct UserType {
@@ -170,39 +167,25 @@ const GRAMMAR: [&str; 19] = [
 
 impl Types {
     /// As SQL, the type that a bare name means.
-    pub fn bare(&self, name: &str) -> Option<&str> {
+    pub(super) fn bare(&self, name: &str) -> Option<&str> {
         let it = self.0.iter().find(|it| it.is_visible && !it.runs && it.name == name);
         it.filter(|_| !GRAMMAR.contains(&name) && name != "interval").map(|it| it.sql.as_str())
     }
 
     /// Whether it is the type of a column, and turning something into it runs nobody's code.
-    pub fn is_plain(&self, name: &Name) -> bool {
+    pub(super) fn is_plain(&self, name: &Name) -> bool {
         self.0.iter().any(|it| Some(&it.schema) == name.schema.as_ref() && it.name == name.name && !it.runs)
     }
 
     /// The operator that compares two values of a type.
-    pub fn equality(&self, declared: &str) -> &str {
+    pub(super) fn equality(&self, declared: &str) -> &str {
         let it = self.0.iter().find(|it| it.sql == declared);
         it.and_then(|it| it.equality.as_deref()).unwrap_or("=")
     }
 }
 
-/// The search path that the session was given, as an array; the transaction's own stays as it is.
-pub fn search_path(link: &mut Link) -> Result<String, PgError> {
-    let rows = link.query_after("SET LOCAL search_path TO DEFAULT", PATH, &[])?;
-    link.batch(CATALOG_ONLY)?;
-    Ok(rows.first().and_then(|row| row.get(0)).unwrap_or("{}").to_owned())
-}
-
-/// The schema in which a table without one would be made, as SQL.
-pub fn home(link: &mut Link) -> Result<Option<String>, PgError> {
-    let path = search_path(link)?;
-    let rows = link.query("SELECT quote_ident((($1::text)::text[])[1])", &[Some(&path)])?;
-    Ok(rows.first().and_then(|row| row.get(0)).map(str::to_owned))
-}
-
 /// Reads everything anew.
-pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
+pub(super) fn read(link: &mut Link) -> Result<DatabaseCatalog, PgError> {
     let path = search_path(link)?;
     let columns = link.query(COLUMNS, &[])?;
     let mut of_table: HashMap<&str, Vec<&Row>> = HashMap::new();
@@ -218,9 +201,9 @@ pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
         let text = |at: usize| row.get(at).unwrap_or_default();
         let (oid, schema, name) = (text(0), text(1), text(2));
         let sql = format!("{}.{}", quoted(schema), quoted(name));
-        if !is_true(&row, 5) {
+        if !row.is_true(5) {
             let known = unreadable.entry(name.to_owned()).or_default();
-            let is_it = is_true(&row, 4) && matches!(text(3), "r" | "p") && row.get(8).is_none();
+            let is_it = row.is_true(4) && matches!(text(3), "r" | "p") && row.get(8).is_none();
             *known = known.take().or_else(|| is_it.then_some(sql));
             continue;
         }
@@ -236,7 +219,7 @@ pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
             .collect();
         let key = keys.get(oid);
         let table = Table {
-            name: if is_true(&row, 4) { name.into() } else { format!("{schema}.{name}") },
+            name: if row.is_true(4) { name.into() } else { format!("{schema}.{name}") },
             sql,
             // Rows have a place of their own, and can be locked and written.
             has_rowid: matches!(text(3), "r" | "p"),
@@ -253,11 +236,11 @@ pub fn read(link: &mut Link) -> Result<Catalog, PgError> {
     let types = link.query(TYPES, &[Some(&path)])?.iter().map(user_type).collect();
     let schema = Schema::new(tables, Default::default()).beside(unreadable);
     let dependencies = Dependencies::read(link, &schema, &names)?;
-    Ok(Catalog { schema, dependencies, types: Types(types) })
+    Ok(DatabaseCatalog { schema, dependencies, types: Types(types) })
 }
 
 /// How far a table can be relied on.
-fn standing(row: &Row, code: &[Row]) -> Standing {
+fn standing(row: &Row, code: &[Row]) -> TableTrust {
     let text = |at: usize| row.get(at).unwrap_or_default();
     let (name, owner) = (text(2), text(6));
     let by_kind = match text(3) {
@@ -266,7 +249,7 @@ fn standing(row: &Row, code: &[Row]) -> Standing {
         _ => None,
     };
     let by_code = || code.iter().find(|code| code.get(0) == row.get(0)).and_then(|code| code.get(1));
-    Standing {
+    TableTrust {
         runs: by_kind.or_else(|| by_code().map(|why| format!("of {name}, {why}"))),
         ambiguous: row.get(8).map(|other| {
             format!(
@@ -276,7 +259,7 @@ fn standing(row: &Row, code: &[Row]) -> Standing {
             )
         }),
         owner: owner.into(),
-        owner_is_trusted: is_true(row, 7),
+        owner_is_trusted: row.is_true(7),
     }
 }
 
@@ -286,8 +269,8 @@ fn user_type(row: &Row) -> UserType {
         schema: text(0),
         name: text(1),
         sql: text(2),
-        is_visible: is_true(row, 3),
-        runs: is_true(row, 4),
+        is_visible: row.is_true(3),
+        runs: row.is_true(4),
         equality: row.get(5).map(str::to_owned),
     }
 }

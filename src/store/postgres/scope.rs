@@ -13,9 +13,14 @@ const PARTS: &str = "
 
 impl Actor {
     /// What an action on a board may change; nothing if no profile that fits knows it.
-    pub fn scope(&mut self, profile: &str, board: &str, action: &str) -> Result<Option<Scope>, StoreError> {
+    pub(super) fn scope_of(
+        &mut self,
+        profile: &str,
+        board: &str,
+        action: &str,
+    ) -> Result<Option<Scope>, StoreError> {
         let schema = self.schema().clone();
-        let watched = self.reader.watched.iter().find(|watched| watched.name == profile);
+        let watched = self.reader.watched.iter().find(|watched| watched.profile.name == profile);
         let scope = watched.and_then(|watched| Scope::of(&watched.profile, board, action, &schema));
         let Some(mut scope) = scope else { return Ok(None) };
         let dependencies = self.reader.dependencies.clone();

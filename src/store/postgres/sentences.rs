@@ -1,43 +1,41 @@
 //! What an answer of the server means, in one sentence: in a poll, or in an act.
 
-use super::error::PgError;
-use super::reader::Options;
-use crate::store::StoreError;
+use crate::postgres::error::PgError;
+use crate::store::{Options, StoreError};
 
 /// Puts errors into words.
 #[derive(Debug, Clone, Copy)]
-pub struct Sentences<'a> {
+pub(super) struct Sentences<'a> {
     pub options: &'a Options,
-    purpose: Purpose<'a>,
+    purpose: ErrorContext<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Purpose<'a> {
+enum ErrorContext<'a> {
+    /// Nothing is written.
     Polls,
     /// Schemas of the search path that triggers do not see.
-    Acts {
-        kept_out: Option<&'a str>,
-    },
+    Acts { kept_out: Option<&'a str> },
 }
 
 impl<'a> Sentences<'a> {
-    pub fn of_polls(options: &'a Options) -> Sentences<'a> {
-        Sentences { options, purpose: Purpose::Polls }
+    pub(super) fn of_polls(options: &'a Options) -> Sentences<'a> {
+        Sentences { options, purpose: ErrorContext::Polls }
     }
 
-    pub fn of_acts(options: &'a Options, kept_out: Option<&'a str>) -> Sentences<'a> {
-        Sentences { options, purpose: Purpose::Acts { kept_out } }
+    pub(super) fn of_acts(options: &'a Options, kept_out: Option<&'a str>) -> Sentences<'a> {
+        Sentences { options, purpose: ErrorContext::Acts { kept_out } }
     }
 
-    pub fn of(&self, error: &PgError, doing: &str) -> StoreError {
+    pub(super) fn of(&self, error: &PgError, doing: &str) -> StoreError {
         match self.purpose {
-            Purpose::Polls => self.options.sentence(error, doing),
-            Purpose::Acts { kept_out } => self.of_act(error, doing, kept_out),
+            ErrorContext::Polls => self.options.sentence(error, doing),
+            ErrorContext::Acts { kept_out } => self.of_act(error, doing, kept_out),
         }
     }
 
     fn of_act(&self, error: &PgError, doing: &str, kept_out: Option<&str>) -> StoreError {
-        let source_name = self.options.target.label().to_owned();
+        let source_name = self.options.name();
         let doing_it = || doing.to_owned();
         if error.is_of_a_row() {
             return StoreError::RowRefused { source_name, said: error.to_string(), doing: doing_it() };

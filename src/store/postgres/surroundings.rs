@@ -2,24 +2,24 @@
 
 use std::time::{Duration, Instant};
 
-use super::backlog::{Backlog, Plan};
-use super::cell::number;
+use super::backlog::{CountedBacklog, Plan};
 use super::dialect::PostgresDialect;
-use super::error::PgError;
-use super::link::Link;
 use super::named_params::{NamedParams, stamp};
 use super::watch::{Watch, query};
 use crate::domain::claim::{Session, Worker};
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::store::bound::BoundRegistry;
+use crate::store::driver::Row as _;
 use crate::store::holders;
 
 #[derive(Debug, Default, Clone)]
-pub struct Surroundings {
+pub(super) struct Surroundings {
     pub sessions: Option<Sessions>,
-    pub backlog: Backlog,
+    pub backlog: CountedBacklog,
     /// When a backlog that took long to count is counted again.
     next: Option<Instant>,
 }
@@ -30,7 +30,7 @@ const BURDEN: Duration = Duration::from_millis(20);
 const SHARE: u32 = 50;
 
 impl Surroundings {
-    pub fn look(
+    pub(super) fn look(
         link: &mut Link,
         watch: &Watch,
         plan: &Plan,
@@ -56,7 +56,7 @@ impl Surroundings {
 }
 
 /// Every session of a board's registry, with what it says of its process.
-pub fn sessions(
+pub(super) fn sessions(
     link: &mut Link,
     watch: &Watch,
     registry: &BoundRegistry,
@@ -74,9 +74,11 @@ fn count_sessions(
 ) -> Result<Sessions, PgError> {
     let board = &watch.board;
     let table = registry.table.clone();
-    let (since, after) = match &registry.stale_at {
-        Some(stale_at) => (stale_at, crate::domain::time::Span::ZERO),
-        None => (&registry.beat_at, board.rules.thresholds.orphan_after),
+    let Some((since, after)) = registry.given_up(board.rules.thresholds.orphan_after) else {
+        // Nobody is ever given up.
+        let rows = link.query(&format!("SELECT count(*)::text FROM {}", registry.from), &[])?;
+        let total = rows.first().and_then(|row| row.get(0)?.parse().ok()).unwrap_or(0);
+        return Ok(Sessions { registry: table, total, alive: total, stale: 0 });
     };
     let cut = board.rules.session_now(now).minus(after);
     if since.bound_type.is_none() {
@@ -116,8 +118,7 @@ fn count_sessions(
         registry.from
     );
     let rows = query(link, &params, &sql)?;
-    let count =
-        |at: usize| rows.first().and_then(|row| number(row, at).int()).unwrap_or(0).max(0).unsigned_abs();
+    let count = |at: usize| rows.first().map_or(0, |row| row.count(at));
     let (total, stale, readable) = (count(0), count(1), count(2));
     Ok(Sessions { registry: table, total, alive: readable.saturating_sub(stale), stale })
 }

@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::error::PgError;
-use super::link::Link;
 use super::named_params::array;
-use super::names::{Name, Role, names, rewritten};
+use super::names::{Name, NameRole, names, rewritten};
 use super::schema::Types;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::store::bind::{Fragment, Problem};
 use crate::store::schema::{Schema, Table};
 
@@ -52,7 +52,7 @@ const SIDE_EFFECTS: &str = "
 
 /// What the operator allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allowed {
+pub(super) struct Allowed {
     /// Functions, operators and types by name, as in `app.priority_of`.
     pub functions: Vec<String>,
     /// Whether somebody named the profile: then it may read views and foreign tables.
@@ -61,7 +61,7 @@ pub struct Allowed {
 
 /// Resolves the names of profiles on one database.
 #[derive(Debug)]
-pub struct Trust<'a> {
+pub(super) struct Trust<'a> {
     schema: &'a Schema,
     types: &'a Types,
     allowed: Allowed,
@@ -70,17 +70,17 @@ pub struct Trust<'a> {
 }
 
 impl<'a> Trust<'a> {
-    pub fn new(schema: &'a Schema, types: &'a Types, allowed: Allowed) -> Trust<'a> {
+    pub(super) fn new(schema: &'a Schema, types: &'a Types, allowed: Allowed) -> Trust<'a> {
         Trust { schema, types, allowed, known: RefCell::default() }
     }
 
-    pub fn types(&self) -> &Types {
+    pub(super) fn types(&self) -> &Types {
         self.types
     }
 
     /// Why a table may not be used as the profile writes it. A name that could be a trap stops everything; a
     /// view is left alone.
-    pub fn usable(&self, table: &Table, written: &str) -> Result<(), Problem> {
+    pub(super) fn usable(&self, table: &Table, written: &str) -> Result<(), Problem> {
         if let Some(why) = table.standing.ambiguous.as_ref().filter(|_| !written.contains('.')) {
             return Err(Problem::Refused(why.clone()));
         }
@@ -93,7 +93,7 @@ impl<'a> Trust<'a> {
     }
 
     /// The same SQL with the schema of every table and type, if it may run.
-    pub fn resolve(
+    pub(super) fn resolve(
         &self,
         link: &mut Link,
         sql: &str,
@@ -109,11 +109,11 @@ impl<'a> Trust<'a> {
         let mut changes = Vec::new();
         for name in &all {
             let full = match name.role {
-                Role::Table => match self.table(name) {
+                NameRole::Table => match self.table(name) {
                     Ok(full) => full,
                     Err(problem) => return Ok(Err(problem)),
                 },
-                Role::Type if name.schema.is_none() => self.types.bare(&name.name).map(str::to_owned),
+                NameRole::Type if name.schema.is_none() => self.types.bare(&name.name).map(str::to_owned),
                 _ => None,
             };
             changes.extend(full.map(|full| (name.at.clone(), full)));
@@ -142,9 +142,9 @@ impl<'a> Trust<'a> {
             all.iter().filter(|name| name.schema.as_deref().is_some_and(|schema| schema != "pg_catalog"))
         {
             let what = match name.role {
-                Role::Function => "function",
-                Role::Operator => "operator",
-                Role::Type if !self.types.is_plain(name) => "type",
+                NameRole::Function => "function",
+                NameRole::Operator => "operator",
+                NameRole::Type if !self.types.is_plain(name) => "type",
                 _ => continue,
             };
             let full = format!("{}.{}", name.schema.as_deref().unwrap_or_default(), name.name);
@@ -153,8 +153,8 @@ impl<'a> Trust<'a> {
             }
         }
         let is_asked = |name: &&Name| match name.role {
-            Role::Function => name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog"),
-            Role::Attribute => !self.schema.has_column(&name.name),
+            NameRole::Function => name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog"),
+            NameRole::Attribute => !self.schema.has_column(&name.name),
             _ => false,
         };
         let asked: Vec<&str> = all.iter().filter(is_asked).map(|name| name.name.as_str()).collect();
@@ -171,6 +171,25 @@ impl<'a> Trust<'a> {
                  [\"{name}\"] for this source in the config"
             )
         }))
+    }
+
+    /// The functions and operators of a piece of SQL, resolved before, that the operator allows although they may do
+    /// more than read: a rollback may not take back what they do.
+    pub(super) fn effects(&self, sql: &str) -> Vec<String> {
+        let known = self.known.borrow();
+        let mut found = Vec::new();
+        for name in names(sql, Fragment::Whole).unwrap_or_default() {
+            let is_code = matches!(name.role, NameRole::Function | NameRole::Operator);
+            let called = match name.schema.as_deref() {
+                Some(schema) if schema != "pg_catalog" && is_code => format!("{schema}.{}", name.name),
+                _ if known.get(&name.name) == Some(&true) => name.name,
+                _ => continue,
+            };
+            if !found.contains(&called) {
+                found.push(called);
+            }
+        }
+        found
     }
 
     /// Looks up the functions that are not known yet.

@@ -3,41 +3,40 @@
 mod gather;
 mod signs;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::backlog;
 use super::candidate_queries::{self, CandidateQuery};
-use super::cell::{is_true, number};
-use super::error::PgError;
 use super::indexes;
-use super::link::{Link, Row};
 use super::named_params::{NamedParams, array};
 use super::rows;
 use super::surroundings::Surroundings;
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
 use crate::store::Prober;
 use crate::store::bound::BoundBoard;
-use crate::store::driver::{Connection, Failed};
-use crate::store::found::RowRef;
+use crate::store::driver::Row as _;
 use crate::store::listed::worse_first;
 use crate::store::options::Effort;
 use crate::store::rows::RowReader;
 use crate::store::schema::{Schema, Table};
 use crate::store::watched::WatchedBoard;
-use gather::{Claims, UnindexedQuery};
-use signs::Examined;
+use gather::{GatheredClaims, UnindexedQuery};
+use signs::ZoneExamination;
 
 /// Claims that one query may bring in; more are only said to be there.
-pub const MOST: usize = 20_000;
+pub(super) const MOST: usize = 20_000;
 /// Claims are counted up to this many slices of the effort; beyond there are "more than".
 const COUNTED_SLICES: usize = 50;
 
 /// A board and what is known of it.
 #[derive(Debug)]
-pub struct Watch {
+pub(super) struct Watch {
     pub board: BoundBoard,
     pub reader: RowReader,
     pub table: Table,
@@ -46,19 +45,19 @@ pub struct Watch {
     queries: Option<Vec<CandidateQuery>>,
     /// What each query found, where that is taken from an earlier poll.
     burdens: BTreeMap<usize, UnindexedQuery>,
-    examined: Examined,
+    examined: ZoneExamination,
     holder_is_indexed: bool,
     /// Statements that would add the indexes it lacks.
     missing_indexes: Vec<String>,
     prober: Option<Prober>,
-    found: Found,
+    found: PollFindings,
     backlog: backlog::Plan,
     surroundings: Surroundings,
 }
 
 /// What a poll found.
 #[derive(Debug, Default)]
-struct Found {
+struct PollFindings {
     counts: Counts,
     reasons: BTreeMap<Reason, u64>,
     worst: Vec<Judged>,
@@ -81,18 +80,35 @@ impl WatchedBoard for Watch {
         self.found.counts.total
     }
 
-    fn at(
-        &self,
-        connection: &mut dyn Connection,
-        rows: &[RowRef],
-        now: Moment,
-    ) -> Result<Vec<Judged>, Failed> {
-        self.fetch_at(connection, rows, now)
+    fn snapshot(&self, now: Moment) -> BoardSnapshot {
+        let PollFindings { counts, reasons, worst, more, since } = &self.found;
+        let census = (*more || since.is_some()).then(|| snapshot::Census {
+            looked_at: counts.total,
+            since: since.unwrap_or(now),
+            complete: false,
+        });
+        BoardSnapshot {
+            board: self.board.name.clone(),
+            nature: Arc::clone(&self.board.nature),
+            counts: *counts,
+            reasons: reasons.clone(),
+            sessions: self.surroundings.sessions.clone(),
+            backlog: self.surroundings.backlog.states.clone(),
+            oldest_queued: self.surroundings.backlog.oldest_queued,
+            worst: worst.clone(),
+            gaps: Gaps {
+                more: *more,
+                reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
+                census,
+                indexes: self.missing_indexes.clone(),
+                backlog: self.surroundings.backlog.more.clone(),
+            },
+        }
     }
 }
 
 impl Watch {
-    pub fn new(board: BoundBoard, schema: &Schema, prober: Option<Prober>) -> Option<Watch> {
+    pub(super) fn new(board: BoundBoard, schema: &Schema, prober: Option<Prober>) -> Option<Watch> {
         let table = schema.table(&board.table)?.clone();
         let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table)).cloned();
         let reader = rows::reader(&board, &table, registry.as_ref(), prober.clone());
@@ -103,11 +119,11 @@ impl Watch {
             registry,
             queries,
             burdens: BTreeMap::new(),
-            examined: Examined::default(),
+            examined: ZoneExamination::default(),
             holder_is_indexed: false,
             missing_indexes: Vec::new(),
             prober,
-            found: Found::default(),
+            found: PollFindings::default(),
             backlog: backlog::Plan::default(),
             surroundings: Surroundings::default(),
             board,
@@ -115,7 +131,7 @@ impl Watch {
     }
 
     /// Learns what the indexes of its tables can answer.
-    pub fn plan(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
+    pub(super) fn plan(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
         self.backlog = backlog::Plan::make(link, self, now, effort)?;
         self.missing_indexes = indexes::missing(link, self, now, effort)?;
         let column = self.board.holder.as_ref().and_then(|holder| holder.column.clone());
@@ -124,23 +140,23 @@ impl Watch {
                  ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
                  WHERE i.indrelid = ($1::text)::regclass AND i.indisvalid AND a.attname = $2::text)::text";
             let rows = link.query(sql, &[Some(&self.table.sql), Some(&column)])?;
-            self.holder_is_indexed = rows.first().is_some_and(|row| is_true(row, 0));
+            self.holder_is_indexed = rows.first().is_some_and(|row| row.is_true(0));
         }
         Ok(())
     }
 
     /// Whether a claim whose row has not changed says what it said, but for the time that has passed.
-    pub fn rests_on_its_row(&self) -> bool {
+    pub(super) fn rests_on_its_row(&self) -> bool {
         self.registry.is_none() && !self.board.moves() && rows::rests_on_its_row(&self.reader, &self.table)
     }
 
     /// The params that a profile's own expressions may name in reading.
-    pub fn clock(&self, now: Moment) -> NamedParams {
+    pub(super) fn clock(&self, now: Moment) -> NamedParams {
         self.reader.clock(&self.board, now)
     }
 
     /// The condition for a claim to be possibly in trouble, to be added to others.
-    pub fn trouble(&self, now: Moment) -> (String, NamedParams) {
+    pub(super) fn trouble(&self, now: Moment) -> (String, NamedParams) {
         match &self.queries {
             None => (String::new(), NamedParams::default()),
             Some(queries) => {
@@ -157,12 +173,12 @@ impl Watch {
     }
 
     /// Brings everything up to `now`.
-    pub fn refresh(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
+    pub(super) fn refresh(&mut self, link: &mut Link, now: Moment, effort: Effort) -> Result<(), PgError> {
         self.remember_holders(link)?;
         let counted = self.count(link, now, effort.slice.saturating_mul(COUNTED_SLICES))?;
         let large = counted.0 > effort.slice as u64;
-        let mut found = Found { more: counted.1, ..Found::default() };
-        let mut claims = Claims::default();
+        let mut found = PollFindings { more: counted.1, ..PollFindings::default() };
+        let mut claims = GatheredClaims::default();
         if large && self.queries.is_some() {
             self.gather_by_arms(link, now, &mut found, &mut claims)?;
         } else {
@@ -193,33 +209,6 @@ impl Watch {
         Ok(())
     }
 
-    /// The answer as of the last refresh.
-    pub fn snapshot(&self, now: Moment) -> BoardSnapshot {
-        let Found { counts, reasons, worst, more, since } = &self.found;
-        let census = (*more || since.is_some()).then(|| snapshot::Census {
-            looked_at: counts.total,
-            since: since.unwrap_or(now),
-            complete: false,
-        });
-        BoardSnapshot {
-            board: self.board.name.clone(),
-            nature: Arc::clone(&self.board.nature),
-            counts: *counts,
-            reasons: reasons.clone(),
-            sessions: self.surroundings.sessions.clone(),
-            backlog: self.surroundings.backlog.states.clone(),
-            oldest_queued: self.surroundings.backlog.oldest_queued,
-            worst: worst.clone(),
-            gaps: Gaps {
-                more: *more,
-                reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
-                census,
-                indexes: self.missing_indexes.clone(),
-                backlog: self.surroundings.backlog.more.clone(),
-            },
-        }
-    }
-
     /// How many claims there are, and whether there are more than were counted.
     fn count(&self, link: &mut Link, now: Moment, most: usize) -> Result<(u64, bool), PgError> {
         let sql = format!(
@@ -229,7 +218,7 @@ impl Watch {
             limit(most)
         );
         let rows = query(link, &self.clock(now), &sql)?;
-        let count = rows.first().and_then(|row| number(row, 0).int()).unwrap_or(0).max(0).unsigned_abs();
+        let count = rows.first().map_or(0, |row| row.count(0));
         Ok((count.min(most as u64), count > most as u64))
     }
 
@@ -252,7 +241,7 @@ impl Watch {
             let fresh = place.and_then(|place| tokens.remove(&place));
             all.push(fresh.unwrap_or(judged));
         }
-        all.sort_by(worse_first);
+        all.sort_by(worse_first_then_by_key);
         Ok(all)
     }
 
@@ -276,7 +265,7 @@ impl Watch {
 }
 
 /// Runs a statement that names its values.
-pub fn query(link: &mut Link, params: &NamedParams, sql: &str) -> Result<Vec<Row>, PgError> {
+pub(super) fn query(link: &mut Link, params: &NamedParams, sql: &str) -> Result<Vec<Row>, PgError> {
     let put = params.put_into(sql);
     link.query(&put.sql, &put.values())
 }
@@ -286,9 +275,14 @@ fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1)
 }
 
+/// A server returns equal rows in any order: without the key they would change places from poll to poll.
+fn worse_first_then_by_key(one: &Judged, other: &Judged) -> Ordering {
+    worse_first(one, other).then_with(|| one.claim.key.address().cmp(&other.claim.key.address()))
+}
+
 /// The worst `rows` of each set.
 fn keep_worst(mut claims: Vec<(Option<String>, Judged)>, rows: usize) -> Vec<(Option<String>, Judged)> {
-    claims.sort_by(|(_, one), (_, other)| worse_first(one, other));
+    claims.sort_by(|(_, one), (_, other)| worse_first_then_by_key(one, other));
     let mut left = [rows; Set::ALL.len()];
     claims.retain(|(_, judged)| {
         let mut wanted = false;

@@ -4,12 +4,12 @@
 //! has that of its role in this database, of its role, of the database, of all, or of the server's
 //! configuration, in this order. If the roles that may write a table differ, nobody can know.
 
-use super::cell::is_true;
-use super::error::PgError;
-use super::link::Link;
 use crate::domain::time::{Offset, Zone, ZoneName};
 use crate::domain::visible::visible;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
 use crate::store::bound::BoundZone;
+use crate::store::driver::Row as _;
 
 /// Settings of `TimeZone` for this database or all, for a role or all: of whom, its value, whether that role
 /// may log in and write the table, whether it is ours, and whether it is for this database.
@@ -47,7 +47,11 @@ struct Writer {
 }
 
 /// The zone that a name means for the times of a table.
-pub fn bound(link: &mut Link, name: &ZoneName, table: &str) -> Result<Result<BoundZone, String>, PgError> {
+pub(super) fn bound(
+    link: &mut Link,
+    name: &ZoneName,
+    table: &str,
+) -> Result<Result<BoundZone, String>, PgError> {
     Ok(Ok(match name {
         ZoneName::Utc => named("UTC"),
         ZoneName::Named(name) => named(name),
@@ -123,7 +127,7 @@ fn called(role: &str) -> String {
 fn own_settings(link: &mut Link, table: &str) -> Result<Vec<Writer>, PgError> {
     let mut writers: Vec<Writer> = Vec::new();
     for row in link.query(SETTINGS, &[Some(table)])? {
-        let (Some(name), Some(zone), true) = (row.get(0), row.get(1), is_true(&row, 2)) else { continue };
+        let (Some(name), Some(zone), true) = (row.get(0), row.get(1), row.is_true(2)) else { continue };
         writers.retain(|known| known.name != name);
         writers.push(Writer { name: name.into(), zone: zone.into() });
     }
@@ -138,7 +142,7 @@ fn usual(link: &mut Link, table: &str) -> Result<Result<String, String>, PgError
     if let Some(zone) = for_all.and_then(|row| row.get(1)) {
         return Ok(Ok(zone.to_owned()));
     }
-    if rows.iter().any(|row| is_true(row, 3)) || link.sets_time_zone() {
+    if rows.iter().any(|row| row.is_true(3)) || link.sets_time_zone() {
         return Ok(Err(
             "this session has a TimeZone of its own, and so cannot see that of the server; give the \
                        database one (ALTER DATABASE ... SET timezone), or set time_zone for this source"

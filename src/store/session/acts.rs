@@ -6,33 +6,36 @@
 use super::{END, Ends, Holding, Registered};
 use crate::domain::board_id::BoardId;
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, permit_end};
-use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::format::Role;
 use crate::store::act::{Acted, ChangeRecorder, Note, Order, unrecorded};
 use crate::store::actor::Actor;
 use crate::store::bound::{BoundBoard, BoundRegistry};
-use crate::store::driver::{BoardAt, ClaimReader, Dialect, Failed, Query, Row, Target, Turn};
+use crate::store::driver::{ActTarget, Dialect, Failed, QueryRows, Row, Turn};
 use crate::store::holders;
 use crate::store::image_sql;
+use crate::store::look::Look;
 use crate::store::named_params::NamedParams;
 use crate::store::protocol::unless_locked;
 use crate::store::seen::{Place, Seen};
 use crate::store::statements::Statements;
+use crate::store::watched::BoardAt;
 use crate::store::{StoreError, suspend::uninterrupted};
 
 const LOOKING: &str = "looking at the session";
+
+/// Whether the end of a session stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EndManner {
+    ForGood,
+    Rehearsal,
+}
 
 impl Actor {
     /// A session and all it holds, on every board of every profile.
     pub fn held_by(&mut self, session: &str) -> Result<Holding, StoreError> {
         let _uninterrupted = uninterrupted();
-        let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
-        self.driver.reading(LOOKING, &mut |reader, now| {
-            holding = held_by(reader, session, now)?;
-            Ok(())
-        })?;
-        Ok(holding)
+        self.examine_and_look(LOOKING, |look| held_by(look, session))
     }
 
     /// Ends exactly the session that was seen, if it holds nothing any more.
@@ -45,7 +48,7 @@ impl Actor {
     ) -> Result<Acted, StoreError> {
         let _uninterrupted = uninterrupted();
         let turn = self.driver.begin()?;
-        let acted = self.end_inside(&turn, seen, authorization).and_then(|acted| {
+        let acted = self.end_inside(&turn, seen, authorization, EndManner::ForGood).and_then(|acted| {
             if acted.outcome != Outcome::Applied {
                 return Ok(acted);
             }
@@ -85,7 +88,9 @@ impl Actor {
             released.push(self.apart(|actor| actor.act_inside(turn, seen, &order, &mut |_| Ok(())))?);
         }
         for session in &holding.registered {
-            ended.push(self.apart(|actor| actor.end_inside(turn, session, authorization))?);
+            let end =
+                |actor: &mut Actor| actor.end_inside(turn, session, authorization, EndManner::Rehearsal);
+            ended.push(self.apart(end)?);
         }
         Ok((released, ended))
     }
@@ -95,8 +100,9 @@ impl Actor {
         turn: &Turn,
         seen: &Registered,
         authorization: &Authorization,
+        manner: EndManner,
     ) -> Result<Acted, StoreError> {
-        unless_locked(self.end_step_by_step(turn, seen, authorization))
+        unless_locked(self.end_step_by_step(turn, seen, authorization, manner))
     }
 
     /// The steps of the safety protocol for a session's own row.
@@ -105,22 +111,22 @@ impl Actor {
         turn: &Turn,
         seen: &Registered,
         authorization: &Authorization,
+        manner: EndManner,
     ) -> Result<Acted, Failed> {
         let moved = |what: Moved| Ok(Acted::nothing(Outcome::Moved(what)));
         if self.driver.board(&seen.place.board).is_none() {
             return moved(Moved::TablesChanged);
         }
-        let seen = &Registered { place: self.driver.place_of(seen), ..seen.clone() };
-        lock(&mut *self.connection(), seen)?;
-        let Some(fresh) =
-            registered(&mut *self.connection(), &seen.place.board, Which::Seen(seen), turn.now)?
-        else {
+        let mut look = self.driver.look(turn.now);
+        lock(&mut look, seen)?;
+        let Some(fresh) = registered(&mut look, &seen.place.board, Which::Seen(seen))? else {
             return moved(Moved::SessionGone);
         };
         if fresh.row != seen.row || fresh.version != seen.version {
             return moved(seen.moved(&fresh));
         }
-        let held = holds(&mut *self.connection(), &fresh, turn.now)?;
+        let held = holds(&mut look, &fresh)?;
+        drop(look);
         if held > 0 {
             return moved(Moved::HoldsClaims(held));
         }
@@ -139,7 +145,15 @@ impl Actor {
                 Err(refusal) => return Ok(Acted::nothing(Outcome::Refused(refusal))),
             };
         let preview = statements.preview();
-        let target = Target { table: &table, rowid: fresh.place.rowid, row: &fresh.row };
+        let statements = match manner {
+            EndManner::ForGood => Ok(statements),
+            EndManner::Rehearsal => statements.rehearsed(),
+        };
+        let statements = match statements {
+            Ok(statements) => statements,
+            Err(refusal) => return Ok(Acted { preview, ..Acted::nothing(Outcome::Refused(refusal)) }),
+        };
+        let target = ActTarget { table: &table, rowid: fresh.place.rowid, row: &fresh.row };
         Ok(match self.change(&target, &statements)? {
             Ok(changes) => {
                 let transaction = turn.transaction.clone();
@@ -150,21 +164,22 @@ impl Actor {
     }
 }
 
-fn held_by(reader: &mut dyn ClaimReader, session: &str, now: Moment) -> Result<Holding, Failed> {
+fn held_by(look: &mut Look<'_>, session: &str) -> Result<Holding, Failed> {
     let mut holding = Holding { session: session.into(), claims: Vec::new(), registered: Vec::new() };
     let (mut registries, mut rows): (Vec<String>, Vec<(String, String)>) = (Vec::new(), Vec::new());
-    for id in locks_first(reader) {
-        let Some(BoardAt { board, .. }) = reader.board(&id) else { continue };
-        let (table, registry) = (board.table.clone(), board.registry.clone());
-        if let (true, Some(condition)) = (board.is_addressable(), is_holder(reader.dialect(), board)) {
+    for at in locks_first(look) {
+        let (board, id) = (at.board(), &at.board().board_id);
+        if let (true, Some(condition)) = (board.is_addressable(), is_holder(look.connection.dialect(), board))
+        {
             let mut params = NamedParams::default();
             params.add("session", "", Some(session));
-            let mut found = reader.claims(&id, &condition, params, now)?;
+            let mut found = look.seen(LOOKING, at.watch, &condition, params)?;
             // SQL may compare names without their case; a session is exactly itself.
             found.retain(|seen| seen.judged.claim.holder.as_deref() == Some(session));
             // Two profiles may know the same table.
             let is_new = |seen: &Seen| {
-                let row = (table.clone(), format!("{}{}", seen.place.rowid, seen.judged.claim.key.address()));
+                let row =
+                    (board.table.clone(), format!("{}{}", seen.place.rowid, seen.judged.claim.key.address()));
                 let is_new = !rows.contains(&row);
                 rows.extend(is_new.then_some(row));
                 is_new
@@ -172,10 +187,10 @@ fn held_by(reader: &mut dyn ClaimReader, session: &str, now: Moment) -> Result<H
             found.retain(is_new);
             holding.claims.extend(found);
         }
-        let Some(registry) = registry else { continue };
+        let Some(registry) = &board.registry else { continue };
         if !registries.contains(&registry.table) {
             registries.push(registry.table.clone());
-            holding.registered.extend(registered(reader, &id, Which::Named(session), now)?);
+            holding.registered.extend(registered(look, id, Which::Named(session))?);
         }
     }
     Ok(holding)
@@ -187,18 +202,17 @@ fn is_holder(dialect: &dyn Dialect, board: &BoundBoard) -> Option<String> {
 }
 
 /// The boards in the order in which their claims are released: locks keep others from what they protect.
-fn locks_first(reader: &dyn ClaimReader) -> Vec<BoardId> {
+fn locks_first<'a>(look: &Look<'a>) -> Vec<BoardAt<'a>> {
     let is_lock = |at: &BoardAt<'_>| at.written().is_some_and(|written| written.role == Role::Lock);
-    let (mut first, rest): (Vec<_>, Vec<_>) = reader.boards().into_iter().partition(is_lock);
+    let (mut first, rest): (Vec<_>, Vec<_>) = look.boards.iter().copied().partition(is_lock);
     first.extend(rest);
-    first.into_iter().map(|at| at.board.board_id.clone()).collect()
+    first
 }
 
 /// Every board of every profile that keeps its holders in this registry.
-fn sharing<'a>(reader: &'a dyn ClaimReader, registry: &BoundRegistry) -> Vec<BoardAt<'a>> {
-    let mut boards = reader.boards();
-    boards.retain(|at| at.board.registry.as_ref().is_some_and(|it| it.table == registry.table));
-    boards
+fn sharing<'a>(look: &Look<'a>, registry: &BoundRegistry) -> impl Iterator<Item = &'a BoundBoard> {
+    let is_its = |board: &&BoundBoard| board.registry.as_ref().is_some_and(|it| it.table == registry.table);
+    look.boards.iter().map(BoardAt::board).filter(is_its)
 }
 
 /// A session by its name, or by the row that was seen.
@@ -209,17 +223,13 @@ enum Which<'a> {
 }
 
 /// A session in the registry of a board, as it is now.
-fn registered(
-    reader: &mut dyn ClaimReader,
-    board: &BoardId,
-    which: Which<'_>,
-    now: Moment,
-) -> Result<Option<Registered>, Failed> {
-    let dialect = reader.dialect();
-    let (Some(at), Some(table)) = (reader.board(board), reader.registry_table(board)) else {
-        return Ok(None);
-    };
-    let Some(registry) = at.board.registry.clone() else { return Ok(None) };
+fn registered(look: &mut Look<'_>, board: &BoardId, which: Which<'_>) -> Result<Option<Registered>, Failed> {
+    let (dialect, schema, now) = (look.connection.dialect(), look.schema, look.now);
+    let Some(at) = look.at(board) else { return Ok(None) };
+    let Some(registry) = &at.board().registry else { return Ok(None) };
+    // Its rows have to be told apart.
+    let table = schema.table(&registry.table).filter(|table| table.has_rowid || !table.key.is_empty());
+    let Some(table) = table else { return Ok(None) };
     let (profile, ends) = (at.profile.name.clone(), at.end().map_or(Ends::Undescribed, |_| Ends::Described));
     let mut params = NamedParams::default();
     let condition = match which {
@@ -229,7 +239,7 @@ fn registered(
         }
         Which::Seen(seen) => {
             params.add_value("id", &registry.id.declared, seen.id.clone());
-            dialect.is_session(&registry, seen, &mut params)
+            dialect.is_session(registry, seen, &mut params)
         }
     };
     let is_meant = |id: &Value| match which {
@@ -237,65 +247,60 @@ fn registered(
         Which::Seen(seen) => *id == seen.id,
     };
     let version = dialect.version("s").unwrap_or_else(|| "NULL".into());
-    let number = dialect.row_number(&table, "s");
-    let columns = holders::columns(at.board, &registry, dialect);
-    let row = image_sql::columns(dialect, &table, "s");
+    let number = dialect.row_number(table, "s");
+    let columns = holders::columns(at.board(), registry, dialect);
+    let row = image_sql::columns(dialect, table, "s");
     let sql =
         format!("SELECT {version}, {number}, {columns}, {row} FROM {} WHERE {condition}", registry.from);
     let read = |row: &dyn Row| {
-        let (id, session, worker) = holders::read(row, 2, &registry);
+        let (id, session, worker) = holders::read(row, 2, registry);
         let version = row.text(0);
         let rowid = row.number(1).int().unwrap_or(0);
-        (id, session, worker, version, rowid, image_sql::read(&table, row, 2 + holders::COLUMNS))
+        (id, session, worker, version, rowid, image_sql::read(table, row, 2 + holders::COLUMNS))
     };
-    let found = reader.all(LOOKING, &sql, &params, read)?;
+    let found = look.connection.all(LOOKING, &sql, &params, read)?;
     let Some((id, session, mut worker, version, rowid, row)) =
         found.into_iter().find(|(id, ..)| is_meant(id))
     else {
         return Ok(None);
     };
-    if let Some(prober) = reader.prober() {
+    if let Some(prober) = &look.options.prober {
         prober.probe(&mut worker, session.started_at.at(), session.beat_at.at());
     }
-    let boards = sharing(reader, &registry);
-    let is_stale = boards.iter().all(|at| at.board.gives_up_on(&session, now));
+    let is_stale = sharing(look, registry).all(|board| board.gives_up_on(&session, now));
     let (place, table) = (Place { board: board.clone(), rowid }, registry.table.clone());
     Ok(Some(Registered { place, profile, table, id, row, version, session, is_stale, worker, ends, now }))
 }
 
 /// Keeps the session's row as it is until the end of the transaction.
-fn lock(reader: &mut dyn ClaimReader, seen: &Registered) -> Result<(), Failed> {
-    let dialect = reader.dialect();
+fn lock(look: &mut Look<'_>, seen: &Registered) -> Result<(), Failed> {
+    let dialect = look.connection.dialect();
     let Some(lock) = dialect.exclusive_lock("s") else { return Ok(()) };
-    let Some(registry) = reader.board(&seen.place.board).and_then(|at| at.board.registry.as_ref()) else {
+    let Some(registry) = look.board(&seen.place.board).and_then(|watch| watch.bound().registry.as_ref())
+    else {
         return Ok(());
     };
     let mut params = NamedParams::default();
     params.add_value("id", &registry.id.declared, seen.id.clone());
     let is_it = dialect.is_session(registry, seen, &mut params);
     let sql = format!("SELECT 'x' FROM {} WHERE {is_it} {lock}", registry.from);
-    reader.exists(LOOKING, &sql, &params)?;
+    look.connection.exists(LOOKING, &sql, &params)?;
     Ok(())
 }
 
 /// How many claims a session holds on all boards that share its registry.
-fn holds(reader: &mut dyn ClaimReader, session: &Registered, now: Moment) -> Result<u64, Failed> {
-    let dialect = reader.dialect();
-    let Some(registry) = reader.board(&session.place.board).and_then(|at| at.board.registry.clone()) else {
-        return Ok(0);
-    };
-    let mut questions = Vec::new();
-    for at in sharing(reader, &registry) {
-        let Some(condition) = is_holder(dialect, at.board) else { continue };
-        let mut params = at.board.clock(dialect, now);
-        params.add_value("session", "", session.id.clone());
-        let (from, held) = (&at.board.from, at.board.is_held());
-        let count = dialect.selected("count(*)");
-        questions.push((format!("SELECT {count} FROM {from} WHERE ({held}) AND {condition}"), params));
-    }
+fn holds(look: &mut Look<'_>, session: &Registered) -> Result<u64, Failed> {
+    let dialect = look.connection.dialect();
+    let board = look.board(&session.place.board).map(|watch| watch.bound());
+    let Some(registry) = board.and_then(|board| board.registry.as_ref()) else { return Ok(0) };
     let mut held = 0;
-    for (sql, params) in questions {
-        held += reader.count("asking what it holds", &sql, &params)?;
+    for board in sharing(look, registry).collect::<Vec<_>>() {
+        let Some(condition) = is_holder(dialect, board) else { continue };
+        let mut params = board.clock(dialect, look.now);
+        params.add_value("session", "", session.id.clone());
+        let (count, from, is_held) = (dialect.selected("count(*)"), &board.from, board.is_held());
+        let sql = format!("SELECT {count} FROM {from} WHERE ({is_held}) AND {condition}");
+        held += look.connection.count("asking what it holds", &sql, &params)?;
     }
     Ok(held)
 }

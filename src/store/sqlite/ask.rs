@@ -1,52 +1,54 @@
 //! One probe under watch: asked anew after a write, moved on with the clock otherwise.
 
 use rusqlite::Connection;
-use rusqlite::types::{Value as SqlValue, ValueRef};
+use rusqlite::types::ValueRef;
 
+use super::dialect::bind;
 use super::functions::unpack;
 use super::hop::hop;
-use super::plan::{Driver, Planned};
+use super::plan::{Planned, ProbePath};
 use super::probe::Tag;
 use super::rowset::RowSet;
-use super::run::{all_bindings, bind_known};
+use super::run::all_bindings;
 use super::watch::Since;
 use crate::domain::time::Moment;
 use crate::store::bound::BoundBoard;
+use crate::store::named_params::NamedParams;
 
 /// A probe and its answer.
 #[derive(Debug)]
-pub struct Asked {
+pub(super) struct AskedProbe {
     pub planned: Planned,
-    pub answer: Answer,
+    pub answer: ProbeAnswer,
 }
 
 /// Rows, or, for the runaways, only how many.
 #[derive(Debug, PartialEq)]
-pub enum Answer {
+pub(super) enum ProbeAnswer {
     Rows(RowSet),
     Count(u64),
 }
 
-impl Answer {
+impl ProbeAnswer {
     /// Takes the values that a statement selected.
-    fn new(tag: Tag, selected: Vec<i64>) -> Answer {
+    fn new(tag: Tag, selected: Vec<i64>) -> ProbeAnswer {
         match tag {
-            Tag::Runaway => Answer::Count(sum(&selected)),
-            Tag::Reason(_) | Tag::OldBeat | Tag::BadDeadline => Answer::Rows(RowSet::from(selected)),
+            Tag::Runaway => ProbeAnswer::Count(sum(&selected)),
+            Tag::Reason(_) | Tag::OldBeat | Tag::BadDeadline => ProbeAnswer::Rows(RowSet::from(selected)),
         }
     }
 
     fn add(&mut self, selected: &[i64]) {
         match self {
-            Answer::Rows(rows) => selected.iter().for_each(|rowid| rows.insert(*rowid)),
-            Answer::Count(count) => *count += sum(selected),
+            ProbeAnswer::Rows(rows) => selected.iter().for_each(|rowid| rows.insert(*rowid)),
+            ProbeAnswer::Count(count) => *count += sum(selected),
         }
     }
 
     fn remove(&mut self, selected: &[i64]) {
         match self {
-            Answer::Rows(rows) => selected.iter().for_each(|rowid| rows.remove(*rowid)),
-            Answer::Count(count) => *count = count.saturating_sub(sum(selected)),
+            ProbeAnswer::Rows(rows) => selected.iter().for_each(|rowid| rows.remove(*rowid)),
+            ProbeAnswer::Count(count) => *count = count.saturating_sub(sum(selected)),
         }
     }
 }
@@ -55,14 +57,14 @@ fn sum(counts: &[i64]) -> u64 {
     counts.iter().map(|count| count.max(&0).unsigned_abs()).sum()
 }
 
-impl Asked {
-    pub fn new(planned: Planned) -> Asked {
-        let answer = Answer::new(planned.probe.tag, Vec::new());
-        Asked { planned, answer }
+impl AskedProbe {
+    pub(super) fn new(planned: Planned) -> AskedProbe {
+        let answer = ProbeAnswer::new(planned.probe.tag, Vec::new());
+        AskedProbe { planned, answer }
     }
 
     /// Brings the answer up to date; tells whether it changed.
-    pub fn refresh(
+    pub(super) fn refresh(
         &mut self,
         connection: &Connection,
         board: &BoundBoard,
@@ -78,13 +80,13 @@ impl Asked {
         }
         let mut selected = Vec::new();
         match self.planned.driver {
-            Driver::Holders => hop(connection, board, &mut selected, claims)?,
-            Driver::Claims | Driver::Sessions | Driver::Census => {
+            ProbePath::Holders => hop(connection, board, &mut selected, claims)?,
+            ProbePath::Claims | ProbePath::Sessions | ProbePath::Census => {
                 let bindings = all_bindings(probe, "", board, now, None);
                 selected = answer(connection, &self.planned, &bindings)?;
             }
         }
-        let fresh = Answer::new(probe.tag, selected);
+        let fresh = ProbeAnswer::new(probe.tag, selected);
         let changed = self.answer != fresh;
         self.answer = fresh;
         Ok(changed)
@@ -130,13 +132,9 @@ impl Asked {
 }
 
 /// What a probe's statement answers: packed rows, or a count.
-fn answer(
-    connection: &Connection,
-    planned: &Planned,
-    bindings: &[(String, SqlValue)],
-) -> rusqlite::Result<Vec<i64>> {
+fn answer(connection: &Connection, planned: &Planned, params: &NamedParams) -> rusqlite::Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(&planned.whole())?;
-    bind_known(&mut statement, bindings)?;
+    bind(&mut statement, params)?;
     let mut rows = statement.raw_query();
     let mut selected = Vec::new();
     while let Some(row) = rows.next()? {

@@ -15,6 +15,6 @@ const CREATE: &str = "
       WHEN EXISTS (SELECT 1 FROM claimtop_audit WHERE action_id = new.action_id)
       BEGIN SELECT RAISE(ABORT, 'claimtop_audit is append-only'); END;";
 
-pub fn create(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&format!("BEGIN IMMEDIATE; {CREATE} COMMIT"))
 }

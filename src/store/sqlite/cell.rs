@@ -7,7 +7,7 @@ use crate::domain::time::TimeUnit;
 use crate::domain::value::Value;
 
 /// The cell, whatever it holds.
-pub fn owned(cell: ValueRef<'_>) -> Value {
+pub(super) fn owned(cell: ValueRef<'_>) -> Value {
     match cell {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),
@@ -21,7 +21,7 @@ pub fn owned(cell: ValueRef<'_>) -> Value {
 }
 
 /// The value as a parameter. A text that is not UTF-8 cannot be one and is bound as its bytes.
-pub fn to_sql(value: &Value) -> SqlValue {
+pub(super) fn to_sql(value: &Value) -> SqlValue {
     match value {
         Value::Null => SqlValue::Null,
         Value::Int(number) => SqlValue::Integer(*number),
@@ -32,7 +32,7 @@ pub fn to_sql(value: &Value) -> SqlValue {
 }
 
 /// Column `at` of a row; a column that is not there reads as NULL.
-pub fn cell(row: &Row<'_>, at: usize) -> Value {
+pub(super) fn cell(row: &Row<'_>, at: usize) -> Value {
     row.get_ref(at).map_or(Value::Null, owned)
 }
 
@@ -40,11 +40,11 @@ pub fn cell(row: &Row<'_>, at: usize) -> Value {
 ///
 /// An exact integer wherever the unit allows it; a real where the bound lies between two ticks or
 /// beyond 64 bits, which orders the same.
-pub fn bound(micros: i64, unit: TimeUnit) -> SqlValue {
+pub(super) fn bound(micros: i64, unit: TimeUnit) -> Value {
     let scaled = i128::from(micros) * i128::from(unit.per_second());
     let exact = scaled % 1_000_000 == 0;
     match i64::try_from(scaled / 1_000_000) {
-        Ok(number) if exact => SqlValue::Integer(number),
-        _ => SqlValue::Real(scaled as f64 / 1e6),
+        Ok(number) if exact => Value::Int(number),
+        _ => Value::Real(scaled as f64 / 1e6),
     }
 }

@@ -4,18 +4,20 @@
 //! is counted over several polls; its counts are dated and said not to be exact.
 
 use rusqlite::Connection;
-use rusqlite::types::Value as SqlValue;
 
+use super::dialect::bind;
 use super::keys::RowSql;
 use super::plan::Planned;
 use super::probe::{Probe, Tag};
 use super::rowset::RowSet;
-use super::run::{all_bindings, bind_known, count, select};
+use super::run::{all_bindings, count, select};
 use super::watch::Since;
 use crate::domain::snapshot;
 use crate::domain::time::Moment;
+use crate::domain::value::Value;
 use crate::domain::verdict::Reason;
 use crate::store::bound::BoundBoard;
+use crate::store::named_params::NamedParams;
 use crate::store::schema::quoted;
 
 /// Where only the search for unreadable values waits, and while nothing is written, the census
@@ -24,7 +26,7 @@ const SMALL_STEP: usize = 16;
 
 /// What the census asks of every row.
 #[derive(Debug)]
-pub struct CensusPlan {
+pub(super) struct CensusPlan {
     probes: Vec<Probe>,
     /// Whether it counts the claims as well.
     counts_total: bool,
@@ -35,7 +37,7 @@ pub struct CensusPlan {
 }
 
 impl CensusPlan {
-    pub fn new(
+    pub(super) fn new(
         connection: &Connection,
         board: &BoundBoard,
         planned: Vec<Planned>,
@@ -83,9 +85,12 @@ struct Slice {
 }
 
 impl Slice {
-    fn bindings(self) -> Vec<(String, SqlValue)> {
-        let ends = [(":after", self.after), (":until", self.until)];
-        ends.into_iter().filter_map(|(name, row)| Some((name.to_owned(), SqlValue::Integer(row?)))).collect()
+    fn params(self) -> NamedParams {
+        let mut params = NamedParams::default();
+        for (name, row) in [("after", self.after), ("until", self.until)] {
+            params.add_value(name, "", row.map_or(Value::Null, Value::Int));
+        }
+        params
     }
 }
 
@@ -110,7 +115,7 @@ impl Count {
 }
 
 #[derive(Debug)]
-pub struct Census {
+pub(super) struct TableCensus {
     plan: CensusPlan,
     /// The last complete count.
     done: Option<Count>,
@@ -119,17 +124,17 @@ pub struct Census {
     whole: bool,
 }
 
-impl Census {
-    pub fn new(plan: CensusPlan) -> Census {
-        Census { plan, done: None, running: None, whole: true }
+impl TableCensus {
+    pub(super) fn new(plan: CensusPlan) -> TableCensus {
+        TableCensus { plan, done: None, running: None, whole: true }
     }
 
-    pub fn is_needed(&self) -> bool {
+    pub(super) fn is_needed(&self) -> bool {
         self.plan.is_needed()
     }
 
     /// Whether a set waits for it, and not only the search for unreadable values.
-    pub fn is_urgent(&self) -> bool {
+    pub(super) fn is_urgent(&self) -> bool {
         let sanity = |probe: &Probe| {
             matches!(probe.tag, Tag::BadDeadline | Tag::Reason(Reason::Unreadable | Reason::ClockSkew))
         };
@@ -137,7 +142,7 @@ impl Census {
     }
 
     /// Looks at the next slice, or at everything if that is `small`; tells whether answers changed.
-    pub fn step(
+    pub(super) fn step(
         &mut self,
         connection: &Connection,
         board: &BoundBoard,
@@ -209,10 +214,10 @@ impl Census {
             rows.max(1) - 1
         );
         let mut until = None;
-        select(connection, &last, &rest.bindings(), |row| until = Some(row))?;
+        select(connection, &last, &rest.params(), |row| until = Some(row))?;
         let rows = match until {
             Some(_) => rows.max(1) as u64,
-            None => count(connection, &format!("SELECT count(*) {from}"), &rest.bindings())?,
+            None => count(connection, &format!("SELECT count(*) {from}"), &rest.params())?,
         };
         Ok((rows, Slice { after, until }))
     }
@@ -227,11 +232,11 @@ impl Census {
     ) -> rusqlite::Result<()> {
         let sql = format!("{}{}", self.plan.select, self.plan.within(slice));
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut bindings = slice.bindings();
+        let mut params = slice.params();
         for (at, probe) in self.plan.probes.iter().enumerate() {
-            bindings.extend(all_bindings(probe, &at.to_string(), board, now, None));
+            params.extend(all_bindings(probe, &at.to_string(), board, now, None));
         }
-        bind_known(&mut statement, &bindings)?;
+        bind(&mut statement, &params)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             let rowid: i64 = row.get(0)?;
@@ -251,28 +256,28 @@ impl Census {
     }
 
     /// The rows of each probe.
-    pub fn answers(&self) -> impl Iterator<Item = (Tag, &RowSet)> {
+    pub(super) fn answers(&self) -> impl Iterator<Item = (Tag, &RowSet)> {
         let sets = self.best().map_or(&[][..], |count| &count.sets);
         self.plan.probes.iter().map(|probe| probe.tag).zip(sets)
     }
 
     /// The number of claims, where the census counts them.
-    pub fn total(&self) -> Option<u64> {
+    pub(super) fn total(&self) -> Option<u64> {
         self.best().filter(|_| self.plan.counts_total).map(|count| count.total)
     }
 
     /// How many numbers its sets are made of.
-    pub fn numbers(&self) -> u64 {
+    pub(super) fn numbers(&self) -> u64 {
         let counts = self.done.iter().chain(self.running.iter().map(|(count, _)| count));
         counts.map(Count::found).sum()
     }
 
-    pub fn is_partial(&self) -> bool {
+    pub(super) fn is_partial(&self) -> bool {
         self.is_needed() && !self.whole
     }
 
     /// What keeps the counts from being exact.
-    pub fn gap(&self) -> Option<snapshot::Census> {
+    pub(super) fn gap(&self) -> Option<snapshot::Census> {
         self.best().filter(|_| self.is_partial()).map(|count| snapshot::Census {
             looked_at: count.looked_at,
             since: count.since,
@@ -281,7 +286,7 @@ impl Census {
     }
 
     /// The reasons that wait for the census.
-    pub fn reasons(&self) -> Vec<Reason> {
+    pub(super) fn reasons(&self) -> Vec<Reason> {
         if !self.is_partial() {
             return Vec::new();
         }

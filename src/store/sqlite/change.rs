@@ -3,65 +3,72 @@
 use rusqlite::Connection;
 
 use super::dialect::prepared;
-use super::error::is_lacking;
 use super::image::{read_row, row_at};
 use super::keys::Keys;
 use super::touched;
-use crate::store::driver::Target;
+use crate::profile::format::Statement;
+use crate::store::driver::{ActTarget, Changed, NotChanged};
 use crate::store::image::Change;
 use crate::store::named_params::NamedParams;
 use crate::store::schema::Schema;
 use crate::store::statements::Statements;
 
-/// Runs the statements of an act; nothing, if it did not change exactly the one row.
-pub fn change(
+/// Runs the statements of an act, unless it does not change exactly the one row.
+pub(super) fn change(
     writer: &mut Connection,
     schema: &Schema,
     keys: &Keys,
-    target: &Target<'_>,
+    target: &ActTarget<'_>,
     statements: &Statements,
-) -> rusqlite::Result<Option<Vec<Change>>> {
-    let &Target { table, rowid, row } = target;
+) -> rusqlite::Result<Changed> {
+    let &ActTarget { table, rowid, row } = target;
     let is_alone = statements.is_alone() && !statements.effect.renames(table);
     if !is_alone || schema.is_entangled(&table.name) {
         return touched::run(writer, schema, keys, |writer| run_all(writer, statements));
     }
     if execute(writer, &statements.act, &statements.params)? != 1 {
-        return Ok(None);
+        return Ok(Err(NotChanged::NotTheRow));
     }
     let after = read_row(writer, table, rowid)?;
     let at = row_at(table, rowid, keys);
-    Ok(Some(vec![Change { table: table.name.clone(), at, before: Some(row.clone()), after }]))
+    Ok(Ok(vec![Change { table: table.name.clone(), at, before: Some(row.clone()), after }]))
 }
 
-/// Runs everything; `false` unless the act changed exactly one row.
-fn run_all(connection: &Connection, statements: &Statements) -> rusqlite::Result<bool> {
-    let params = &statements.params;
-    for sql in &statements.before {
-        execute(connection, sql, params)?;
-    }
-    if execute(connection, &statements.act, params)? != 1 {
-        return Ok(false);
-    }
-    for sql in &statements.also {
-        match execute(connection, sql, params) {
-            // A log that this version of the system does not keep.
-            Err(error) if is_lacking(&error) => {}
-            other => {
-                other?;
+/// Runs everything, as far as each statement finds the rows that it has to.
+fn run_all(connection: &Connection, statements: &Statements) -> rusqlite::Result<Result<(), NotChanged>> {
+    let beside = |all: &[Statement]| {
+        for statement in all {
+            let found = execute(connection, &statement.sql, &statements.params)?;
+            if let Err(why) = NotChanged::unless_found(statement, found) {
+                return Ok(Err(why));
             }
         }
+        Ok(Ok(()))
+    };
+    if let Err(why) = beside(&statements.before)? {
+        return Ok(Err(why));
     }
-    Ok(true)
+    if execute(connection, &statements.act, &statements.params)? != 1 {
+        return Ok(Err(NotChanged::NotTheRow));
+    }
+    beside(&statements.also)
 }
 
-fn execute(connection: &Connection, sql: &str, params: &NamedParams) -> rusqlite::Result<usize> {
+/// Runs a statement; how many rows it changed or, where it answers with rows, how many those are.
+fn execute(connection: &Connection, sql: &str, params: &NamedParams) -> rusqlite::Result<u64> {
     let mut statement = prepared(connection, sql, params)?;
+    if statement.column_count() > 0 {
+        let (mut rows, mut found) = (statement.raw_query(), 0);
+        while rows.next()?.is_some() {
+            found += 1;
+        }
+        return Ok(found);
+    }
     // What neither writes nor answers ends or divides the transaction: no act without its record.
-    if statement.readonly() && statement.column_count() == 0 {
+    if statement.readonly() {
         let denied = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_AUTH);
         let why = "an act changes rows; it does not end transactions".to_owned();
         return Err(rusqlite::Error::SqliteFailure(denied, Some(why)));
     }
-    statement.raw_execute()
+    Ok(statement.raw_execute()? as u64)
 }

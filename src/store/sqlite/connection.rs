@@ -2,11 +2,11 @@
 
 use super::dialect::{SqliteDialect, prepared};
 use super::reader::Reader;
-use crate::store::driver::{Connection, Dialect, Failed, Row};
+use crate::store::driver::{Connection, Dialect, Executed, Failed, OnRow};
 use crate::store::named_params::NamedParams;
 
 /// The connection of a reader, or that of an actor with the same reader.
-pub struct OnConnection<'a> {
+pub(super) struct OnConnection<'a> {
     pub connection: &'a rusqlite::Connection,
     pub reader: &'a Reader,
 }
@@ -28,13 +28,7 @@ impl Connection for OnConnection<'_> {
         &SqliteDialect
     }
 
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
+    fn each(&mut self, doing: &str, sql: &str, params: &NamedParams, row: &mut OnRow<'_>) -> Executed {
         let mut run = || -> rusqlite::Result<()> {
             let mut statement = prepared(self.connection, sql, params)?;
             let mut rows = statement.raw_query();
@@ -52,7 +46,7 @@ impl Connection for OnConnection<'_> {
         self.done(doing, result).map(|count| count as u64)
     }
 
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
+    fn run(&mut self, doing: &str, sql: &str) -> Executed {
         for one in sql.split("; ") {
             let result =
                 self.connection.prepare_cached(one).and_then(|mut statement| statement.raw_execute());

@@ -1,26 +1,31 @@
 //! SQLite's own SQL, its rows, and statements on one connection to a file.
 
-use rusqlite::types::ValueRef;
+use std::borrow::Cow;
 
-use super::cell::{bound, cell, owned, to_sql};
+use super::cell::{bound, cell, to_sql};
 use super::functions::code;
 use super::keys::RowSql;
-use super::run::time_in;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
-use crate::store::bound::{BoundBoard, BoundRegistry, BoundZone, TimeSql};
-use crate::store::driver::{Dialect, Row, TraceTime};
+use crate::profile::format::Engine;
+use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
+use crate::store::driver::{Dialect, Row, TimeForm, TraceTime};
+use crate::store::found::RowRef;
 use crate::store::image::{Image, RowAt};
-use crate::store::named_params::NamedParams;
-use crate::store::schema::{Column, Table, quoted};
+use crate::store::named_params::{NamedParams, renamed};
+use crate::store::schema::{Column, Names, Table, quoted};
 use crate::store::seen::Seen;
 use crate::store::session::Registered;
 
 /// How SQLite writes things.
 #[derive(Debug)]
-pub struct SqliteDialect;
+pub(super) struct SqliteDialect;
 
 impl Dialect for SqliteDialect {
+    fn engine(&self) -> Engine {
+        Engine::Sqlite
+    }
+
     fn selected(&self, sql: &str) -> String {
         sql.to_owned()
     }
@@ -33,15 +38,9 @@ impl Dialect for SqliteDialect {
         time.compared_in().read(&row.number(at))
     }
 
-    fn trace_time(
-        &self,
-        at: &str,
-        _: Option<&Column>,
-        unit: TimeUnit,
-        zone: Option<&BoundZone>,
-    ) -> TraceTime {
-        let own = zone.and_then(|zone| zone.own).unwrap_or_default();
-        TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {}) DESC", code(unit, own)) }
+    fn trace_time(&self, at: &str, _: Option<&Column>, form: TimeForm<'_>) -> TraceTime {
+        let code = code(form.unit, form.own_zone());
+        TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {code}) DESC") }
     }
 
     fn holds_exactly(&self, column: &str, place: &str) -> String {
@@ -65,13 +64,11 @@ impl Dialect for SqliteDialect {
     }
 
     fn is_claim(&self, board: &BoundBoard, seen: &Seen, params: &mut NamedParams) -> String {
-        params.add_value("rowid", "", Value::Int(seen.place.rowid));
-        RowSql::claims(board).is(":rowid")
+        self.is_row("c", &board.key, (seen.place.rowid, &seen.row), params)
     }
 
     fn is_session(&self, registry: &BoundRegistry, seen: &Registered, params: &mut NamedParams) -> String {
-        params.add_value("rowid", "", Value::Int(seen.place.rowid));
-        RowSql::sessions(registry).is(":rowid")
+        self.is_row("s", &registry.key, (seen.place.rowid, &seen.row), params)
     }
 
     fn has_key(&self, board: &BoundBoard, key: &[Value], params: &mut NamedParams) -> String {
@@ -108,6 +105,21 @@ impl Dialect for SqliteDialect {
         RowSql::called(alias, table).number()
     }
 
+    /// The one place, whose statement stays compiled.
+    fn is_among(&self, board: &BoundBoard, places: &[RowRef], params: &mut NamedParams) -> String {
+        let number = match places.first() {
+            Some(RowRef::Number(number)) => Value::Int(*number),
+            // What was found on another engine is not here.
+            Some(RowRef::Version { .. }) | None => Value::Null,
+        };
+        params.add_value("rowid", "", number);
+        RowSql::claims(board).is(":rowid")
+    }
+
+    fn places_at_once(&self) -> usize {
+        1
+    }
+
     /// A change of a table that was built otherwise then has no row in it.
     fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String> {
         let key = match at {
@@ -141,20 +153,43 @@ impl Dialect for SqliteDialect {
         None
     }
 
-    fn add_time(
-        &self,
-        params: &mut NamedParams,
-        name: &str,
-        unit: TimeUnit,
-        zone: &BoundZone,
-        moment: Moment,
-    ) {
-        let value = time_in(unit, zone.own.unwrap_or_default(), moment);
-        params.add_value(name, "", owned(ValueRef::from(&value)));
+    fn add_time(&self, params: &mut NamedParams, name: &str, form: TimeForm<'_>, moment: Moment) {
+        let value = match form.unit {
+            unit @ (TimeUnit::UnixS | TimeUnit::UnixMs | TimeUnit::UnixUs | TimeUnit::UnixNs) => {
+                bound(moment.micros(), unit)
+            }
+            // What SQLite's own datetime() writes: texts are compared as texts, so the form matters.
+            TimeUnit::TextUtc => Value::Text(form.own_zone().text(moment)),
+            TimeUnit::Timestamptz | TimeUnit::Timestamp => Value::Text(moment.rfc3339()),
+        };
+        params.add_value(name, "", value);
     }
 
     fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span) {
-        params.add_value(name, "", owned(ValueRef::from(&bound(span.as_micros(), unit))));
+        params.add_value(name, "", bound(span.as_micros(), unit));
+    }
+}
+
+impl SqliteDialect {
+    /// That a row is the one with this number or, where rows have a key instead, with the key of an image of it:
+    /// the number of a key may be another by now.
+    fn is_row(
+        &self,
+        alias: &str,
+        key: &Names,
+        (number, row): (i64, &Image),
+        params: &mut NamedParams,
+    ) -> String {
+        if key.is_empty() {
+            params.add_value("rowid", "", Value::Int(number));
+            return format!("{alias}.rowid = :rowid");
+        }
+        let parts = key.iter().enumerate().map(|(at, name)| {
+            let value = row.get(name).unwrap_or(&Value::Null);
+            params.add_value(&format!("own{at}"), "", value.clone());
+            format!("{alias}.{} = {}", quoted(name), self.place(&format!("own{at}"), value))
+        });
+        parts.collect::<Vec<_>>().join(" AND ")
     }
 }
 
@@ -181,24 +216,33 @@ impl Row for rusqlite::Row<'_> {
 }
 
 /// A statement with those of the values bound that it names.
-pub fn prepared<'a>(
+pub(super) fn prepared<'a>(
     connection: &'a rusqlite::Connection,
     sql: &str,
     params: &NamedParams,
 ) -> rusqlite::Result<rusqlite::CachedStatement<'a>> {
     let mut statement = if params.has_written() {
-        connection.prepare_cached(&params.written_out(sql))?
+        connection.prepare_cached(&spelled(&params.written_out(sql)))?
     } else {
-        connection.prepare_cached(sql)?
+        connection.prepare_cached(&spelled(sql))?
     };
     bind(&mut statement, params)?;
     Ok(statement)
 }
 
+/// The names of SQLite's parameters have no dots.
+pub(super) fn spelled(sql: &str) -> Cow<'_, str> {
+    if sql.contains(":old.") { renamed(sql, |name| name.replacen("old.", OLD, 1)).into() } else { sql.into() }
+}
+
+/// Stands for `old.` there.
+const OLD: &str = "claimtop_old_";
+
 /// Binds those of the values that the statement names; the first of a name counts.
-pub fn bind(statement: &mut rusqlite::Statement<'_>, params: &NamedParams) -> rusqlite::Result<()> {
+pub(super) fn bind(statement: &mut rusqlite::Statement<'_>, params: &NamedParams) -> rusqlite::Result<()> {
     let mut bound = Vec::new();
     for (name, value) in params.sent() {
+        let name = name.replacen("old.", OLD, 1);
         if let Some(at) = statement.parameter_index(&format!(":{name}"))?
             && !bound.contains(&at)
         {

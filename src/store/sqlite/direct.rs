@@ -6,14 +6,14 @@
 //! looked at again by the whole protocol, which says what has moved.
 
 use rusqlite::Statement;
-use rusqlite::types::Value as SqlValue;
 use std::sync::Arc;
 
 use super::actor::Actor;
 use super::cell::cell;
-use super::dialect::SqliteDialect;
+use super::connection::OnConnection;
+use super::dialect::{SqliteDialect, bind as bind_all};
+use super::image::{number_of, row_at};
 use super::probe::{Probe, Tag};
-use super::run::now_value;
 use super::watch::Watch;
 use crate::domain::board_id::BoardId;
 use crate::domain::evidence::why;
@@ -26,6 +26,7 @@ use crate::store::act::{Acted, Intents, Note, Order, Pending, act_of, numbered};
 use crate::store::audit_table;
 use crate::store::driver::BatchPart;
 use crate::store::image::{Change, Image};
+use crate::store::named_params::NamedParams;
 use crate::store::schema::{Column, Names, quoted};
 use crate::store::seen::{Seen, prefix};
 use crate::store::statements::{Guarded, RowEffect, guarded, own_values};
@@ -39,24 +40,24 @@ pub(super) struct Direct<'a> {
     board: BoardId,
     table: String,
     /// Every column that is compared, in order.
-    columns: Vec<Compared>,
+    columns: Vec<GuardedColumn>,
     names: Arc<Names>,
     /// What is the same for all of them: the clock, and what follows from it.
-    shared: Vec<(String, SqlValue)>,
-    change: Kind,
+    shared: NamedParams,
+    change: DirectChange,
     now: Moment,
 }
 
 /// A column of the guard.
 #[derive(Debug)]
-struct Compared {
+struct GuardedColumn {
     name: String,
     /// It keeps 5 and 5.0 apart, which SQL takes for equal: then a number needs a second look.
     keeps_numbers_apart: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DirectChange {
     Delete,
     Update,
 }
@@ -79,16 +80,15 @@ impl Actor {
         let (watched, watch) = watched::find(&self.reader.watched, board)?;
         let written = watched.profile.boards.iter().find(|written| written.name == watch.board.name)?;
         let act = act_of(written, order.action)?;
-        let alone = act.before.is_empty() && act.also.is_empty() && act.blocked_by.is_none();
-        if !alone || self.schema.is_entangled(&watch.board.table) {
+        if !act.is_alone() || self.schema.is_entangled(&watch.board.table) {
             return None;
         }
         let table = self.schema.table(&watch.board.table)?;
         if RowEffect::of(act).renames(table) {
             return None;
         }
-        let columns: Vec<Compared> = table.written().map(Compared::new).collect();
-        let mut shared = vec![(":now".to_owned(), now_value(&watch.board, now))];
+        let columns: Vec<GuardedColumn> = table.written().map(GuardedColumn::new).collect();
+        let mut shared = watch.board.clock(&SqliteDialect, now);
         let over = over(watch, now, &mut shared)?;
         let same = columns
             .iter()
@@ -98,8 +98,8 @@ impl Actor {
         let conditions = format!("{} AND {same} AND {over}", watch.rows.is(":rowid"));
         let rows = Guarded { table, alias: "c", from: "", conditions: &conditions };
         let mut sql = guarded(&SqliteDialect, act, &rows, order.action.as_str()).ok()?;
-        let change = if act.delete { Kind::Delete } else { Kind::Update };
-        if change == Kind::Update {
+        let change = if act.delete { DirectChange::Delete } else { DirectChange::Update };
+        if change == DirectChange::Update {
             let all: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
             sql.push_str(&format!(" RETURNING {}", all.join(", ")));
         }
@@ -117,15 +117,17 @@ impl Actor {
         intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
         let Some(watch) = self.watch(&direct.board) else { return Ok(()) };
-        let (mark, profile) = (self.transaction_mark(), direct.board.profile());
+        let Some(table) = self.schema.table(&direct.table) else { return Ok(()) };
+        let mark = self.transaction_mark();
         let prepared = self.writer.prepare_cached(&direct.sql);
         let mut statement = prepared.map_err(|error| self.reader.sentence(&error, "acting"))?;
         let slots = self.write("acting", |_| direct.slots(&mut statement))?;
-        let prefix = prefix(profile, &watch.board.name);
+        let prefix = prefix(direct.board.profile(), &watch.board.name);
         let audit_table = self.schema.table(audit_table::NAME);
+        let mut connection = OnConnection { connection: &self.writer, reader: &self.reader };
         while part.goes_on(tried.len()) {
             let Some(seen) = part.all.get(tried.len()).filter(|seen| direct.suits(seen)) else { break };
-            let rowid = self.place_of(seen).rowid;
+            let rowid = number_of(table, &seen.row, seen.place.rowid, &self.reader.keys);
             let mut run = || direct.run(&mut statement, &slots, watch, seen, rowid);
             let after = match self.write("acting", |_| run()) {
                 Ok(Some(after)) => after,
@@ -134,14 +136,12 @@ impl Actor {
             };
             let changes = vec![Change {
                 table: direct.table.clone(),
-                at: self.row_at(&direct.table, rowid),
+                at: row_at(table, rowid, &self.reader.keys),
                 before: Some(seen.row.clone()),
                 after,
             }];
             let pending = Pending {
                 seen,
-                profile,
-                board: &watch.board.name,
                 address: seen.address_after(&prefix),
                 changes: &changes,
                 db_at: direct.now,
@@ -149,11 +149,11 @@ impl Actor {
             };
             let number = part.number(tried.len());
             intents.add(number, &pending);
-            if let Some(table) = audit_table {
+            if let Some(records) = audit_table {
                 let id = numbered(direct.order.action_id, number);
                 let (action, authorization) = (direct.order.action.as_str(), direct.order.authorization);
                 let note = Note { action, address: &pending.address, authorization, changes: &changes };
-                audit_table::insert(&mut self.claims_of(&self.writer), table, &id, direct.now, &note)?;
+                audit_table::insert(&mut connection, records, &id, direct.now, &note)?;
             }
             tried.push(Acted { changes, ..Acted::nothing(Outcome::Applied) });
         }
@@ -162,7 +162,7 @@ impl Actor {
 }
 
 /// That the claim is one, and its time is over, as a condition on its row; and the values of that.
-fn over(watch: &Watch, now: Moment, values: &mut Vec<(String, SqlValue)>) -> Option<String> {
+fn over(watch: &Watch, now: Moment, values: &mut NamedParams) -> Option<String> {
     let is_over = |probe: &&Probe| {
         matches!(probe.tag, Tag::Reason(Reason::LeaseExpired) | Tag::Reason(Reason::TtlExceeded))
     };
@@ -205,7 +205,7 @@ impl Direct<'_> {
 
     /// Binds what is the same for all claims, and finds where the rest goes.
     fn slots(&self, statement: &mut Statement<'_>) -> rusqlite::Result<Slots> {
-        super::run::bind_known(statement, &self.shared)?;
+        bind_all(statement, &self.shared)?;
         let mut values = Vec::new();
         for name in ["until", "by", "ttl_minutes", "max_attempts", "why", "reason", "id", "holder", "kind"] {
             values.extend(statement.parameter_index(&format!(":{name}"))?.map(|at| (name, at)));
@@ -244,7 +244,7 @@ impl Direct<'_> {
                 bind(statement, *at, value)?;
             }
         }
-        if self.change == Kind::Delete {
+        if self.change == DirectChange::Delete {
             return Ok((statement.raw_execute()? == 1).then_some(None));
         }
         let mut rows = statement.raw_query();
@@ -263,11 +263,11 @@ pub(super) fn rests_on_its_row(seen: &Seen) -> bool {
     is_over && !seen.rests_on_session() && !has(Reason::ProcessDead)
 }
 
-impl Compared {
-    fn new(column: &Column) -> Compared {
+impl GuardedColumn {
+    fn new(column: &Column) -> GuardedColumn {
         let declared = column.declared.to_ascii_uppercase();
         let keeps_numbers_apart = declared.is_empty() || declared.contains("BLOB") || declared == "ANY";
-        Compared { name: column.name.clone(), keeps_numbers_apart }
+        GuardedColumn { name: column.name.clone(), keeps_numbers_apart }
     }
 }
 

@@ -1,212 +1,72 @@
 //! What SQLite does for an act.
 
+use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
+use rusqlite::ffi::SQLITE_IOERR_FSYNC;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::actor::Actor;
-use super::cell::owned;
+use super::audit_table;
 use super::change;
 use super::connection::OnConnection;
 use super::dialect::SqliteDialect;
 use super::direct::rests_on_its_row;
 use super::open;
-use crate::domain::board_id::BoardId;
-use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
-use crate::store::StoreError;
 use crate::store::act::{Acted, Batch, Intents, Order};
 use crate::store::audit_table::NAME;
 use crate::store::driver::{
-    BatchPart, BoardAt, ClaimReader, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Query, Row,
-    Target, Turn,
+    ActTarget, BatchPart, Changed, Connection, Dialect, Driver, Failed, Fate, NotCommitted, Turn,
 };
-use crate::store::filter::expect_board;
-use crate::store::found::{FoundBoard, Overdue, RowRef};
-use crate::store::image::{Change, Image, RowAt};
-use crate::store::look::ReadEngine;
+use crate::store::image::{Image, RowAt};
+use crate::store::look::{Look, ReadEngine};
 use crate::store::named_params::NamedParams;
-use crate::store::schema::{Table, quoted};
-use crate::store::seen::{Place, Seen};
-use crate::store::selection::{Again, Noted, Selection};
-use crate::store::session::Registered;
+use crate::store::schema::{Schema, Table, quoted};
+use crate::store::seen::Seen;
 use crate::store::statements::Statements;
 use crate::store::suspend::uninterrupted;
-use crate::store::{Filter, Prober, Scope, TransactionMark};
-
-/// The claims of a file, on the connection for polls or on the one for acts.
-pub(super) struct Claims<'a> {
-    actor: &'a Actor,
-    connection: &'a rusqlite::Connection,
-}
-
-impl Actor {
-    pub(super) fn claims_of<'a>(&'a self, connection: &'a rusqlite::Connection) -> Claims<'a> {
-        Claims { actor: self, connection }
-    }
-}
-
-impl Claims<'_> {
-    fn on(&self) -> OnConnection<'_> {
-        OnConnection { connection: self.connection, reader: &self.actor.reader }
-    }
-}
-
-impl Connection for Claims<'_> {
-    fn dialect(&self) -> &'static dyn Dialect {
-        self.on().dialect()
-    }
-
-    fn each(
-        &mut self,
-        doing: &str,
-        sql: &str,
-        params: &NamedParams,
-        row: &mut dyn FnMut(&dyn Row),
-    ) -> Result<(), Failed> {
-        self.on().each(doing, sql, params, row)
-    }
-
-    fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
-        self.on().execute(doing, sql, params)
-    }
-
-    fn run(&mut self, doing: &str, sql: &str) -> Result<(), Failed> {
-        self.on().run(doing, sql)
-    }
-}
-
-impl ClaimReader for Claims<'_> {
-    fn boards(&self) -> Vec<BoardAt<'_>> {
-        BoardAt::all(&self.actor.reader.watched)
-    }
-
-    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        BoardAt::find(&self.actor.reader.watched, id)
-    }
-
-    fn registry_table(&self, id: &BoardId) -> Option<Table> {
-        let registry = self.board(id)?.board.registry.as_ref()?;
-        let table = self.actor.schema.table(&registry.table)?;
-        (table.has_rowid || !table.key.is_empty()).then(|| table.clone())
-    }
-
-    fn claims(
-        &mut self,
-        id: &BoardId,
-        condition: &str,
-        mut params: NamedParams,
-        now: Moment,
-    ) -> Result<Vec<Seen>, Failed> {
-        let Some(watch) = self.actor.watch(id) else { return Ok(Vec::new()) };
-        let (board, rows) = (&watch.board, &watch.rows);
-        params.extend(board.clock(&SqliteDialect, now));
-        let (number, from, held, order) = (rows.number(), &board.from, board.is_held(), rows.order("ASC"));
-        let sql = format!("SELECT {number} FROM {from} WHERE {held} AND {condition} ORDER BY {order}");
-        let found = self.all("looking for claims", &sql, &params, |row| row.number(0).int())?;
-        let mut all = Vec::new();
-        for rowid in found.into_iter().flatten() {
-            let place = Place { board: id.clone(), rowid };
-            all.extend(self.actor.look(self.connection, &place, now)?);
-        }
-        Ok(all)
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.actor.reader.options.prober.clone()
-    }
-}
+use crate::store::{Scope, StoreError, TransactionMark};
 
 impl Driver for Actor {
     fn dialect(&self) -> &'static dyn Dialect {
         &SqliteDialect
     }
 
-    fn boards(&self) -> Vec<BoardAt<'_>> {
-        BoardAt::all(&self.reader.watched)
+    fn reader(&self) -> &dyn ReadEngine {
+        &self.reader
     }
 
-    fn board(&self, id: &BoardId) -> Option<BoardAt<'_>> {
-        BoardAt::find(&self.reader.watched, id)
+    fn reader_mut(&mut self) -> &mut dyn ReadEngine {
+        &mut self.reader
     }
 
-    fn transaction(&mut self) -> Box<dyn ClaimReader + '_> {
-        Box::new(self.claims_of(&self.writer))
+    fn connection(&mut self) -> Box<dyn Connection + '_> {
+        Box::new(OnConnection { connection: &self.writer, reader: &self.reader })
+    }
+
+    fn look(&mut self, now: Moment) -> Look<'_> {
+        let Actor { reader, writer, schema, .. } = self;
+        reader.look_through(writer, schema, now)
+    }
+
+    fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     fn refresh(&mut self) -> Result<(), StoreError> {
-        Actor::refresh(self)
+        self.expect_the_file()?;
+        self.reader.refresh()?;
+        self.read_schema()
     }
 
     fn fingerprint(&self) -> String {
-        Actor::fingerprint(self)
+        self.identity.fingerprint()
     }
 
     fn has_clock(&self) -> bool {
         false
-    }
-
-    fn freeze(&mut self, at: Moment) {
-        self.reader.freeze(at);
-    }
-
-    fn expect_board(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
-        expect_board(&self.reader, wanted)
-    }
-
-    fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
-        self.reader.poll()
-    }
-
-    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
-        self.reader.members(filter)
-    }
-
-    fn look_at(&mut self, found: &[(&BoardId, &[RowRef])]) -> Result<Vec<Seen>, StoreError> {
-        self.reader.stop_the_stopwatch()?;
-        let now = self.now();
-        let mut all = Vec::new();
-        for (board, rows) in found {
-            for row in *rows {
-                // What was found on another engine is not here.
-                let RowRef::Number(rowid) = *row else { continue };
-                let place = Place { board: (*board).clone(), rowid };
-                all.extend(self.look(&self.reader.connection, &place, now)?);
-            }
-        }
-        Ok(all)
-    }
-
-    fn selection(&mut self, filter: &Filter) -> Result<Selection, StoreError> {
-        Actor::selection(self, filter)
-    }
-
-    fn look_again(&mut self, all: &[Noted]) -> Result<Vec<Again>, StoreError> {
-        Actor::look_again(self, all)
-    }
-
-    fn count_overdue(&mut self, _: &BoardId) -> Result<Option<Overdue>, StoreError> {
-        Ok(None)
-    }
-
-    fn reading(
-        &mut self,
-        doing: &str,
-        look: &mut dyn FnMut(&mut dyn ClaimReader, Moment) -> Result<(), Failed>,
-    ) -> Result<(), StoreError> {
-        self.reader.follow_the_path()?;
-        self.read_schema()?;
-        // The stopwatch of the last poll has nothing to say about this.
-        self.reader.stop_the_stopwatch()?;
-        let now = self.now();
-        let examined = self.reader.examine_zones_at(now);
-        examined.map_err(|error| self.reader.sentence(&error, doing))?;
-        Ok(look(&mut self.claims_of(&self.reader.connection), now)?)
-    }
-
-    fn table(&self, name: &str) -> Option<Table> {
-        self.schema.table(name).cloned()
     }
 
     fn audit_table(&mut self) -> Option<Table> {
@@ -218,20 +78,44 @@ impl Driver for Actor {
     }
 
     fn create_audit_table(&mut self) -> Result<(), StoreError> {
-        self.create_table_of_records()
+        // A connection of its own: this one may not change the schema, and should not.
+        let opened =
+            rusqlite::Connection::open_with_flags(&self.reader.path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        let made = opened.and_then(|connection| {
+            connection.busy_timeout(self.reader.options.busy_timeout)?;
+            audit_table::create(&connection)
+        });
+        made.map_err(|error| self.reader.sentence(&error, "making claimtop_audit"))
     }
 
     fn scope(&mut self, profile: &str, board: &str, action: &str) -> Result<Option<Scope>, StoreError> {
-        Actor::scope(self, profile, board, action)
+        self.scope_of(profile, board, action)
     }
 
     fn begin(&mut self) -> Result<Turn, StoreError> {
-        self.take_write_lock()?;
+        self.expect_the_file()?;
+        self.write("beginning", |writer| writer.execute_batch("BEGIN IMMEDIATE"))?;
+        self.read_schema().inspect_err(|_| {
+            // Nothing was written yet; the first error is the one to tell.
+            let _ = self.writer.execute_batch("ROLLBACK");
+        })?;
         Ok(Turn { now: self.now(), transaction: self.transaction_mark() })
     }
 
+    /// If only the last wait for the disk failed, the log has all of the transaction, and a crash before the next
+    /// write would bring it back: then nobody can tell.
     fn commit(&mut self) -> Result<(), NotCommitted> {
-        self.commit_to_the_file()
+        let here = self.expect_the_file();
+        let done = here.and_then(|()| self.write("COMMIT", |writer| writer.execute_batch("COMMIT")));
+        done.map_err(|error| {
+            let is_in_the_log = matches!(&error, StoreError::Sql { code, .. } if *code == SQLITE_IOERR_FSYNC);
+            let is_taken_back = self.writer.is_autocommit() || self.writer.execute_batch("ROLLBACK").is_ok();
+            if is_taken_back && !is_in_the_log {
+                NotCommitted::Refused(error.as_refusal())
+            } else {
+                NotCommitted::InDoubt(error.to_string())
+            }
+        })
     }
 
     fn rollback(&mut self) -> Result<(), StoreError> {
@@ -251,32 +135,7 @@ impl Driver for Actor {
         Ok(Fate::Ended)
     }
 
-    fn fresh(&mut self, seen: &Seen, now: Moment) -> Result<Option<Seen>, Failed> {
-        Ok(self.look(&self.writer, &Actor::place_of(self, seen), now)?)
-    }
-
-    fn place_of(&self, seen: &Registered) -> Place {
-        self.renumbered(&seen.table, &seen.row, &seen.place)
-    }
-
-    fn still_stale(&self, id: &BoardId, now: Moment, params: &mut NamedParams) -> Option<String> {
-        let watch = self.watch(id)?;
-        let mut stale = Vec::new();
-        for (at, probe) in watch.staleness.iter().enumerate() {
-            let suffix = format!("_{at}");
-            for (name, value) in probe.bindings(&suffix, &watch.board, now, None) {
-                params.add_value(name.trim_start_matches(':'), "", owned((&value).into()));
-            }
-            stale.push(probe.predicate(&suffix));
-        }
-        (!stale.is_empty()).then(|| stale.join(" OR "))
-    }
-
-    fn change(
-        &mut self,
-        target: &Target<'_>,
-        statements: &Statements,
-    ) -> Result<Option<Vec<Change>>, Failed> {
+    fn change(&mut self, target: &ActTarget<'_>, statements: &Statements) -> Result<Changed, Failed> {
         let changed = change::change(&mut self.writer, &self.schema, &self.reader.keys, target, statements);
         changed.map_err(|error| self.reader.sentence(&error, "acting").into())
     }
@@ -296,9 +155,9 @@ impl Driver for Actor {
         let (mut names, mut places) = (Vec::new(), Vec::new());
         if let (true, RowAt::Rowid(rowid)) = (table.has_rowid, at) {
             // The number may be another row's by now, which matters where it is the claim's name.
-            let is_its_name = self.boards().iter().any(|at| {
-                let is_own = at.board.table.eq_ignore_ascii_case(&table.name);
-                is_own && at.board.id.iter().any(|id| id.eq_ignore_ascii_case("c.rowid"))
+            let is_its_name = self.reader.boards().iter().any(|at| {
+                let is_own = at.board().table.eq_ignore_ascii_case(&table.name);
+                is_own && at.board().id.iter().any(|id| id.eq_ignore_ascii_case("c.rowid"))
             });
             let taken = format!("SELECT 1 FROM {} WHERE rowid = :rowid", quoted(&table.name));
             let free = format!("iif(EXISTS ({taken}), NULL, :rowid)");
@@ -316,7 +175,7 @@ impl Driver for Actor {
         }
         let (table_sql, names, places) = (quoted(&table.name), names.join(", "), places.join(", "));
         let sql = format!("INSERT INTO {table_sql} ({names}) VALUES ({places})");
-        if self.transaction().execute("putting the rows back", &sql, &params)? != 1 {
+        if self.connection().execute("putting the rows back", &sql, &params)? != 1 {
             return Ok(None);
         }
         let at = RowAt::Rowid(self.writer.last_insert_rowid());
@@ -348,7 +207,7 @@ impl Driver for Actor {
     }
 
     fn end_batch(&mut self, batch: Batch, began: Instant) -> Batch {
-        let path = self.reader.options.path.clone();
+        let path = self.reader.path.clone();
         let log = thread::spawn(move || {
             let _uninterrupted = uninterrupted();
             // A convenience: if it fails, the next one who writes finds the log as it is.

@@ -8,7 +8,7 @@ use super::open::beside;
 use crate::store::StoreError;
 
 /// Turns what SQLite reports, by its extended code, into a sentence.
-pub fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &str) -> StoreError {
+pub(super) fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &str) -> StoreError {
     let (code, message) = match error {
         rusqlite::Error::SqliteFailure(failure, message) => {
             (failure.extended_code, message.clone().unwrap_or_else(|| failure.to_string()))
@@ -36,7 +36,7 @@ pub fn explain(path: &Path, error: &rusqlite::Error, waited: Duration, doing: &s
 }
 
 /// Which file or permission is missing. SQLite says only "unable to open".
-pub fn why_not(path: &Path, code: i32) -> String {
+pub(super) fn why_not(path: &Path, code: i32) -> String {
     use rustix::fs::{Access, access};
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -66,20 +66,4 @@ pub fn why_not(path: &Path, code: i32) -> String {
         );
     }
     format!("SQLite could not open it (code {code})")
-}
-
-/// Whether SQLite complains of a table or column that is not there, and not of anything else.
-///
-/// It has one code for all that is wrong with a statement, and knows the place of only some of it.
-pub fn is_lacking(error: &rusqlite::Error) -> bool {
-    let message = match error {
-        rusqlite::Error::SqlInputError { msg, .. } => msg,
-        rusqlite::Error::SqliteFailure(failure, Some(message))
-            if failure.extended_code == rusqlite::ffi::SQLITE_ERROR =>
-        {
-            message
-        }
-        _ => return false,
-    };
-    message.starts_with("no such table") || message.contains("has no column named")
 }

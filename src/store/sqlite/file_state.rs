@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::{explain, why_not};
-use super::open::{Identity, beside, expect_file};
+use super::open::{FileIdentity, beside, expect_file};
 use crate::store::StoreError;
 
 /// Since this version SQLite can say how far the log is, and do nothing else.
@@ -27,7 +27,7 @@ const LONGEST_CHECKPOINT: Duration = Duration::from_secs(2);
 
 /// What became of the file since the last look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileChange {
+pub(super) enum FileChange {
     Same,
     /// It was written: by SQLite, or as a whole. What is in the cache may be old.
     Written,
@@ -37,13 +37,13 @@ pub enum FileChange {
 
 /// The file as it was when it was last looked at.
 #[derive(Debug)]
-pub struct FileState {
+pub(super) struct FileState {
     path: PathBuf,
     log: PathBuf,
     index: PathBuf,
     stamp: Stamp,
     /// The log and its index, as far as they were there.
-    companions: [Option<Identity>; 2],
+    companions: [Option<FileIdentity>; 2],
     /// How far the log was, if there is one and we may ask.
     progress: Option<Progress>,
     /// As what it was found to be overwritten.
@@ -51,11 +51,11 @@ pub struct FileState {
 }
 
 /// What was found out about files that were overwritten: whoever opens one later could not tell.
-static OVERWRITTEN: Mutex<BTreeMap<Identity, Overwritten>> = Mutex::new(BTreeMap::new());
+static OVERWRITTEN: Mutex<BTreeMap<FileIdentity, Overwritten>> = Mutex::new(BTreeMap::new());
 
 /// To which file a log belongs, by the path of the log, and its header then. SQLite would lay the log over
 /// whatever file it finds beside it.
-static LOGS: Mutex<BTreeMap<PathBuf, (Identity, [u8; 32])>> = Mutex::new(BTreeMap::new());
+static LOGS: Mutex<BTreeMap<PathBuf, (FileIdentity, [u8; 32])>> = Mutex::new(BTreeMap::new());
 
 /// A file before it was overwritten, and after.
 #[derive(Debug, Clone, Copy)]
@@ -64,11 +64,11 @@ struct Overwritten {
     after: Stamp,
     /// How far its log was.
     progress: Progress,
-    log: Option<Identity>,
+    log: Option<FileIdentity>,
 }
 
 /// Who has changed a file.
-enum Cause {
+enum ChangedBy {
     /// SQLite itself, or nobody whose change matters.
     Sqlite,
     /// Somebody who has put another database in its place, all of which is in the file.
@@ -79,7 +79,7 @@ enum Cause {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
-    identity: Identity,
+    identity: FileIdentity,
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -87,12 +87,12 @@ struct Stamp {
 
 impl Stamp {
     fn at(path: &Path) -> Result<Stamp, StoreError> {
-        Identity::look(path).map(|metadata| Stamp::of(&metadata))
+        FileIdentity::look(path).map(|metadata| Stamp::of(&metadata))
     }
 
     fn of(metadata: &Metadata) -> Stamp {
         Stamp {
-            identity: Identity::of(metadata),
+            identity: FileIdentity::of(metadata),
             size: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
@@ -143,10 +143,10 @@ impl Progress {
 
 impl FileState {
     /// The file that a connection has open and has read from.
-    pub fn new(path: &Path, connection: &Connection) -> Result<FileState, StoreError> {
+    pub(super) fn new(path: &Path, connection: &Connection) -> Result<FileState, StoreError> {
         let (log, index) = (beside(path, "-wal"), beside(path, "-shm"));
         let stamp = Stamp::at(path)?;
-        let companions = [&log, &index].map(|file| Identity::at(file).ok());
+        let companions = [&log, &index].map(|file| FileIdentity::at(file).ok());
         let mut state =
             FileState { path: path.into(), log, index, stamp, companions, progress: None, overwritten: None };
         let known = overwritten().remove(&stamp.identity);
@@ -165,7 +165,7 @@ impl FileState {
     }
 
     /// What became of the file; an error if what SQLite would read is no state of any database.
-    pub fn check(&mut self, connection: &Connection) -> Result<FileChange, StoreError> {
+    pub(super) fn check(&mut self, connection: &Connection) -> Result<FileChange, StoreError> {
         let stamp = Stamp::at(&self.path)?;
         if self.has_lost_a_companion() {
             return Ok(FileChange::Another);
@@ -179,16 +179,16 @@ impl FileState {
             expect_file(&self.path)?;
         }
         match self.cause(stamp, connection) {
-            Cause::Sqlite => {
+            ChangedBy::Sqlite => {
                 self.overwritten = None;
                 self.remember(connection)?;
                 Ok(FileChange::Written)
             }
-            Cause::Copy => Ok(FileChange::Another),
-            Cause::CopyUnder(_) if stamp.identity != self.stamp.identity => {
+            ChangedBy::Copy => Ok(FileChange::Another),
+            ChangedBy::CopyUnder(_) if stamp.identity != self.stamp.identity => {
                 Err(StoreError::Overwritten { path: self.path.clone() })
             }
-            Cause::CopyUnder(progress) => {
+            ChangedBy::CopyUnder(progress) => {
                 self.overwritten = Some(stamp);
                 let (before, log) = (self.stamp, self.companions[0]);
                 let known = Overwritten { before, progress, log, after: stamp };
@@ -201,7 +201,7 @@ impl FileState {
     }
 
     /// Takes note of a log that has begun: only then can it be told from the next one.
-    pub fn note_log(&mut self, connection: &Connection) -> Result<(), StoreError> {
+    pub(super) fn note_log(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let is_new = self.progress.is_some_and(|progress| progress.frames == 0);
         if is_new && self.overwritten.is_none() {
             let progress = Progress::read(connection, &self.log);
@@ -231,7 +231,7 @@ impl FileState {
 
     fn has_lost_a_companion(&self) -> bool {
         let files = [&self.log, &self.index].into_iter().zip(&self.companions);
-        files.into_iter().any(|(file, was)| was.is_some() && Identity::at(file).ok() != *was)
+        files.into_iter().any(|(file, was)| was.is_some() && FileIdentity::at(file).ok() != *was)
     }
 
     /// An open file can be read on by those who may not open it any more.
@@ -245,7 +245,7 @@ impl FileState {
 
     /// Who has changed the file.
     #[allow(clippy::disallowed_methods, reason = "nothing tells when another process has moved its log")]
-    fn cause(&self, stamp: Stamp, connection: &Connection) -> Cause {
+    fn cause(&self, stamp: Stamp, connection: &Connection) -> ChangedBy {
         let is_another = stamp.identity != self.stamp.identity;
         let is_as_before = match &self.overwritten {
             // Somebody has put it back.
@@ -253,22 +253,22 @@ impl FileState {
             None => stamp.has_content_of(&self.stamp),
         };
         if is_as_before && !is_another {
-            return Cause::Sqlite;
+            return ChangedBy::Sqlite;
         }
         let started = Instant::now();
         loop {
             let (Some(before), Some(now)) = (self.progress, Progress::read(connection, &self.log)) else {
-                return if is_another { Cause::Copy } else { Cause::Sqlite };
+                return if is_another { ChangedBy::Copy } else { ChangedBy::Sqlite };
             };
             if now.has_moved_since(&before) {
-                return if is_another { Cause::Copy } else { Cause::Sqlite };
+                return if is_another { ChangedBy::Copy } else { ChangedBy::Sqlite };
             }
             if now.is_all_moved() {
-                return Cause::Copy;
+                return ChangedBy::Copy;
             }
             let is_sure = is_another || self.overwritten.is_some();
             if is_sure || started.elapsed() > LONGEST_CHECKPOINT {
-                return Cause::CopyUnder(before);
+                return ChangedBy::CopyUnder(before);
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -292,16 +292,16 @@ impl FileState {
     }
 }
 
-fn overwritten() -> MutexGuard<'static, BTreeMap<Identity, Overwritten>> {
+fn overwritten() -> MutexGuard<'static, BTreeMap<FileIdentity, Overwritten>> {
     OVERWRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn logs() -> MutexGuard<'static, BTreeMap<PathBuf, (Identity, [u8; 32])>> {
+fn logs() -> MutexGuard<'static, BTreeMap<PathBuf, (FileIdentity, [u8; 32])>> {
     LOGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What keeps a file from being opened: that it was overwritten, if that is known of it.
-pub fn why_it_does_not_open(path: &Path, error: StoreError) -> StoreError {
+pub(super) fn why_it_does_not_open(path: &Path, error: StoreError) -> StoreError {
     let is_known = |stamp: &Stamp| {
         overwritten().get(&stamp.identity).is_some_and(|known| stamp.has_content_of(&known.after))
     };
@@ -312,6 +312,6 @@ pub fn why_it_does_not_open(path: &Path, error: StoreError) -> StoreError {
 }
 
 /// Forgets the pages in a connection's cache.
-pub fn forget_pages(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn forget_pages(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     connection.release_memory().map_err(|error| explain(path, &error, Duration::ZERO, "emptying the cache"))
 }

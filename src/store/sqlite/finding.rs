@@ -1,21 +1,29 @@
 //! Where the claims are that a filter looks for, by the sets of each board.
 
+use rusqlite::Connection;
+
+use super::dialect::prepared;
+use super::functions::unpack;
 use super::reader::Reader;
 use super::rowset::RowSet;
-use super::watch::Since;
+use super::sets::Sets;
+use super::watch::{Since, Watch};
 use crate::domain::board_id::BoardId;
+use crate::domain::filter::{Condition, Sense, Test};
 use crate::domain::time::Moment;
-use crate::domain::verdict::Reasons;
+use crate::domain::verdict::{Reason, Reasons};
+use crate::store::conditions::Narrowed;
 use crate::store::found::{FoundBoard, RowRef};
+use crate::store::look::ReadEngine;
 use crate::store::options::Effort;
-use crate::store::watched;
 use crate::store::{Filter, StoreError};
 
 impl Reader {
     /// The claims of a filter on every board that can be acted on: the most urgent first, then the worst.
     pub fn members(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
         self.follow_the_path()?;
-        let ids = watched::ids(&self.watched, filter.board.as_deref());
+        let ids = self.boards().into_iter().map(|at| at.board().board_id.clone());
+        let ids: Vec<BoardId> = ids.filter(|id| filter.takes_board(id)).collect();
         self.in_one_transaction("looking for claims", |reader, now, since| {
             let mut found = Vec::new();
             for id in &ids {
@@ -24,9 +32,11 @@ impl Reader {
                     continue;
                 };
                 let sets = watch.sets();
+                let matching = watch.matching(&reader.connection, filter, &sets, now)?;
                 let (mut shown, mut rows) = (RowSet::default(), Vec::new());
                 for reasons in filter.wanted() {
                     let mut some = watch.worst_of(&reader.connection, reasons, &sets, now, usize::MAX)?;
+                    matching.narrow(&mut some);
                     watch.urgent_first(&reader.connection, &mut some, now)?;
                     take_new(some, &mut shown, &mut rows);
                 }
@@ -39,8 +49,8 @@ impl Reader {
     /// The claims of a board in the sets of a filter, worst first; nothing for a view.
     pub(super) fn worst(&mut self, id: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError> {
         self.follow_the_path()?;
-        // Of a holder or a kind nobody knows yet how many are among them.
-        let is_narrowed = filter.holder.is_some() || filter.kind.is_some();
+        // How many of the worst meet the conditions is not known yet.
+        let is_narrowed = !filter.conditions.is_empty() || !filter.reasons.is_empty();
         let most = filter.limit.filter(|_| !is_narrowed).unwrap_or(usize::MAX);
         self.in_one_transaction("listing", |reader, now, since| {
             match reader.board(id) {
@@ -51,9 +61,11 @@ impl Reader {
             reader.refresh_board(id, now, since)?;
             let Some(watch) = reader.board(id) else { return Ok(Some(Vec::new())) };
             let sets = watch.sets();
+            let matching = watch.matching(&reader.connection, filter, &sets, now)?;
             let (mut shown, mut rows) = (RowSet::default(), Vec::new());
             for set in &filter.sets {
-                let some = watch.worst_of(&reader.connection, Reasons::of(*set), &sets, now, most)?;
+                let mut some = watch.worst_of(&reader.connection, Reasons::of(*set), &sets, now, most)?;
+                matching.narrow(&mut some);
                 take_new(some, &mut shown, &mut rows);
             }
             Ok(Some(rows))
@@ -70,6 +82,79 @@ impl Reader {
         // Bound anew, it knows nothing yet.
         let since = if watch.is_refreshed() { since } else { Since::Written };
         watch.refresh(connection, now, since, effort)
+    }
+}
+
+/// The claims that a filter takes.
+enum MatchingRows {
+    All,
+    Rows(RowSet),
+}
+
+impl MatchingRows {
+    fn narrow(&self, some: &mut Vec<i64>) {
+        if let MatchingRows::Rows(rows) = self {
+            some.retain(|rowid| rows.contains(*rowid));
+        }
+    }
+}
+
+impl Watch {
+    /// The troubled claims that a filter takes: the file answers what is asked of a row, the sets answer what is
+    /// asked of a verdict.
+    fn matching(
+        &self,
+        connection: &Connection,
+        filter: &Filter,
+        sets: &Sets,
+        now: Moment,
+    ) -> rusqlite::Result<MatchingRows> {
+        let (of_verdict, of_row): (Vec<Condition>, Vec<Condition>) =
+            filter.conditions.iter().cloned().partition(Condition::is_about_verdict);
+        let mut verdicts: Vec<(RowSet, Sense)> = Vec::new();
+        if !filter.reasons.is_empty() {
+            verdicts.push((sets.with(filter.reasons), Sense::Is));
+        }
+        for condition in of_verdict {
+            let reasons = match &condition.test {
+                Test::In(wanted) => wanted.iter().flat_map(|set| Reasons::of(*set).iter()).collect(),
+                Test::For(reasons) => *reasons,
+                _ => continue,
+            };
+            verdicts.push((sets.with(reasons), condition.sense));
+        }
+        if of_row.is_empty() && verdicts.is_empty() {
+            return Ok(MatchingRows::All);
+        }
+        let mut rows = match of_row.is_empty() {
+            true => sets.with(Reason::ALL.into_iter().collect()),
+            false => self.answering(connection, &of_row, now)?,
+        };
+        for (members, sense) in verdicts {
+            match sense {
+                Sense::Is => rows.keep_all(&members),
+                Sense::IsNot => rows.remove_all(&members),
+            }
+        }
+        Ok(MatchingRows::Rows(rows))
+    }
+
+    /// The claims whose rows meet conditions.
+    fn answering(
+        &self,
+        connection: &Connection,
+        conditions: &[Condition],
+        now: Moment,
+    ) -> rusqlite::Result<RowSet> {
+        let Narrowed { sql, params, .. } = self.reader.narrowed(&self.board, conditions, now);
+        let mut all = self.reader.clock(&self.board, now);
+        all.extend(params);
+        let (row, from, held) = (self.rows.number(), self.board.joined(), self.board.is_held());
+        let select = format!("SELECT claimtop_rows({row}) FROM {from} WHERE ({held}){sql}");
+        let mut statement = prepared(connection, &select, &all)?;
+        let mut answer = statement.raw_query();
+        let packed: Vec<u8> = answer.next()?.map_or_else(|| Ok(Vec::new()), |row| row.get(0))?;
+        Ok(RowSet::from(unpack(&packed).collect::<Vec<i64>>()))
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 
 use super::cell::owned;
-use super::keys::{Keys, Part};
+use super::keys::{KeyCell, Keys};
 use crate::domain::claim::Timeout;
 use crate::domain::rules::Thresholds;
 use crate::domain::time::{Moment, Offset, Span, TimeUnit, Zone};
@@ -16,7 +16,7 @@ use crate::domain::value::Value;
 use crate::store::registrations::Remembered;
 
 /// Registers the functions on a connection.
-pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
+pub(super) fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("claimtop_time", 2, flags, |context| {
         Ok(moment(context)?.map(Moment::micros))
@@ -37,6 +37,7 @@ pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
         Ok(lease(context)?
             .map(|(since, length)| since.plus(length).minus(thresholds.warn_of(length)).micros()))
     })?;
+    super::conditions::register(connection)?;
     connection.create_aggregate_function("claimtop_rows", 1, flags, PackedRows)?;
     let numbers = keys.clone();
     connection.create_scalar_function("claimtop_row", -1, flags, move |context| {
@@ -47,7 +48,7 @@ pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
     connection.create_scalar_function("claimtop_key", 2, flags, move |context| {
         let parts = context.get::<Option<i64>>(0)?.and_then(|number| numbers.parts(number));
         let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
-        Ok(Part(parts.and_then(|parts| parts.into_iter().nth(place)).unwrap_or(Value::Null)))
+        Ok(KeyCell(parts.and_then(|parts| parts.into_iter().nth(place)).unwrap_or(Value::Null)))
     })?;
     // From when on it has taken twice its time.
     connection.create_scalar_function("claimtop_runaway", 3, flags, |context| {
@@ -58,7 +59,7 @@ pub fn register(connection: &Connection, keys: &Keys) -> rusqlite::Result<()> {
 }
 
 /// Registers the function that knows who was in a registry before: `claimtop_is_gone(table, holder)`.
-pub fn remember(connection: &Connection, remembered: Remembered) -> rusqlite::Result<()> {
+pub(super) fn remember(connection: &Connection, remembered: Remembered) -> rusqlite::Result<()> {
     connection.create_scalar_function("claimtop_is_gone", 2, FunctionFlags::SQLITE_UTF8, move |context| {
         let (table, holder) = (owned(context.get_raw(0)).text(), owned(context.get_raw(1)).text());
         Ok(table.zip(holder).is_some_and(|(table, holder)| remembered.is_gone(&table, &holder)))
@@ -86,12 +87,12 @@ impl Aggregate<Vec<u8>, Vec<u8>> for PackedRows {
 }
 
 /// The rowids in a blob of `claimtop_rows`.
-pub fn unpack(packed: &[u8]) -> impl Iterator<Item = i64> + '_ {
+pub(super) fn unpack(packed: &[u8]) -> impl Iterator<Item = i64> + '_ {
     packed.as_chunks::<8>().0.iter().map(|bytes| i64::from_ne_bytes(*bytes))
 }
 
 /// The number under which a unit and the zone of texts without one are passed to the functions.
-pub fn code(unit: TimeUnit, zone: Zone) -> i64 {
+pub(super) fn code(unit: TimeUnit, zone: Zone) -> i64 {
     let zone = match zone {
         Zone::Utc => 0,
         Zone::Host => 1,

@@ -10,12 +10,13 @@ use super::plan::next_holder;
 use super::run::select;
 use crate::domain::value::Value;
 use crate::store::bound::{BoundBoard, BoundRegistry};
+use crate::store::named_params::NamedParams;
 
 /// Visits the holders one by one and collects the claims of those that are not registered.
 ///
 /// The way along the index costs a step a holder; where there are about as many holders as
 /// claims, reading the index from end to end costs less.
-pub fn hop(
+pub(super) fn hop(
     connection: &Connection,
     board: &BoundBoard,
     rows: &mut Vec<i64>,
@@ -74,7 +75,7 @@ pub fn hop(
     }
     // No holder at all is nobody in the registry.
     let nobody = format!("SELECT {row} FROM {} WHERE {} IS NULL", board.from, holder.text);
-    select(connection, &nobody, &[], |rowid| rows.push(rowid))
+    select(connection, &nobody, &NamedParams::default(), |rowid| rows.push(rowid))
 }
 
 /// The same by one scan of all claims. A text that is not UTF-8 cannot be bound as one, so from such a
@@ -88,7 +89,7 @@ fn leap(
     rows.clear();
     let row = RowSql::claims(board).number();
     let missing = format!("SELECT {row} FROM {} WHERE {} IS NULL", board.joined(), registry.id.text);
-    select(connection, &missing, &[], |rowid| rows.push(rowid))
+    select(connection, &missing, &NamedParams::default(), |rowid| rows.push(rowid))
 }
 
 /// The names of the sessions, where they are texts and few enough to be kept in memory.

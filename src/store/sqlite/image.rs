@@ -9,7 +9,11 @@ use crate::store::image::{Image, RowAt};
 use crate::store::schema::{Table, quoted};
 
 /// The row with a number, if it is there.
-pub fn read_row(connection: &Connection, table: &Table, rowid: i64) -> rusqlite::Result<Option<Image>> {
+pub(super) fn read_row(
+    connection: &Connection,
+    table: &Table,
+    rowid: i64,
+) -> rusqlite::Result<Option<Image>> {
     let columns: Vec<String> = table.names.iter().map(quoted).collect();
     let is_it = RowSql::of(table).is("?1");
     let sql = format!("SELECT {} FROM {} WHERE {is_it}", columns.join(", "), quoted(&table.name));
@@ -21,7 +25,7 @@ pub fn read_row(connection: &Connection, table: &Table, rowid: i64) -> rusqlite:
 }
 
 /// Where the row with a number is, in words that last.
-pub fn row_at(table: &Table, number: i64, keys: &Keys) -> RowAt {
+pub(super) fn row_at(table: &Table, number: i64, keys: &Keys) -> RowAt {
     if table.has_rowid {
         return RowAt::Rowid(number);
     }
@@ -30,7 +34,7 @@ pub fn row_at(table: &Table, number: i64, keys: &Keys) -> RowAt {
 }
 
 /// The number of the row that an image shows, which was read at `number` if rows have numbers.
-pub fn number_of(table: &Table, row: &Image, number: i64, keys: &Keys) -> i64 {
+pub(super) fn number_of(table: &Table, row: &Image, number: i64, keys: &Keys) -> i64 {
     if table.has_rowid {
         return number;
     }

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::value::Value;
-use crate::store::bound::{BoundBoard, BoundRegistry};
+use crate::store::bound::BoundBoard;
 use crate::store::schema::{Names, Table, quoted};
 
 /// The keys that have a number. Copies share them.
 #[derive(Debug, Clone, Default)]
-pub struct Keys(Arc<Mutex<Numbered>>);
+pub(super) struct Keys(Arc<Mutex<Numbered>>);
 
 #[derive(Debug, Default)]
 struct Numbered {
@@ -32,7 +32,7 @@ impl Keys {
     }
 
     /// The number of a key, a new one if need be.
-    pub fn number(&self, parts: &[Value]) -> i64 {
+    pub(super) fn number(&self, parts: &[Value]) -> i64 {
         let mut all = self.lock();
         let key = encode(parts);
         if let Some(number) = all.numbers.get(&key[..]) {
@@ -46,18 +46,18 @@ impl Keys {
     }
 
     /// The key with a number.
-    pub fn parts(&self, number: i64) -> Option<Vec<Value>> {
+    pub(super) fn parts(&self, number: i64) -> Option<Vec<Value>> {
         let all = self.lock();
         let at = usize::try_from(number.checked_sub(all.first)?).ok()?;
         all.keys.get(at).map(|key| decode(key))
     }
 
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.lock().keys.len() as u64
     }
 
     /// Forgets all of them.
-    pub fn clear(&self) {
+    pub(super) fn clear(&self) {
         let mut all = self.lock();
         let next = all.first.saturating_add(all.keys.len() as i64);
         *all = Numbered { first: next, ..Numbered::default() };
@@ -106,9 +106,9 @@ fn decode(mut key: &[u8]) -> Vec<Value> {
 }
 
 /// One part of a key, as a function answers it.
-pub struct Part(pub Value);
+pub(super) struct KeyCell(pub Value);
 
-impl ToSql for Part {
+impl ToSql for KeyCell {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match &self.0 {
             Value::Null => ValueRef::Null,
@@ -123,7 +123,7 @@ impl ToSql for Part {
 
 /// How SQL speaks of the rows of one table: by their rowids, or by their keys.
 #[derive(Debug, Clone)]
-pub struct RowSql {
+pub(super) struct RowSql {
     alias: &'static str,
     /// The columns of the key, as SQL; none where the rows have rowids.
     key: Vec<String>,
@@ -135,28 +135,23 @@ impl RowSql {
     }
 
     /// The claims of a board, as `c`.
-    pub fn claims(board: &BoundBoard) -> RowSql {
+    pub(super) fn claims(board: &BoundBoard) -> RowSql {
         RowSql::new("c.", &board.key)
     }
 
-    /// The sessions of a registry, as `s`.
-    pub fn sessions(registry: &BoundRegistry) -> RowSql {
-        RowSql::new("s.", &registry.key)
-    }
-
     /// The rows of a table that are called by a name.
-    pub fn called(alias: &str, table: &Table) -> RowSql {
+    pub(super) fn called(alias: &str, table: &Table) -> RowSql {
         let alias = if alias == "s" { "s." } else { "c." };
         RowSql::new(alias, &table.key_instead_of_rowid())
     }
 
     /// The rows of a table that has no other name.
-    pub fn of(table: &Table) -> RowSql {
+    pub(super) fn of(table: &Table) -> RowSql {
         RowSql::new("", &table.key_instead_of_rowid())
     }
 
     /// The number of a row.
-    pub fn number(&self) -> String {
+    pub(super) fn number(&self) -> String {
         match &self.key[..] {
             [] => format!("{}rowid", self.alias),
             key => format!("claimtop_row({})", key.join(", ")),
@@ -164,7 +159,7 @@ impl RowSql {
     }
 
     /// That a row is the one whose number stands in `place`.
-    pub fn is(&self, place: &str) -> String {
+    pub(super) fn is(&self, place: &str) -> String {
         if self.key.is_empty() {
             return format!("{}rowid = {place}", self.alias);
         }
@@ -174,7 +169,7 @@ impl RowSql {
     }
 
     /// That a row lies before or after the one whose number stands in `place`, in the order of [`RowSql::order`].
-    pub fn lies(&self, how: &str, place: &str) -> String {
+    pub(super) fn lies(&self, how: &str, place: &str) -> String {
         if self.key.is_empty() {
             return format!("{}rowid {how} {place}", self.alias);
         }
@@ -184,7 +179,7 @@ impl RowSql {
     }
 
     /// What rows are ordered by, `ASC` or `DESC`.
-    pub fn order(&self, direction: &str) -> String {
+    pub(super) fn order(&self, direction: &str) -> String {
         match &self.key[..] {
             [] => format!("{}rowid {direction}", self.alias),
             key => key.iter().map(|column| format!("{column} {direction}")).collect::<Vec<_>>().join(", "),

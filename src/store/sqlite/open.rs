@@ -33,17 +33,17 @@ const LONG_LOG_BYTES: u64 = 4 << 20;
 
 /// Which file a path led to when it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Identity {
+pub struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// No file at all.
-    pub const NONE: Identity = Identity { device: 0, inode: 0 };
+    pub const NONE: FileIdentity = FileIdentity { device: 0, inode: 0 };
 
-    pub fn of(metadata: &Metadata) -> Identity {
-        Identity { device: metadata.dev(), inode: metadata.ino() }
+    pub fn of(metadata: &Metadata) -> FileIdentity {
+        FileIdentity { device: metadata.dev(), inode: metadata.ino() }
     }
 
     pub fn fingerprint(self) -> String {
@@ -51,8 +51,8 @@ impl Identity {
     }
 
     /// The file that `path` leads to now.
-    pub fn at(path: &Path) -> Result<Identity, StoreError> {
-        Identity::look(path).map(|metadata| Identity::of(&metadata))
+    pub fn at(path: &Path) -> Result<FileIdentity, StoreError> {
+        FileIdentity::look(path).map(|metadata| FileIdentity::of(&metadata))
     }
 
     /// All that the file system says of it.
@@ -69,9 +69,9 @@ impl Identity {
 
 /// A connection that nothing can be written through.
 #[derive(Debug)]
-pub struct Opened {
+pub(super) struct OpenedFile {
     pub connection: Connection,
-    pub identity: Identity,
+    pub identity: FileIdentity,
     pub denied: Denied,
 }
 
@@ -79,34 +79,49 @@ pub struct Opened {
 ///
 /// SQLite reports a denied function like any misspelt one; only the authorizer itself knows.
 #[derive(Debug, Clone, Default)]
-pub struct Denied(Arc<AtomicBool>);
+pub(super) struct Denied(Arc<Authorizer>);
+
+#[derive(Debug, Default)]
+struct Authorizer {
+    has_denied: AtomicBool,
+    /// The SQL is that of an act, which is compiled and never run here.
+    compiles_act: AtomicBool,
+}
 
 impl Denied {
-    pub fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
+    pub(super) fn take(&self) -> bool {
+        self.0.has_denied.swap(false, Ordering::Relaxed)
+    }
+
+    /// Lets SQL be compiled that changes rows; the connection itself can still write nothing.
+    pub(super) fn compiling_act<T>(&self, compile: impl FnOnce() -> T) -> T {
+        self.0.compiles_act.store(true, Ordering::Relaxed);
+        let compiled = compile();
+        self.0.compiles_act.store(false, Ordering::Relaxed);
+        compiled
     }
 }
 
 /// Opens `path` so that nothing can be written through it.
-pub fn read_only(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Opened, StoreError> {
+pub(super) fn read_only(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<OpenedFile, StoreError> {
     let before = expect_file(path)?;
     let denied = Denied::default();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags)
         .and_then(|connection| prepare(connection, busy_timeout, denied.clone(), keys));
     let connection = opened.map_err(|error| explain(path, &error, busy_timeout, "opening"))?;
-    if Identity::at(path)? != before {
+    if FileIdentity::at(path)? != before {
         // Replaced between the look and the open; the next poll will find it whole.
         return Err(StoreError::Unreadable {
             path: path.into(),
             why: "it was replaced while it was being opened; try again".into(),
         });
     }
-    Ok(Opened { connection, identity: before, denied })
+    Ok(OpenedFile { connection, identity: before, denied })
 }
 
 /// The file at a path, if that is one and not empty.
-pub fn expect_file(path: &Path) -> Result<Identity, StoreError> {
+pub(super) fn expect_file(path: &Path) -> Result<FileIdentity, StoreError> {
     let path_buf = || PathBuf::from(path);
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => StoreError::Missing { path: path_buf() },
@@ -126,7 +141,7 @@ pub fn expect_file(path: &Path) -> Result<Identity, StoreError> {
             _ => StoreError::Empty { path: path_buf() },
         });
     }
-    Ok(Identity::of(&metadata))
+    Ok(FileIdentity::of(&metadata))
 }
 
 fn prepare(
@@ -146,8 +161,9 @@ fn prepare(
     connection.pragma_update(None, "cache_size", -CACHE_KB)?;
     functions::register(&connection, keys)?;
     connection.authorizer(Some(move |context: AuthContext<'_>| {
-        let answer = only_reading(context);
-        denied.0.fetch_or(answer == Authorization::Deny, Ordering::Relaxed);
+        let is_act = denied.0.compiles_act.load(Ordering::Relaxed);
+        let answer = if is_act { reading_and_changing_rows(context) } else { only_reading(context) };
+        denied.0.has_denied.fetch_or(answer == Authorization::Deny, Ordering::Relaxed);
         answer
     }))?;
     // The first real read: this is where a missing -shm or a foreign file shows.
@@ -180,7 +196,7 @@ fn only_reading(context: AuthContext<'_>) -> Authorization {
 }
 
 /// Opens `path` for acts.
-pub fn read_write(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Connection, StoreError> {
+pub(super) fn read_write(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Connection, StoreError> {
     use rustix::fs::{Access, access};
     let read_only = |why: &str| StoreError::ReadOnly { path: path.into(), why: why.into() };
     match access(path, Access::WRITE_OK) {
@@ -212,7 +228,7 @@ pub fn read_write(path: &Path, busy_timeout: Duration, keys: &Keys) -> Result<Co
 /// Moves a long log into the file, as far as readers allow; writers are not kept waiting.
 ///
 /// On a connection of its own: the one for acts may not change settings, and profiles use it.
-pub fn shorten_log(path: &Path) -> rusqlite::Result<()> {
+pub(super) fn shorten_log(path: &Path) -> rusqlite::Result<()> {
     let is_long = std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() >= LONG_LOG_BYTES);
     if is_long {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -242,7 +258,7 @@ fn reading_and_changing_rows(context: AuthContext<'_>) -> Authorization {
 }
 
 /// Does something that no act may do, on a connection for acts.
-pub fn with_leave<T>(
+pub(super) fn with_leave<T>(
     connection: &mut Connection,
     run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
@@ -253,7 +269,7 @@ pub fn with_leave<T>(
 }
 
 /// The file that SQLite keeps next to the database.
-pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

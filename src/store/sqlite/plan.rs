@@ -13,7 +13,7 @@ use crate::store::schema::quoted;
 
 /// Where a probe starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Driver {
+pub(super) enum ProbePath {
     /// The claims, by an index.
     Claims,
     /// The sessions in question, then their claims by holder.
@@ -26,9 +26,9 @@ pub enum Driver {
 
 /// A probe with its way and its statement.
 #[derive(Debug)]
-pub struct Planned {
+pub(super) struct Planned {
     pub probe: Probe,
-    pub driver: Driver,
+    pub driver: ProbePath,
     /// `FROM ... WHERE ...`; empty where there is more to it than one statement.
     from: String,
     /// The number of a claim's row.
@@ -36,17 +36,17 @@ pub struct Planned {
 }
 
 impl Planned {
-    fn new(board: &BoundBoard, probe: Probe, driver: Driver, from: String) -> Planned {
+    fn new(board: &BoundBoard, probe: Probe, driver: ProbePath, from: String) -> Planned {
         Planned { probe, driver, from, row: RowSql::claims(board).number() }
     }
 
     /// Selects the whole answer, as one value.
-    pub fn whole(&self) -> String {
+    pub(super) fn whole(&self) -> String {
         format!("SELECT {} {}", self.answer(), self.from)
     }
 
     /// Selects rows, those first whose time came first; `None` where there is no such order.
-    pub fn worst_first(&self, rows: usize) -> Option<String> {
+    pub(super) fn worst_first(&self, rows: usize) -> Option<String> {
         let window = self.probe.window.as_ref().filter(|_| !self.from.is_empty())?;
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
         Some(format!("SELECT {} {} ORDER BY {} LIMIT {limit}", self.row, self.from, window.time))
@@ -63,7 +63,7 @@ impl Planned {
 }
 
 /// Chooses the way of each probe.
-pub fn plan(
+pub(super) fn plan(
     connection: &Connection,
     board: &BoundBoard,
     probes: Vec<Probe>,
@@ -83,16 +83,16 @@ impl Planner<'_> {
     fn plan(&mut self, probe: Probe) -> rusqlite::Result<Planned> {
         let board = self.board;
         if probe.tag == Tag::Reason(Reason::SessionMissing) && can_hop(self.connection, board, &probe)? {
-            return Ok(Planned::new(board, probe, Driver::Holders, String::new()));
+            return Ok(Planned::new(board, probe, ProbePath::Holders, String::new()));
         }
         if let Some(from) = from_sessions(board, &probe)
             && let Some(column) = board.holder.as_ref().and_then(|holder| holder.column.as_deref())
             && self.searches(&from, Some(column))?
         {
-            return Ok(Planned::new(board, probe, Driver::Sessions, from));
+            return Ok(Planned::new(board, probe, ProbePath::Sessions, from));
         }
         let from = from_claims(board, &probe);
-        let driver = if self.searches(&from, None)? { Driver::Claims } else { Driver::Census };
+        let driver = if self.searches(&from, None)? { ProbePath::Claims } else { ProbePath::Census };
         Ok(Planned::new(board, probe, driver, from))
     }
 
@@ -144,7 +144,7 @@ fn can_hop(connection: &Connection, board: &BoundBoard, probe: &Probe) -> rusqli
 }
 
 /// The holder after `?1`.
-pub fn next_holder(board: &BoundBoard, column: &str) -> String {
+pub(super) fn next_holder(board: &BoundBoard, column: &str) -> String {
     let column = quoted(column);
     format!(
         "SELECT c.{column} FROM {} AS c WHERE c.{column} > ?1 ORDER BY c.{column} LIMIT 1",
@@ -154,7 +154,7 @@ pub fn next_holder(board: &BoundBoard, column: &str) -> String {
 
 /// Whether the statement reaches `c` through an index rather than reading all of it, and, if
 /// `column` is given, through an index on that column.
-pub fn searches(connection: &Connection, sql: &str, column: Option<&str>) -> rusqlite::Result<bool> {
+pub(super) fn searches(connection: &Connection, sql: &str, column: Option<&str>) -> rusqlite::Result<bool> {
     let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
     let mut rows = explain.raw_query();
     let mut found = false;
@@ -187,23 +187,24 @@ fn scans_registry(connection: &Connection, sql: &str) -> rusqlite::Result<bool> 
 }
 
 /// The statements that would add the indexes a board lacks.
-pub fn advice(
+pub(super) fn advice(
     connection: &Connection,
     board: &BoundBoard,
     planned: &[Planned],
 ) -> rusqlite::Result<Vec<String>> {
     let mut wanted: Vec<(String, String)> = Vec::new();
     for planned in planned {
-        if planned.driver == Driver::Census
+        if planned.driver == ProbePath::Census
             && let Some(column) = &planned.probe.index
         {
             wanted.push((board.table.clone(), column.clone()));
         }
-        if planned.driver == Driver::Sessions
+        if planned.driver == ProbePath::Sessions
             && planned.probe.window.is_some()
             && let Some(registry) = &board.registry
-            && let Some(column) = &registry.beat_at.cell.column
-            && registry.beat_at.unit.is_number()
+            && let Some(beat) = &registry.beat_at
+            && let Some(column) = &beat.cell.column
+            && beat.unit.is_number()
             && scans_registry(connection, &planned.whole())?
         {
             wanted.push((registry.table.clone(), column.clone()));

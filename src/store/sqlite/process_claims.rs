@@ -2,10 +2,9 @@
 
 use rusqlite::Connection;
 
-use super::cell::to_sql;
 use super::dialect::SqliteDialect;
 use super::keys::RowSql;
-use super::run::{now_value, select};
+use super::run::select;
 use crate::domain::claim::{Process, Session, Worker};
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
@@ -34,14 +33,14 @@ fn sessions(
 
 /// The claims whose verdict the kernel can change: those of dead processes, and of processes that
 /// live although their session is silent.
-pub fn claims_in_question(
+pub(super) fn claims_in_question(
     connection: &Connection,
     board: &BoundBoard,
     prober: &Prober,
     now: Moment,
 ) -> rusqlite::Result<Vec<i64>> {
     let mut claims = Vec::new();
-    let clock = [(":now".to_owned(), now_value(board, now))];
+    let clock = board.clock(&SqliteDialect, now);
     let Some(pid) = &board.pid else { return Ok(claims) };
     let row = RowSql::claims(board).number();
     let (Some(registry), Some(holder)) = (&board.registry, &board.holder) else {
@@ -65,8 +64,9 @@ pub fn claims_in_question(
             Process::Unknown => false,
         };
         if matters {
-            let values = [clock[0].clone(), (":holder".to_owned(), to_sql(&id))];
-            select(connection, &sql, &values, |rowid| claims.push(rowid))?;
+            let mut params = clock.clone();
+            params.add_value("holder", "", id);
+            select(connection, &sql, &params, |rowid| claims.push(rowid))?;
         }
     }
     Ok(claims)

@@ -8,56 +8,35 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::compiler::{self, Sqlite};
 use super::connection::OnConnection;
 use super::error::explain;
 use super::file_state::{FileChange, FileState, forget_pages, why_it_does_not_open};
-use super::fit::{self, Sqlite};
 use super::functions;
 use super::keys::Keys;
-use super::open::{self, Denied, Identity, Opened};
+use super::open::{self, Denied, FileIdentity, OpenedFile};
 use super::watch::{Since, Watch};
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
-use crate::domain::time::{Moment, Span, ZoneName};
-use crate::profile::format::Engine;
-use crate::profile::rules::Operator;
+use crate::domain::time::{Moment, ZoneName};
 use crate::store::attempts::AttemptOrder;
 use crate::store::bound::BoundZone;
 use crate::store::driver::Failed;
 use crate::store::fit::FitTarget;
-use crate::store::found::RowRef;
-use crate::store::look::{Look, ReadEngine};
-use crate::store::options::{Effort, Profiles};
+use crate::store::found::{FoundBoard, RowRef};
+use crate::store::look::{Look, LookPurpose, ReadEngine};
 use crate::store::schema::{Schema, Table};
 use crate::store::suspend::uninterrupted;
-use crate::store::watched::{self, Watched};
-use crate::store::{Filter, Prober, Protected, Registrations, StoreError, clock};
-
-/// What a reader is told about its source.
-#[derive(Debug, Clone)]
-pub struct Options {
-    pub path: PathBuf,
-    pub profiles: Profiles,
-    pub operator: Operator,
-    pub effort: Effort,
-    pub busy_timeout: Duration,
-    pub poll_timeout: Duration,
-    /// A clock that stands still, for tests on frozen data.
-    pub frozen_at: Option<Moment>,
-    /// Who asks the kernel about the holders' processes, if that is wanted.
-    pub prober: Option<Prober>,
-    /// Who was registered before.
-    pub registrations: Registrations,
-    /// What may not be acted on.
-    pub protected: Protected,
-}
+use crate::store::watched::{self, BoardAt, PollContext, Watched};
+use crate::store::{Filter, Options, StoreError, clock};
 
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
+    pub(super) path: PathBuf,
     pub(super) options: Options,
     pub(super) connection: Connection,
-    identity: Identity,
+    identity: FileIdentity,
     file: FileState,
     /// When the file was last really read, and not what is kept of it.
     read_at: Instant,
@@ -79,19 +58,20 @@ pub struct Reader {
 const READ_ANEW_AFTER: Duration = Duration::from_secs(10);
 
 impl Reader {
-    pub fn open(options: Options) -> Result<Reader, StoreError> {
-        Reader::open_with(options, Keys::default(), 0)
+    pub fn open(path: PathBuf, options: Options) -> Result<Reader, StoreError> {
+        Reader::open_with(path, options, Keys::default(), 0)
     }
 
-    fn open_with(options: Options, keys: Keys, state: i64) -> Result<Reader, StoreError> {
-        let opened = open::read_only(&options.path, options.busy_timeout, &keys)
-            .map_err(|error| why_it_does_not_open(&options.path, error))?;
-        let Opened { connection, identity, denied } = opened;
+    fn open_with(path: PathBuf, options: Options, keys: Keys, state: i64) -> Result<Reader, StoreError> {
+        let opened = open::read_only(&path, options.busy_timeout, &keys)
+            .map_err(|error| why_it_does_not_open(&path, error))?;
+        let OpenedFile { connection, identity, denied } = opened;
         let remembered = options.registrations.of(&identity.fingerprint());
         functions::remember(&connection, remembered)
-            .map_err(|error| explain(&options.path, &error, options.busy_timeout, "opening"))?;
-        let file = FileState::new(&options.path, &connection)?;
+            .map_err(|error| explain(&path, &error, options.busy_timeout, "opening"))?;
+        let file = FileState::new(&path, &connection)?;
         let mut reader = Reader {
+            path,
             options,
             connection,
             identity,
@@ -116,26 +96,15 @@ impl Reader {
         Some(watched::find(&self.watched, id)?.1)
     }
 
-    fn snapshots(&self, now: Moment, started: Instant) -> Vec<Snapshot> {
-        let boards: Vec<Vec<_>> =
-            self.watched.iter().map(|watched| watched.boards.iter().map(Watch::snapshot).collect()).collect();
-        let poll_cost = Span::micros(i64::try_from(started.elapsed().as_micros()).unwrap_or(i64::MAX));
-        self.watched
-            .iter()
-            .zip(boards)
-            .map(|(watched, boards)| Snapshot {
-                profile: watched.name.clone(),
-                generic: watched.profile.generic,
-                now,
-                // SQLite has no clock of its own: it is this host's.
-                clock_offset: Span::ZERO,
-                poll_cost,
-                boards,
-                notices: watched.notices.clone(),
-                replica: None,
-                veiled: None,
-            })
-            .collect()
+    /// A look through one of the connections to the file, with the tables as that sees them.
+    pub(super) fn look_through<'a>(
+        &'a self,
+        connection: &'a Connection,
+        schema: &'a Schema,
+        now: Moment,
+    ) -> Look<'a> {
+        let connection = Box::new(OnConnection { connection, reader: self });
+        Look { connection, boards: self.boards(), schema, options: &self.options, now }
     }
 
     /// Notices that the file behind the path is another one, or was overwritten, and goes on with that.
@@ -143,7 +112,7 @@ impl Reader {
         match self.file.check(&self.connection)? {
             FileChange::Same if self.read_at.elapsed() < READ_ANEW_AFTER => return Ok(()),
             FileChange::Same | FileChange::Written => {
-                forget_pages(&self.connection, &self.options.path)?;
+                forget_pages(&self.connection, &self.path)?;
                 (self.last, self.read_at) = (None, Instant::now());
                 return Ok(());
             }
@@ -151,10 +120,11 @@ impl Reader {
         }
         // The old connection goes first: closing it later would drop the new one's locks on files
         // that both have open.
-        self.identity = Identity::NONE;
+        self.identity = FileIdentity::NONE;
         self.connection = Connection::open_in_memory()
             .map_err(|error| self.sentence(&error, "closing the file that was replaced"))?;
-        *self = Reader::open_with(self.options.clone(), self.keys.clone(), self.state)?;
+        let (path, options) = (self.path.clone(), self.options.clone());
+        *self = Reader::open_with(path, options, self.keys.clone(), self.state)?;
         Ok(())
     }
 
@@ -275,10 +245,10 @@ impl Reader {
 
     pub(super) fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
         if self.out_of_time.load(Ordering::Relaxed) {
-            let (path, limit_ms) = (self.options.path.clone(), self.options.poll_timeout.as_millis());
+            let (path, limit_ms) = (self.path.clone(), self.options.poll_timeout.as_millis());
             return StoreError::TooSlow { path, limit_ms };
         }
-        explain(&self.options.path, error, self.options.busy_timeout, doing)
+        explain(&self.path, error, self.options.busy_timeout, doing)
     }
 
     fn fit(&mut self) -> Result<(), StoreError> {
@@ -296,68 +266,41 @@ impl Reader {
             self.sql("reading the schema", |connection| pragma(connection, "schema_version"))?;
         self.last = None;
         let schema = self.sql("reading the schema", super::schema::read)?;
-        let ground = FitTarget {
-            dialect: &Sqlite { connection: &self.connection, denied: &self.denied },
-            engine: Engine::Sqlite,
-            schema: &schema,
-            operator: &self.options.operator,
-            source: &self.options.path,
-        };
-        let bound = ground.fitting(&self.options.profiles)?;
-        self.watched.clear();
-        for profile in bound {
-            let mut boards = Vec::new();
-            for mut board in profile.boards {
-                if let Some(registry) = &mut board.registry {
-                    registry.remembered = self.options.registrations.of(&self.identity.fingerprint());
-                }
-                let now = self.options.frozen_at.unwrap_or_else(clock);
-                boards.push(self.sql("planning", |connection| {
-                    let prober = self.options.prober.clone();
-                    let mut watch = Watch::new(connection, board, &schema, prober)?;
-                    watch.examine_zone(connection, now, Since::Written)?;
-                    Ok(watch)
-                })?);
-            }
-            self.watched.push(Watched {
-                name: profile.profile.name.clone(),
-                profile: profile.profile,
-                notices: profile.left_out.iter().map(ToString::to_string).collect(),
-                boards,
-            });
-        }
+        let compiler = Sqlite { connection: &self.connection, denied: &self.denied };
+        let ground = FitTarget { compiler: &compiler, schema: &schema, options: &self.options };
+        let remembered = self.options.registrations.of(&self.identity.fingerprint());
+        let now = self.options.frozen_at.unwrap_or_else(clock);
+        self.watched = Watched::all(ground.fitting()?, &remembered, |board| {
+            self.sql("planning", |connection| {
+                let mut watch = Watch::new(connection, board, &schema, self.options.prober.clone())?;
+                watch.examine_zone(connection, now, Since::Written)?;
+                Ok(Some(watch))
+            })
+        })?;
         self.schema = schema;
         Ok(())
     }
 }
 
 impl ReadEngine for Reader {
-    fn label(&self) -> String {
-        self.options.path.display().to_string()
-    }
-
-    fn fingerprint(&self) -> String {
-        self.identity.fingerprint()
-    }
-
-    fn prober(&self) -> Option<Prober> {
-        self.options.prober.clone()
-    }
-
-    fn operator_zone(&self) -> Option<ZoneName> {
-        self.options.operator.zone.clone()
+    fn options(&self) -> &Options {
+        &self.options
     }
 
     fn freeze(&mut self, at: Moment) {
         self.options.frozen_at = Some(at);
     }
 
+    fn fingerprint(&self) -> String {
+        self.identity.fingerprint()
+    }
+
     fn data_version(&self) -> Option<i64> {
         self.last.map(|_| self.state)
     }
 
-    fn board_ids(&self) -> Vec<BoardId> {
-        watched::ids(&self.watched, None)
+    fn boards(&self) -> Vec<BoardAt<'_>> {
+        BoardAt::all(&self.watched)
     }
 
     fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
@@ -376,23 +319,27 @@ impl ReadEngine for Reader {
         if self.state != before {
             self.file.note_log(&self.connection)?;
         }
-        Ok(self.snapshots(now, started))
+        // SQLite has no clock of its own: it is this host's.
+        Ok(PollContext::default().snapshots(&self.watched, now, started))
     }
 
     fn look(
         &mut self,
         doing: &str,
+        purpose: LookPurpose,
         look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
     ) -> Result<(), StoreError> {
         self.follow_the_path()?;
         self.reading(doing, |reader, now, _| {
-            let reader: &Reader = reader;
-            let mut connection = OnConnection { connection: &reader.connection, reader };
-            Ok(look(&mut Look::new(&mut connection, &reader.watched, &reader.schema, now))?)
+            if purpose == LookPurpose::Act {
+                reader.stop_the_stopwatch()?;
+            }
+            Ok(look(&mut reader.look_through(&reader.connection, &reader.schema, now))?)
         })
     }
 
     fn examine_zones(&mut self) -> Result<(), StoreError> {
+        self.follow_the_path()?;
         self.in_one_transaction("looking at the times", |reader, now, _| reader.examine_zones_at(now))
     }
 
@@ -400,8 +347,12 @@ impl ReadEngine for Reader {
         self.worst(board, filter)
     }
 
+    fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
+        self.members(filter)
+    }
+
     fn zone(&mut self, name: &ZoneName, _: &Table) -> Result<Option<BoundZone>, StoreError> {
-        Ok(fit::zone(name).ok())
+        Ok(compiler::zone(name).ok())
     }
 
     /// Attempts that go by a UUID have a number all the same: that of their row.

@@ -7,7 +7,7 @@ use crate::store::rows::{MarkLayout, RowLayout, RowReader};
 use crate::store::schema::{Schema, quoted};
 
 /// Reads the claims of a board.
-pub fn reader(board: &BoundBoard, schema: &Schema, prober: Option<Prober>) -> RowReader {
+pub(super) fn reader(board: &BoundBoard, schema: &Schema, prober: Option<Prober>) -> RowReader {
     let columns = |alias: &str, table: &str| -> Vec<String> {
         let columns = schema.table(table).into_iter().flat_map(|table| &table.columns);
         columns.map(|column| format!("{alias}.{}", quoted(&column.name))).collect()

@@ -4,7 +4,7 @@ use roaring::{RoaringBitmap, RoaringTreemap};
 
 /// A compact set of rowids.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RowSet(RoaringTreemap);
+pub(super) struct RowSet(RoaringTreemap);
 
 /// Rowids are signed; flipping the sign bit keeps their order among unsigned numbers.
 const SIGN: u64 = 1 << 63;
@@ -48,31 +48,36 @@ fn dense(rows: &[i64]) -> Option<RoaringTreemap> {
 }
 
 impl RowSet {
-    pub fn insert(&mut self, rowid: i64) {
+    pub(super) fn insert(&mut self, rowid: i64) {
         self.0.insert(code(rowid));
     }
 
-    pub fn remove(&mut self, rowid: i64) {
+    pub(super) fn remove(&mut self, rowid: i64) {
         self.0.remove(code(rowid));
     }
 
-    pub fn contains(&self, rowid: i64) -> bool {
+    pub(super) fn contains(&self, rowid: i64) -> bool {
         self.0.contains(code(rowid))
     }
 
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.0.len()
     }
 
-    pub fn add_all(&mut self, other: &RowSet) {
+    pub(super) fn add_all(&mut self, other: &RowSet) {
         self.0 |= &other.0;
     }
 
-    pub fn remove_all(&mut self, other: &RowSet) {
+    /// Keeps those that are in both.
+    pub(super) fn keep_all(&mut self, other: &RowSet) {
+        self.0 &= &other.0;
+    }
+
+    pub(super) fn remove_all(&mut self, other: &RowSet) {
         self.0 -= &other.0;
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         self.0.iter().map(|code| (code ^ SIGN) as i64)
     }
 }

@@ -1,39 +1,46 @@
 //! Samples of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::cell::cell;
+use super::dialect::SqliteDialect;
 use super::error::explain;
 use super::keys::Keys;
-use super::open::{self, Opened};
-use super::reader::Options;
+use super::open::{self, OpenedFile};
 use super::schema;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::profile::draft::Reference;
-use crate::profile::format::Engine;
+use crate::store::driver::Dialect;
 use crate::store::sampling::{LIMIT, LONGEST, SampleSource, values_in_check};
-use crate::store::schema::{Column, Schema, quoted};
-use crate::store::{StoreError, clock};
+use crate::store::schema::{Column, Schema, Table, quoted};
+use crate::store::{Options, StoreError, clock};
 
 /// A file opened for samples.
 #[derive(Debug)]
 pub struct SqliteSample {
+    path: PathBuf,
     options: Options,
-    opened: Opened,
+    opened: OpenedFile,
     schema: Schema,
     out_of_time: Arc<AtomicBool>,
 }
 
 impl SqliteSample {
-    pub fn open(options: &Options) -> Result<SqliteSample, StoreError> {
-        let opened = open::read_only(&options.path, options.busy_timeout, &Keys::default())?;
+    pub fn open(path: &Path, options: &Options) -> Result<SqliteSample, StoreError> {
+        let opened = open::read_only(path, options.busy_timeout, &Keys::default())?;
         let schema = schema::read(&opened.connection)
-            .map_err(|error| sentence(options, &error, "reading the schema"))?;
-        Ok(SqliteSample { options: options.clone(), opened, schema, out_of_time: Arc::default() })
+            .map_err(|error| explain(path, &error, options.busy_timeout, "reading the schema"))?;
+        let (path, options) = (path.to_owned(), options.clone());
+        Ok(SqliteSample { path, options, opened, schema, out_of_time: Arc::default() })
+    }
+
+    fn sentence(&self, error: &rusqlite::Error, doing: &str) -> StoreError {
+        explain(&self.path, error, self.options.busy_timeout, doing)
     }
 
     /// The rows of a statement over the schema.
@@ -45,17 +52,21 @@ impl SqliteSample {
             };
             statement.query_map([], texts)?.collect::<rusqlite::Result<Vec<Vec<String>>>>()
         };
-        read().map_err(|error| sentence(&self.options, &error, "reading the schema"))
+        read().map_err(|error| self.sentence(&error, "reading the schema"))
     }
 }
 
-fn sentence(options: &Options, error: &rusqlite::Error, doing: &str) -> StoreError {
-    explain(&options.path, error, options.busy_timeout, doing)
-}
-
 impl SampleSource for SqliteSample {
-    fn engine(&self) -> Engine {
-        Engine::Sqlite
+    fn dialect(&self) -> &'static dyn Dialect {
+        &SqliteDialect
+    }
+
+    /// The rowid, which grows with every row, where there is one.
+    fn order(&self, table: &Table) -> Vec<String> {
+        match table.has_rowid {
+            true => vec!["t.rowid".into()],
+            false => table.key.iter().map(|name| format!("t.{}", quoted(name))).collect(),
+        }
     }
 
     fn schema(&self) -> &Schema {
@@ -140,7 +151,7 @@ impl SampleSource for SqliteSample {
         match read() {
             Ok(rows) => Ok(Some(rows)),
             Err(_) if self.out_of_time.load(Ordering::Relaxed) => Ok(None),
-            Err(error) => Err(sentence(&self.options, &error, "reading a sample")),
+            Err(error) => Err(self.sentence(&error, "reading a sample")),
         }
     }
 }

@@ -3,9 +3,9 @@
 use rusqlite::Connection;
 use std::sync::Arc;
 
-use crate::store::schema::{Column, Names, Schema, Standing, Table, quoted};
+use crate::store::schema::{Column, Names, Schema, Table, TableTrust, quoted};
 
-pub fn read(connection: &Connection) -> rusqlite::Result<Schema> {
+pub(super) fn read(connection: &Connection) -> rusqlite::Result<Schema> {
     let mut list = connection.prepare(
         "SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     )?;
@@ -28,7 +28,7 @@ pub fn read(connection: &Connection) -> rusqlite::Result<Schema> {
         let shadowed = columns.iter().any(|column| column.name.eq_ignore_ascii_case("rowid"));
         let has_rowid = kind == "table" && !without_rowid && !shadowed;
         let (sql, names) = (quoted(&name), Names::written(&columns));
-        tables.push(Table { sql, name, has_rowid, key, columns, names, standing: Standing::default() });
+        tables.push(Table { sql, name, has_rowid, key, columns, names, standing: TableTrust::default() });
     }
     let mut entangled = connection.prepare(
         "SELECT DISTINCT l.name FROM pragma_table_list AS l JOIN (
@@ -59,7 +59,7 @@ fn key(columns: &[(Column, KeyPart)], without_rowid: bool) -> Arc<Names> {
 }
 
 /// Declared so that SQLite turns the numbers written to it into text.
-pub fn is_text(declared: &str) -> bool {
+pub(super) fn is_text(declared: &str) -> bool {
     let declared = declared.to_ascii_uppercase();
     !declared.contains("INT") && ["CHAR", "CLOB", "TEXT"].iter().any(|kind| declared.contains(kind))
 }

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::{Answer, Asked};
-use super::census::Census;
+use super::ask::{AskedProbe, ProbeAnswer};
+use super::census::TableCensus;
 use super::probe::Tag;
 use super::rowset::RowSet;
 use crate::domain::snapshot::Counts;
 use crate::domain::verdict::{Reason, Reasons, Set};
 
 /// The sets that can be counted row by row; what is in none of them is healthy.
-pub const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring];
+pub(super) const TROUBLED: [Set; 4] = [Set::Orphaned, Set::Stale, Set::Unknown, Set::Expiring];
 
 #[derive(Debug, Default)]
-pub struct Sets {
+pub(super) struct Sets {
     reasons: BTreeMap<Reason, RowSet>,
     runaway: u64,
 }
 
 impl Sets {
     /// Everything that the probes and the census have answered.
-    pub fn gather(asked: &[Asked], census: &Census) -> Sets {
+    pub(super) fn gather(asked: &[AskedProbe], census: &TableCensus) -> Sets {
         let mut sets = Sets::default();
         let mut old_beats = RowSet::default();
         let mut bad_deadlines = RowSet::default();
@@ -36,8 +36,8 @@ impl Sets {
         let mut runaway = 0;
         for asked in asked {
             match &asked.answer {
-                Answer::Rows(rows) => take(asked.planned.probe.tag, rows),
-                Answer::Count(count) => runaway += count,
+                ProbeAnswer::Rows(rows) => take(asked.planned.probe.tag, rows),
+                ProbeAnswer::Count(count) => runaway += count,
             }
         }
         for (tag, rows) in census.answers() {
@@ -54,7 +54,7 @@ impl Sets {
     }
 
     /// Puts a row where its verdict says, whatever the statements said.
-    pub fn overrule(&mut self, rowid: i64, verdict: Reasons) {
+    pub(super) fn overrule(&mut self, rowid: i64, verdict: Reasons) {
         for rows in self.reasons.values_mut() {
             rows.remove(rowid);
         }
@@ -67,12 +67,12 @@ impl Sets {
         self.reasons.entry(reason).or_default().add_all(rows);
     }
 
-    pub fn of(&self, set: Set) -> RowSet {
+    pub(super) fn of(&self, set: Set) -> RowSet {
         self.with(Reasons::of(set))
     }
 
     /// The rows that have one of these reasons.
-    pub fn with(&self, reasons: Reasons) -> RowSet {
+    pub(super) fn with(&self, reasons: Reasons) -> RowSet {
         let mut all = RowSet::default();
         for (_, rows) in self.reasons.iter().filter(|(reason, _)| reasons.contains(**reason)) {
             all.add_all(rows);
@@ -81,7 +81,7 @@ impl Sets {
     }
 
     /// How many there are, of `total` claims.
-    pub fn count(&self, total: u64) -> (Counts, BTreeMap<Reason, u64>) {
+    pub(super) fn count(&self, total: u64) -> (Counts, BTreeMap<Reason, u64>) {
         let mut counts = Counts { total, runaway: self.runaway, ..Counts::default() };
         let mut all = RowSet::default();
         for set in TROUBLED {

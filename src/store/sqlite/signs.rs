@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::cell::cell;
+use super::dialect::{SqliteDialect, bind};
 use super::functions::code;
-use super::run::{bind_known, now_value};
 use super::watch::{Since, Watch};
 use crate::domain::rules::DeadlineRule;
 use crate::domain::time::Moment;
@@ -17,7 +17,7 @@ use crate::store::registrations;
 
 /// The signs of the last look.
 #[derive(Debug, Default)]
-pub struct Examined {
+pub(super) struct ZoneExamination {
     signs: Option<Signs>,
     /// When a look that took long may be taken again.
     next: Option<Instant>,
@@ -30,7 +30,7 @@ const SHARE: u32 = 20;
 impl Watch {
     /// Finds out whether the rows contradict the zone in which their times are read; `true` if that has
     /// changed, so that everything has to be asked anew.
-    pub fn examine_zone(
+    pub(super) fn examine_zone(
         &mut self,
         connection: &Connection,
         now: Moment,
@@ -59,7 +59,7 @@ impl Watch {
     }
 
     /// Remembers who is registered, where a missing registration proves nothing by itself.
-    pub fn remember_holders(&self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn remember_holders(&self, connection: &Connection) -> rusqlite::Result<()> {
         let Some(registry) = self.board.registry.as_ref().filter(|registry| !registry.required) else {
             return Ok(());
         };
@@ -101,7 +101,7 @@ fn signs(connection: &Connection, board: &BoundBoard, now: Moment) -> rusqlite::
     );
     let mut signs = Signs::default();
     let mut statement = connection.prepare_cached(&sql)?;
-    bind_known(&mut statement, &[(":now".into(), now_value(board, now))])?;
+    bind(&mut statement, &board.clock(&SqliteDialect, now))?;
     let mut rows = statement.raw_query();
     let moment = |row: &rusqlite::Row<'_>, at: usize| cell(row, at).int().and_then(Moment::from_micros);
     while let Some(row) = rows.next()? {
@@ -113,7 +113,7 @@ fn signs(connection: &Connection, board: &BoundBoard, now: Moment) -> rusqlite::
     if let Some(registry) = &board.registry {
         let sql = format!(
             "SELECT {}, {}, count(*) FROM {}",
-            newest(Some(&registry.beat_at)),
+            newest(registry.beat_at.as_ref()),
             newest(registry.stale_at.as_ref()),
             registry.from
         );

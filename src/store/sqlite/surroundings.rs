@@ -4,16 +4,18 @@ use rusqlite::Connection;
 use std::collections::BTreeMap;
 
 use super::cell::{bound, cell};
+use super::dialect::{SqliteDialect, bind};
 use super::plan::searches;
-use super::run::{bind_known, count, is_larger, now_value};
+use super::run::{count, is_larger};
 use super::watch::Since;
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::store::bound::{BoundBacklog, BoundBoard};
+use crate::store::named_params::NamedParams;
 
 #[derive(Debug, Default)]
-pub struct Surroundings {
+pub(super) struct Surroundings {
     pub sessions: Option<Sessions>,
     pub backlog: BTreeMap<String, u64>,
     pub oldest_queued: Option<Moment>,
@@ -22,7 +24,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Counts anew what writes, or the clock, may have changed. Where no index helps, a backlog
     /// is counted only in a table of at most `whole` rows.
-    pub fn refresh(
+    pub(super) fn refresh(
         &mut self,
         connection: &Connection,
         board: &BoundBoard,
@@ -46,7 +48,7 @@ impl Surroundings {
         now: Moment,
         whole: usize,
     ) -> rusqlite::Result<()> {
-        let clock = [(":now".to_owned(), now_value(board, now))];
+        let clock = board.clock(&SqliteDialect, now);
         self.backlog.clear();
         self.oldest_queued = None;
         let large = is_larger(connection, &backlog.from, whole)?;
@@ -60,7 +62,7 @@ impl Surroundings {
                 let sql =
                     format!("SELECT min({}) FROM {} WHERE {predicate}", oldest.comparable, backlog.from);
                 let mut statement = connection.prepare_cached(&sql)?;
-                bind_known(&mut statement, &clock)?;
+                bind(&mut statement, &clock)?;
                 let mut rows = statement.raw_query();
                 let value = rows.next()?.map_or(Value::Null, |row| cell(row, 0));
                 self.oldest_queued = oldest.compared_in().read(&value).at();
@@ -77,27 +79,34 @@ impl Surroundings {
         since: Since,
     ) -> rusqlite::Result<()> {
         let Some(registry) = &board.registry else { return Ok(()) };
-        let (time, after) = match &registry.stale_at {
-            Some(stale_at) => (stale_at, 0),
-            None => (&registry.beat_at, board.rules.thresholds.orphan_after.as_micros()),
+        let Some((time, after)) = registry.given_up(board.rules.thresholds.orphan_after) else {
+            // Nobody is ever given up.
+            let total = count(
+                connection,
+                &format!("SELECT count(*) FROM {}", registry.from),
+                &NamedParams::default(),
+            )?;
+            self.sessions =
+                Some(Sessions { registry: registry.table.clone(), total, alive: total, stale: 0 });
+            return Ok(());
         };
+        let after = after.as_micros();
         let unit = time.compared_in();
         let within = |from: &str, to: &str| {
             let t = &time.comparable;
             format!("SELECT count(*) FROM {} WHERE {t} >= {from} AND {t} < {to}", registry.from)
         };
         let now = board.rules.session_now(now).micros();
-        let edges = [
-            (":first".to_owned(), bound(Moment::EARLIEST.micros(), unit)),
-            (":cut".to_owned(), bound(now.saturating_sub(after), unit)),
-            (":last".to_owned(), bound(Moment::LATEST.micros(), unit)),
-        ];
+        let mut edges = NamedParams::default();
+        edges.add_value("first", "", bound(Moment::EARLIEST.micros(), unit));
+        edges.add_value("cut", "", bound(now.saturating_sub(after), unit));
+        edges.add_value("last", "", bound(Moment::LATEST.micros(), unit));
         let stale = count(connection, &within(":first", ":cut"), &edges)?;
         let (total, readable) = match (&self.sessions, since) {
             (Some(known), Since::Quiet(_)) => (known.total, known.alive + known.stale),
             _ => {
                 let all = format!("SELECT count(*) FROM {}", registry.from);
-                (count(connection, &all, &[])?, count(connection, &within(":first", ":last"), &edges)?)
+                (count(connection, &all, &edges)?, count(connection, &within(":first", ":last"), &edges)?)
             }
         };
         // Where no time can be trusted, nobody knows who lives.

@@ -2,14 +2,14 @@
 
 use rusqlite::Connection;
 
-use super::run::{bind_known, now_value};
+use super::dialect::bind;
 use crate::domain::time::Moment;
 use crate::store::bound::BoundBoard;
 use crate::store::listed::Tally;
 use crate::store::rows::RowReader;
 
 /// Counts up to `most` claims and keeps the worst `rows` of each set.
-pub fn tally(
+pub(super) fn tally(
     connection: &Connection,
     board: &BoundBoard,
     reader: &RowReader,
@@ -20,7 +20,7 @@ pub fn tally(
     let mut tally = Tally::new(now);
     let sql = if rows > 0 { reader.select_with_state(&[]) } else { reader.select() };
     let mut statement = connection.prepare_cached(&sql)?;
-    bind_known(&mut statement, &[(":now".into(), now_value(board, now))])?;
+    bind(&mut statement, &reader.clock(board, now))?;
     let mut found = statement.raw_query();
     while let Some(row) = found.next()? {
         if tally.counts.total == most {

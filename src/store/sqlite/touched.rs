@@ -10,19 +10,20 @@ use std::sync::{Arc, Mutex};
 use super::image::{read_row, row_at};
 use super::keys::Keys;
 use super::open;
+use crate::store::driver::{Changed, NotChanged};
 use crate::store::image::{Change, Image};
 use crate::store::schema::{Schema, Table, literal, quoted};
 
 /// Tables, and the numbers of rows in them.
 type Reached = Arc<Mutex<BTreeSet<(String, i64)>>>;
 
-/// Runs the statements; `None` if they say that they did not find what they were written for.
-pub fn run(
+/// Runs the statements, unless they say that they did not find what they were written for.
+pub(super) fn run(
     connection: &mut Connection,
     schema: &Schema,
     keys: &Keys,
-    statements: impl Fn(&Connection) -> rusqlite::Result<bool>,
-) -> rusqlite::Result<Option<Vec<Change>>> {
+    statements: impl Fn(&Connection) -> rusqlite::Result<Result<(), NotChanged>>,
+) -> rusqlite::Result<Changed> {
     let rows = Reached::default();
     let seen = Arc::clone(&rows);
     connection.update_hook(Some(move |_, _: &str, table: &str, rowid: i64| {
@@ -32,10 +33,13 @@ pub fn run(
     }))?;
     connection.execute_batch("SAVEPOINT claimtop")?;
     let first = watch_keyed_tables(connection, schema, &rows).and_then(|()| statements(connection));
-    connection.execute_batch("ROLLBACK TO claimtop")?;
+    let taken_back = connection.execute_batch("ROLLBACK TO claimtop");
     connection.update_hook(None::<fn(rusqlite::hooks::Action, &str, &str, i64)>)?;
-    if !first? {
-        return Ok(None);
+    // A full disk ends the whole transaction and the savepoint with it: the first error is the one to report.
+    let found = first?;
+    taken_back?;
+    if let Err(why) = found {
+        return Ok(Err(why));
     }
     let rows = rows.lock().map(|rows| rows.clone()).unwrap_or_default();
     let images = |connection: &Connection| -> rusqlite::Result<Vec<Option<Image>>> {
@@ -47,8 +51,8 @@ pub fn run(
             .collect()
     };
     let before = images(connection)?;
-    if !statements(connection)? {
-        return Ok(None);
+    if let Err(why) = statements(connection)? {
+        return Ok(Err(why));
     }
     let after = images(connection)?;
     connection.execute_batch("RELEASE claimtop")?;
@@ -57,7 +61,7 @@ pub fn run(
             let at = row_at(schema.table(table)?, *rowid, keys);
             Some(Change { table: table.clone(), at, before, after })
         });
-    Ok(Some(changes.filter(|change| change.before != change.after).collect()))
+    Ok(Ok(changes.filter(|change| change.before != change.after).collect()))
 }
 
 /// SQLite's hook does not see tables without rowids. Temporary triggers do, those of this connection

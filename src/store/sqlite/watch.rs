@@ -4,33 +4,31 @@
 //! moved is. What no index answers comes from the [`super::census`].
 
 use rusqlite::Connection;
-use rusqlite::types::{Value as SqlValue, ValueRef};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::ask::{Answer, Asked};
-use super::cell::{bound, owned};
-use super::census::{Census, CensusPlan};
+use super::ask::{AskedProbe, ProbeAnswer};
+use super::cell::bound;
+use super::census::{CensusPlan, TableCensus};
+use super::dialect::bind;
 use super::keys::RowSql;
-use super::plan::{Driver, advice, plan, searches};
+use super::plan::{ProbePath, advice, plan, searches};
 use super::probe::{Probe, Tag, compile};
 use super::process_claims::claims_in_question;
 use super::rows;
 use super::rowset::RowSet;
-use super::run::{all_bindings, bind_known, count, is_larger, now_value, select};
+use super::run::{all_bindings, count, is_larger, select};
 use super::sets::{Sets, TROUBLED};
-use super::signs::Examined;
+use super::signs::ZoneExamination;
 use super::surroundings::Surroundings;
 use super::tally::tally;
-use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged};
+use crate::domain::snapshot::{BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
 use crate::domain::verdict::{Reason, Reasons};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, TimeSql};
-use crate::store::driver::Query;
-use crate::store::driver::{self, Failed};
-use crate::store::found::RowRef;
+use crate::store::driver::{self, Failed, QueryRows};
 use crate::store::listed::{Tally, worse_first};
 use crate::store::named_params::NamedParams;
 use crate::store::options::Effort;
@@ -40,7 +38,7 @@ use crate::store::watched::WatchedBoard;
 
 /// What a poll knows about the time since the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
+pub(super) enum Since {
     /// Something was written, or there was no poll yet.
     Written,
     /// Nothing was written since the poll at this instant.
@@ -52,15 +50,15 @@ const STREAMED_SLICES: u64 = 20;
 
 /// A board and what is known of it.
 #[derive(Debug)]
-pub struct Watch {
+pub(super) struct Watch {
     pub board: BoundBoard,
     pub reader: RowReader,
     /// How SQL speaks of its rows.
     pub rows: RowSql,
     /// What makes a claim stale or orphaned, for the guard of an act.
     pub staleness: Vec<Probe>,
-    asked: Vec<Asked>,
-    census: Census,
+    asked: Vec<AskedProbe>,
+    census: TableCensus,
     total: Total,
     surroundings: Surroundings,
     indexes: Vec<String>,
@@ -72,7 +70,7 @@ pub struct Watch {
     is_refreshed: bool,
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
-    pub(super) examined: Examined,
+    pub(super) examined: ZoneExamination,
     /// The deadlines between two instants, where an index finds them.
     deadlines_by_index: Option<(TimeSql, String)>,
 }
@@ -98,23 +96,39 @@ impl WatchedBoard for Watch {
         self.tally.as_ref().map_or(self.total.count, |tally| tally.counts.total)
     }
 
-    fn at(
-        &self,
-        connection: &mut dyn driver::Connection,
-        rows: &[RowRef],
-        now: Moment,
-    ) -> Result<Vec<Judged>, Failed> {
-        let sql = format!("{} AND {}", self.reader.select_with_state(&[]), self.rows.is(":rowid"));
-        let mut claims = Vec::with_capacity(rows.len());
-        for row in rows {
-            // What was found on another engine is not here.
-            let RowRef::Number(rowid) = *row else { continue };
-            let mut params = self.reader.clock(&self.board, now);
-            params.add_value("rowid", "", Value::Int(rowid));
-            let read = |row: &dyn driver::Row| self.reader.read_with_state(row, &self.board, now);
-            claims.extend(connection.first("looking at claims", &sql, &params, read)?);
+    fn snapshot(&self, _: Moment) -> BoardSnapshot {
+        let (counts, reasons) = self.counted.clone();
+        let snapshot = BoardSnapshot {
+            board: self.board.name.clone(),
+            nature: Arc::clone(&self.board.nature),
+            counts,
+            reasons,
+            sessions: self.surroundings.sessions.clone(),
+            backlog: self.surroundings.backlog.clone(),
+            oldest_queued: self.surroundings.oldest_queued,
+            worst: self.worst.clone(),
+            gaps: Gaps {
+                more: false,
+                census: self.census.gap(),
+                reasons: self.census.reasons(),
+                indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
+                backlog: Vec::new(),
+            },
+        };
+        match &self.tally {
+            Some(tally) => tally.told_by(snapshot),
+            None => snapshot,
         }
-        Ok(claims)
+    }
+
+    fn still_stale(&self, now: Moment, params: &mut NamedParams) -> Option<String> {
+        let mut stale = Vec::new();
+        for (at, probe) in self.staleness.iter().enumerate() {
+            let suffix = format!("_{at}");
+            params.extend(probe.bindings(&suffix, &self.board, now, None));
+            stale.push(probe.predicate(&suffix));
+        }
+        (!stale.is_empty()).then(|| stale.join(" OR "))
     }
 
     fn deadlines(
@@ -128,7 +142,7 @@ impl WatchedBoard for Watch {
         let unit = deadline.compared_in();
         let mut params = self.reader.clock(&self.board, now);
         for (name, at) in [("from", now), ("to", now.plus(within))] {
-            params.add_value(name, "", owned(ValueRef::from(&bound(at.micros(), unit))));
+            params.add_value(name, "", bound(at.micros(), unit));
         }
         let sql = format!("{sql} LIMIT {most}");
         let read = |row: &dyn driver::Row| unit.read(&row.number(0)).at();
@@ -149,7 +163,7 @@ impl WatchedBoard for Watch {
 }
 
 impl Watch {
-    pub fn new(
+    pub(super) fn new(
         connection: &Connection,
         board: BoundBoard,
         schema: &Schema,
@@ -161,7 +175,7 @@ impl Watch {
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
         let indexed = !board.is_addressable() || board.held.is_none() || searches(connection, &sql, None)?;
         let total = Total { sql, indexed, count: 0 };
-        let census = Census::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
+        let census = TableCensus::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
         let deadlines_by_index = deadlines_by_index(connection, &board)?;
         let mut watch = Watch {
             rows: RowSql::claims(&board),
@@ -179,7 +193,7 @@ impl Watch {
             worst: Vec::new(),
             is_refreshed: false,
             tally: None,
-            examined: Examined::default(),
+            examined: ZoneExamination::default(),
             deadlines_by_index,
         };
         watch.compile(connection)?;
@@ -194,14 +208,14 @@ impl Watch {
         let planned = plan(connection, board, probes)?;
         self.indexes = advice(connection, board, &planned)?;
         let (by_census, planned): (Vec<_>, Vec<_>) =
-            planned.into_iter().partition(|planned| planned.driver == Driver::Census);
-        self.census = Census::new(CensusPlan::new(connection, board, by_census, !self.total.indexed)?);
-        self.asked = planned.into_iter().map(Asked::new).collect();
+            planned.into_iter().partition(|planned| planned.driver == ProbePath::Census);
+        self.census = TableCensus::new(CensusPlan::new(connection, board, by_census, !self.total.indexed)?);
+        self.asked = planned.into_iter().map(AskedProbe::new).collect();
         Ok(())
     }
 
     /// Brings everything up to `now`.
-    pub fn refresh(
+    pub(super) fn refresh(
         &mut self,
         connection: &Connection,
         now: Moment,
@@ -224,7 +238,7 @@ impl Watch {
         let since = if self.board.moves() { Since::Written } else { since };
         let mut changed = since == Since::Written;
         if since == Since::Written && self.total.indexed {
-            self.total.count = count(connection, &self.total.sql, &self.now_binding(now))?;
+            self.total.count = count(connection, &self.total.sql, &self.reader.clock(&self.board, now))?;
         }
         for asked in &mut self.asked {
             changed |= asked.refresh(connection, &self.board, self.total.count, now, since)?;
@@ -246,62 +260,13 @@ impl Watch {
         Ok(())
     }
 
-    /// The answer as of the last refresh.
-    pub fn snapshot(&self) -> BoardSnapshot {
-        if let Some(tally) = &self.tally {
-            return self.tallied(tally);
-        }
-        let (counts, reasons) = self.counted.clone();
-        BoardSnapshot {
-            board: self.board.name.clone(),
-            nature: Arc::clone(&self.board.nature),
-            counts,
-            reasons,
-            sessions: self.surroundings.sessions.clone(),
-            backlog: self.surroundings.backlog.clone(),
-            oldest_queued: self.surroundings.oldest_queued,
-            worst: self.worst.clone(),
-            gaps: Gaps {
-                more: false,
-                census: self.census.gap(),
-                reasons: self.census.reasons(),
-                indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
-                backlog: Vec::new(),
-            },
-        }
-    }
-
     /// Whether it knows more than what to ask.
-    pub fn is_refreshed(&self) -> bool {
+    pub(super) fn is_refreshed(&self) -> bool {
         self.is_refreshed
     }
 
-    fn tallied(&self, tally: &Tally) -> BoardSnapshot {
-        BoardSnapshot {
-            board: self.board.name.clone(),
-            nature: Arc::clone(&self.board.nature),
-            counts: tally.counts,
-            reasons: tally.reasons.clone(),
-            sessions: self.surroundings.sessions.clone(),
-            backlog: self.surroundings.backlog.clone(),
-            oldest_queued: self.surroundings.oldest_queued,
-            worst: tally.worst.clone(),
-            gaps: Gaps {
-                more: false,
-                census: tally.cut.then_some(snapshot::Census {
-                    looked_at: tally.counts.total,
-                    since: tally.at,
-                    complete: false,
-                }),
-                reasons: if tally.cut { Reason::ALL.into() } else { Vec::new() },
-                indexes: Vec::new(),
-                backlog: Vec::new(),
-            },
-        }
-    }
-
     /// The sets of every reason.
-    pub fn sets(&self) -> Sets {
+    pub(super) fn sets(&self) -> Sets {
         let mut sets = Sets::gather(&self.asked, &self.census);
         for (rowid, reasons) in &self.overruled {
             sets.overrule(*rowid, *reasons);
@@ -321,10 +286,6 @@ impl Watch {
         let changed = self.overruled != overruled;
         self.overruled = overruled;
         Ok(changed)
-    }
-
-    fn now_binding(&self, now: Moment) -> Vec<(String, SqlValue)> {
-        vec![(":now".into(), now_value(&self.board, now))]
     }
 
     /// Whether the census can look at the whole table in one slice.
@@ -366,7 +327,7 @@ impl Watch {
     }
 
     /// Puts the most urgent first, where the board has a priority; the others stay in their order.
-    pub fn urgent_first(
+    pub(super) fn urgent_first(
         &self,
         connection: &Connection,
         rows: &mut [i64],
@@ -380,7 +341,7 @@ impl Watch {
             self.board.is_held()
         );
         let mut statement = connection.prepare_cached(&sql)?;
-        bind_known(&mut statement, &self.now_binding(now))?;
+        bind(&mut statement, &self.reader.clock(&self.board, now))?;
         let mut ranks: HashMap<i64, u32> = HashMap::new();
         let mut found = statement.raw_query();
         while let Some(row) = found.next()? {
@@ -391,7 +352,7 @@ impl Watch {
     }
 
     /// Up to `rows` claims with one of the reasons, those first whose window the clock left longest ago.
-    pub fn worst_of(
+    pub(super) fn worst_of(
         &self,
         connection: &Connection,
         reasons: Reasons,
@@ -424,7 +385,7 @@ impl Watch {
     }
 
     /// One claim, if it is still one.
-    pub fn fetch(
+    pub(super) fn fetch(
         &self,
         connection: &Connection,
         rowid: i64,
@@ -434,9 +395,9 @@ impl Watch {
         let select = if token { self.reader.select_with_state(&[]) } else { self.reader.select() };
         let sql = format!("{select} AND {}", self.rows.is(":rowid"));
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut bindings = self.now_binding(now);
-        bindings.push((":rowid".into(), SqlValue::Integer(rowid)));
-        bind_known(&mut statement, &bindings)?;
+        let mut params = self.reader.clock(&self.board, now);
+        params.add_value("rowid", "", Value::Int(rowid));
+        bind(&mut statement, &params)?;
         let mut rows = statement.raw_query();
         Ok(rows.next()?.map(|row| match token {
             true => self.reader.read_with_state(row, &self.board, now),
@@ -445,10 +406,10 @@ impl Watch {
     }
 
     /// How many numbers its sets are made of.
-    pub fn numbers(&self) -> u64 {
+    pub(super) fn numbers(&self) -> u64 {
         let asked = self.asked.iter().map(|asked| match &asked.answer {
-            Answer::Rows(rows) => rows.len(),
-            Answer::Count(_) => 0,
+            ProbeAnswer::Rows(rows) => rows.len(),
+            ProbeAnswer::Count(_) => 0,
         });
         asked.sum::<u64>() + self.census.numbers()
     }

@@ -1,4 +1,4 @@
-//! A claim: one session has one task until then.
+//! A claim: one session holds one task until it expires.
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::domain::time::{Moment, Span};
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
 
-/// Who claims, in the three words that the table allows.
+/// The kind of claimant; the table allows these three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AgentType {
     Cli,
@@ -28,42 +28,42 @@ impl AgentType {
     }
 }
 
-/// What a session that has the task already gets.
+/// What happens if the session already holds the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OwnClaim {
-    /// More time, even if the claim has expired meanwhile: nobody else took it.
+    /// The claim is extended, even if it has expired meanwhile: nobody else took it.
     #[default]
     Extend,
-    /// A claim of its own that starts now; the original calls this `force`. Nobody can force a
-    /// claim from another session that still has time.
+    /// A new claim starts now; the original calls this `force`. A claim of another session that has not expired
+    /// cannot be forced.
     Restart,
 }
 
-/// How to claim.
+/// The options of a claim.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimOptions {
-    /// How long; by default as [`super::Settings`] say.
+    /// The duration; the default is in the settings.
     pub ttl: Option<Span>,
     pub agent_type: AgentType,
     pub metadata: Option<serde_json::Value>,
     pub own_claim: OwnClaim,
-    /// The tasks that this one is a part of, nearest first: whoever has one has all below it.
+    /// The ancestors of this task, nearest first: whoever holds one holds all tasks below it.
     pub ancestors: Vec<String>,
 }
 
-/// What a claimant hears.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Claiming {
+pub enum CoordinationClaim {
     Claimed {
         expires_at: i64,
     },
-    /// It was the session's already.
+    /// The session held it already.
     Extended {
         expires_at: i64,
         heartbeat_count: i64,
     },
-    /// Another session had let it expire.
+    /// The claim of another session had expired and was taken over.
     TookOver {
         expires_at: i64,
         previous_holder: String,
@@ -80,19 +80,21 @@ pub enum Claiming {
     UnknownSession,
 }
 
-impl Claiming {
-    /// Whether the session has the task now.
+impl CoordinationClaim {
+    /// Whether the session holds the task now.
     pub fn is_held(&self) -> bool {
         match self {
-            Claiming::Claimed { .. } | Claiming::Extended { .. } | Claiming::TookOver { .. } => true,
-            Claiming::AlreadyClaimed { .. } | Claiming::AncestorClaimed { .. } | Claiming::UnknownSession => {
-                false
-            }
+            CoordinationClaim::Claimed { .. }
+            | CoordinationClaim::Extended { .. }
+            | CoordinationClaim::TookOver { .. } => true,
+            CoordinationClaim::AlreadyClaimed { .. }
+            | CoordinationClaim::AncestorClaimed { .. }
+            | CoordinationClaim::UnknownSession => false,
         }
     }
 }
 
-/// A claim as it stands.
+/// A claim in its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldClaim {
@@ -108,53 +110,53 @@ pub struct HeldClaim {
 }
 
 impl HeldClaim {
-    /// At its very last millisecond a claim still holds.
+    /// A claim is still valid in its last millisecond.
     pub(super) fn has_expired(&self, now: Moment) -> bool {
         self.expires_at < millis(now)
     }
 }
 
 impl Coordination {
-    /// Takes a task for a session, if it may have it.
+    /// Claims a task for a session.
     pub fn claim_task(
         &mut self,
         task: &str,
         session: &str,
         options: &ClaimOptions,
-    ) -> Result<Claiming, WorkerError> {
+    ) -> Result<CoordinationClaim, WorkerError> {
         let ttl = options.ttl.unwrap_or(self.settings.default_ttl);
         self.database.change(|transaction, now, events| {
             let expires_at = end_of(ttl, now)?;
             if !is_registered(transaction, session)? {
-                return Ok(Claiming::UnknownSession);
+                return Ok(CoordinationClaim::UnknownSession);
             }
             if let Some(refusal) = blocked(transaction, session, &options.ancestors, now)? {
                 return Ok(refusal);
             }
-            let request = Request { transaction, task, session, options, now, expires_at };
+            let request = NewClaim { transaction, task, session, options, now, expires_at };
             match held(transaction, task, now)? {
-                None => request.insert(events).map(|()| Claiming::Claimed { expires_at }),
+                None => request.insert(events).map(|()| CoordinationClaim::Claimed { expires_at }),
                 Some(own) if own.session_id == session => match options.own_claim {
                     OwnClaim::Extend => request.extend(&own, events),
                     OwnClaim::Restart => {
                         delete(transaction, task)?;
-                        request.insert(events).map(|()| Claiming::Claimed { expires_at })
+                        request.insert(events).map(|()| CoordinationClaim::Claimed { expires_at })
                     }
                 },
                 Some(foreign) if foreign.has_expired(now) => request.take_over(foreign, events),
-                Some(existing_claim) => Ok(Claiming::AlreadyClaimed { existing_claim }),
+                Some(existing_claim) => Ok(CoordinationClaim::AlreadyClaimed { existing_claim }),
             }
         })
     }
 
-    /// The claim on a task, expired or not; looking at it changes nothing.
+    /// The claim on a task, expired or not; changes nothing.
     pub fn claim(&self, task: &str) -> Result<Option<HeldClaim>, WorkerError> {
         self.database.look(|connection, now| Ok(held(connection, task, now)?))
     }
 }
 
-/// A claim that is about to be written.
-struct Request<'a> {
+/// A claim to be written.
+struct NewClaim<'a> {
     transaction: &'a Transaction<'a>,
     task: &'a str,
     session: &'a str,
@@ -163,7 +165,7 @@ struct Request<'a> {
     expires_at: i64,
 }
 
-impl Request<'_> {
+impl NewClaim<'_> {
     fn insert(&self, events: &mut Vec<Event>) -> Result<(), WorkerError> {
         let sql = "INSERT INTO task_claims
                      (task_id, session_id, claimed_at, expires_at, last_heartbeat, agent_type, metadata)
@@ -187,21 +189,28 @@ impl Request<'_> {
         Ok(())
     }
 
-    fn extend(&self, own: &HeldClaim, events: &mut Vec<Event>) -> Result<Claiming, WorkerError> {
+    fn extend(&self, own: &HeldClaim, events: &mut Vec<Event>) -> Result<CoordinationClaim, WorkerError> {
         prolong(self.transaction, self.task, self.expires_at, self.now)?;
         events.push(Event::ClaimExtended {
             task_id: self.task.into(),
             session_id: self.session.into(),
             expires_at: Some(self.expires_at),
         });
-        Ok(Claiming::Extended { expires_at: self.expires_at, heartbeat_count: own.heartbeat_count + 1 })
+        Ok(CoordinationClaim::Extended {
+            expires_at: self.expires_at,
+            heartbeat_count: own.heartbeat_count + 1,
+        })
     }
 
-    fn take_over(&self, foreign: HeldClaim, events: &mut Vec<Event>) -> Result<Claiming, WorkerError> {
+    fn take_over(
+        &self,
+        foreign: HeldClaim,
+        events: &mut Vec<Event>,
+    ) -> Result<CoordinationClaim, WorkerError> {
         delete(self.transaction, self.task)?;
         events.push(expiry::event(&foreign, self.now));
         self.insert(events)?;
-        Ok(Claiming::TookOver {
+        Ok(CoordinationClaim::TookOver {
             expires_at: self.expires_at,
             previous_holder: foreign.session_id,
             expired_at: foreign.expires_at,
@@ -209,26 +218,26 @@ impl Request<'_> {
     }
 }
 
-/// The nearest ancestor that another session has.
+/// The nearest ancestor that another session holds.
 fn blocked(
     connection: &Connection,
     session: &str,
     ancestors: &[String],
     now: Moment,
-) -> Result<Option<Claiming>, WorkerError> {
+) -> Result<Option<CoordinationClaim>, WorkerError> {
     for ancestor in ancestors {
         if let Some(existing_claim) = held(connection, ancestor, now)?
             && existing_claim.session_id != session
             && !existing_claim.has_expired(now)
         {
             let blocked_by_ancestor = ancestor.clone();
-            return Ok(Some(Claiming::AncestorClaimed { blocked_by_ancestor, existing_claim }));
+            return Ok(Some(CoordinationClaim::AncestorClaimed { blocked_by_ancestor, existing_claim }));
         }
     }
     Ok(None)
 }
 
-/// The columns of a claim, in the order that [`read`] takes them.
+/// The columns of a claim, in the order that [`read`] expects.
 pub(super) const COLUMNS: &str =
     "task_id, session_id, agent_type, claimed_at, expires_at, last_heartbeat, heartbeat_count";
 
@@ -256,7 +265,7 @@ pub(super) fn delete(connection: &Connection, task: &str) -> rusqlite::Result<us
     connection.prepare_cached("DELETE FROM task_claims WHERE task_id = ?1")?.execute([task])
 }
 
-/// Gives a claim more time: a heartbeat, as this system has it.
+/// Extends a claim, which is its heartbeat in this system.
 pub(super) fn prolong(
     connection: &Connection,
     task: &str,

@@ -1,4 +1,4 @@
-//! What a timer does: everything that is over, in the document's order.
+//! The cleanup that a timer runs: everything that has expired, in the order of the specification.
 
 use rusqlite::Transaction;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::domain::time::Moment;
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
 
-/// What one run of the timer did.
+/// The result of one cleanup run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cleanup {
@@ -50,10 +50,10 @@ pub struct PrunedChanges {
 }
 
 impl Coordination {
-    /// One run of the document's timer, to be called every few minutes.
+    /// One run of the specification's timer, to be called every few minutes.
     ///
-    /// Five short transactions, not one long: claimants get their turn in between, and what was done
-    /// before a failure stays done.
+    /// It runs five short transactions instead of a long one, so that other sessions can claim in between. Steps
+    /// before a failure stay done.
     pub fn cleanup(&mut self) -> Result<Cleanup, WorkerError> {
         Ok(Cleanup {
             expired_locks: self.cleanup_expired_locks()?,
@@ -99,7 +99,7 @@ impl Coordination {
         })
     }
 
-    /// Forgets changes that were applied long ago. One that was not is work to do, however old.
+    /// Deletes changes that were applied long ago. Changes that were not applied stay, however old.
     pub fn prune_old_changes(&mut self) -> Result<PrunedChanges, WorkerError> {
         let retention = self.settings.journal_retention;
         self.database.change(|transaction, now, events| {

@@ -1,4 +1,4 @@
-//! Claims past their time.
+//! Expired claims.
 
 use rusqlite::Transaction;
 use serde::Serialize;

@@ -1,26 +1,26 @@
-//! A lock: one session has one resource, for a minute or so.
+//! A lock: one session holds one resource, for about a minute.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use super::session::is_registered;
-use super::{Coordination, Refreshed, Released, end_of, millis};
+use super::{Coordination, RefreshOutcome, ReleaseOutcome, end_of, millis};
 use crate::domain::time::{Moment, Span};
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
 
-/// What a session hears that wants a lock.
+/// The result of acquiring a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Locking {
+pub enum LockOutcome {
     Acquired {
         expires_at: i64,
     },
-    /// It was the session's already.
+    /// The session held it already.
     Extended {
         expires_at: i64,
     },
-    /// Another session had let it expire.
+    /// The claim of another session had expired and was taken over.
     TookOver {
         expires_at: i64,
         previous_holder: String,
@@ -28,11 +28,11 @@ pub enum Locking {
     AlreadyLocked {
         existing_lock: HeldLock,
     },
-    /// The table would take it, but a lock of nobody would be an orphan from the start.
+    /// The session is not registered: its lock would be an orphan from the start.
     UnknownSession,
 }
 
-/// A lock as it stands.
+/// A lock in its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldLock {
@@ -59,18 +59,18 @@ impl HeldLock {
 }
 
 impl Coordination {
-    /// Takes a resource for a session, as [`Coordination::claim_task`] takes a task.
+    /// Acquires a resource for a session, as [`Coordination::claim_task`] claims a task.
     pub fn acquire_lock(
         &mut self,
         resource: &str,
         session: &str,
         ttl: Option<Span>,
-    ) -> Result<Locking, WorkerError> {
+    ) -> Result<LockOutcome, WorkerError> {
         let ttl = ttl.unwrap_or(self.settings.default_lock_ttl);
         self.database.change(|transaction, now, events| {
             let expires_at = end_of(ttl, now)?;
             if !is_registered(transaction, session)? {
-                return Ok(Locking::UnknownSession);
+                return Ok(LockOutcome::UnknownSession);
             }
             let event = |resource: &str| Event::LockAcquired {
                 resource: resource.into(),
@@ -81,70 +81,70 @@ impl Coordination {
                 None => {
                     insert(transaction, resource, session, expires_at, now)?;
                     events.push(event(resource));
-                    Ok(Locking::Acquired { expires_at })
+                    Ok(LockOutcome::Acquired { expires_at })
                 }
                 Some(own) if own.session_id == session => {
                     prolong(transaction, resource, expires_at)?;
                     let (resource, session_id) = (own.resource, own.session_id);
                     events.push(Event::LockExtended { resource, session_id, expires_at });
-                    Ok(Locking::Extended { expires_at })
+                    Ok(LockOutcome::Extended { expires_at })
                 }
                 Some(foreign) if foreign.has_expired(now) => {
                     delete(transaction, resource)?;
                     insert(transaction, resource, session, expires_at, now)?;
                     events.extend([foreign.expired(), event(resource)]);
-                    Ok(Locking::TookOver { expires_at, previous_holder: foreign.session_id })
+                    Ok(LockOutcome::TookOver { expires_at, previous_holder: foreign.session_id })
                 }
-                Some(existing_lock) => Ok(Locking::AlreadyLocked { existing_lock }),
+                Some(existing_lock) => Ok(LockOutcome::AlreadyLocked { existing_lock }),
             }
         })
     }
 
-    /// Lets a lock end `extend_by` from now; one that has expired is lost.
+    /// Extends a lock to `extend_by` from now; an expired lock is lost.
     pub fn refresh_lock(
         &mut self,
         resource: &str,
         session: &str,
         extend_by: Option<Span>,
-    ) -> Result<Refreshed, WorkerError> {
+    ) -> Result<RefreshOutcome, WorkerError> {
         let ttl = extend_by.unwrap_or(self.settings.default_lock_ttl);
         self.database.change(|transaction, now, events| {
             let expires_at = end_of(ttl, now)?;
-            let Some(lock) = held(transaction, resource, now)? else { return Ok(Refreshed::NotFound) };
+            let Some(lock) = held(transaction, resource, now)? else { return Ok(RefreshOutcome::NotFound) };
             if lock.has_expired(now) {
                 delete(transaction, resource)?;
                 events.push(lock.expired());
-                return Ok(Refreshed::Expired { expired_at: lock.expires_at });
+                return Ok(RefreshOutcome::Expired { expired_at: lock.expires_at });
             }
             if lock.session_id != session {
-                return Ok(Refreshed::NotOwner { actual_owner: lock.session_id });
+                return Ok(RefreshOutcome::NotOwner { actual_owner: lock.session_id });
             }
             prolong(transaction, resource, expires_at)?;
             let (resource, session_id) = (lock.resource, lock.session_id);
             events.push(Event::LockRefreshed { resource, session_id, expires_at });
-            Ok(Refreshed::Refreshed { expires_at })
+            Ok(RefreshOutcome::Refreshed { expires_at })
         })
     }
 
-    pub fn release_lock(&mut self, resource: &str, session: &str) -> Result<Released, WorkerError> {
+    pub fn release_lock(&mut self, resource: &str, session: &str) -> Result<ReleaseOutcome, WorkerError> {
         self.database.change(|transaction, now, events| {
-            let Some(lock) = held(transaction, resource, now)? else { return Ok(Released::NotFound) };
+            let Some(lock) = held(transaction, resource, now)? else { return Ok(ReleaseOutcome::NotFound) };
             if lock.has_expired(now) {
                 delete(transaction, resource)?;
                 events.push(lock.expired());
-                return Ok(Released::WasExpired { expired_at: lock.expires_at });
+                return Ok(ReleaseOutcome::WasExpired { expired_at: lock.expires_at });
             }
             if lock.session_id != session {
-                return Ok(Released::NotOwner { actual_owner: lock.session_id });
+                return Ok(ReleaseOutcome::NotOwner { actual_owner: lock.session_id });
             }
             delete(transaction, resource)?;
             let held_for_ms = millis(now).saturating_sub(lock.acquired_at);
             events.push(Event::LockReleased { resource: lock.resource, session_id: lock.session_id });
-            Ok(Released::Released { held_for_ms })
+            Ok(ReleaseOutcome::Released { held_for_ms })
         })
     }
 
-    /// The lock on a resource, expired or not; looking at it changes nothing.
+    /// The lock on a resource, expired or not; changes nothing.
     pub fn lock(&self, resource: &str) -> Result<Option<HeldLock>, WorkerError> {
         self.database.look(|connection, now| Ok(held(connection, resource, now)?))
     }

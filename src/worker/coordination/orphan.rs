@@ -5,26 +5,26 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 use super::claim::delete;
-use super::{Coordination, Settings, millis};
+use super::{Coordination, CoordinationSettings, millis};
 use crate::domain::claim::Process;
 use crate::domain::time::{Moment, Reading, TimeUnit};
 use crate::domain::value::Value;
-use crate::liveness::{Machine, Subject};
+use crate::liveness::{Machine, ProcessSubject};
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
 
-/// Whether a silent session's process is looked at before its claims are taken.
+/// Whether the process of a silent session is checked before its claims are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProcessCheck {
     /// Silence is enough.
     #[default]
     Trust,
-    /// The document's `checkPid`: verify that the process is dead.
+    /// The specification's `checkPid`: verify that the process is dead.
     ///
-    /// Only proof counts: a claim whose process lives *or cannot be judged* (no pid, a container,
-    /// a number in other hands) stays until its own lease ends. The original takes any failure to
-    /// find the process for its death, and a missing pid too; that would rob live workers, for whose
-    /// safety this check exists. A session that is missing has no process to ask about.
+    /// Only proof counts: a claim whose process lives *or cannot be judged* (no pid, a container, a reused pid) stays
+    /// until its own lease ends. The original treats any failure to find the process, even a missing pid, as its
+    /// death; that would take claims from live workers, which this check must prevent. A missing session has no
+    /// process to check.
     Verify,
 }
 
@@ -59,7 +59,7 @@ pub struct OrphanedClaim {
     pub session_id: String,
     pub claimed_at: i64,
     pub reason: OrphanReason,
-    /// Since the session's last heartbeat; null if there is no session.
+    /// The time since the session's last heartbeat; null if there is no session.
     pub stale_for_ms: Option<i64>,
 }
 
@@ -100,17 +100,21 @@ fn event(claim: &OrphanedClaim) -> Event {
     }
 }
 
-/// What a session's row says of its process.
-struct Silent {
+/// What the row of a session says about its process.
+struct SilentSession {
     last_heartbeat: i64,
     started_at: i64,
     pid: Option<i64>,
 }
 
-type Candidate = (OrphanedClaim, Option<Silent>);
+type OrphanCandidate = (OrphanedClaim, Option<SilentSession>);
 
-/// Orphans by the document's query. A claim's own heartbeat does not count here.
-fn candidates(connection: &Connection, now: Moment, settings: &Settings) -> rusqlite::Result<Vec<Candidate>> {
+/// Orphans by the specification's query. A claim's own heartbeat does not count here.
+fn candidates(
+    connection: &Connection,
+    now: Moment,
+    settings: &CoordinationSettings,
+) -> rusqlite::Result<Vec<OrphanCandidate>> {
     let sql = "SELECT tc.task_id, tc.session_id, tc.claimed_at, s.last_heartbeat, s.started_at, s.pid
                FROM task_claims tc LEFT JOIN sessions s ON tc.session_id = s.id
                WHERE s.id IS NULL OR s.last_heartbeat < ?1
@@ -119,10 +123,12 @@ fn candidates(connection: &Connection, now: Moment, settings: &Settings) -> rusq
     connection.prepare_cached(sql)?.query_map([cutoff], |row| candidate(row, now))?.collect()
 }
 
-fn candidate(row: &Row<'_>, now: Moment) -> rusqlite::Result<Candidate> {
+fn candidate(row: &Row<'_>, now: Moment) -> rusqlite::Result<OrphanCandidate> {
     let session = match row.get(3)? {
         None => None,
-        Some(last_heartbeat) => Some(Silent { last_heartbeat, started_at: row.get(4)?, pid: row.get(5)? }),
+        Some(last_heartbeat) => {
+            Some(SilentSession { last_heartbeat, started_at: row.get(4)?, pid: row.get(5)? })
+        }
     };
     let (reason, stale_for_ms) = match &session {
         None => (OrphanReason::SessionMissing, None),
@@ -138,19 +144,19 @@ fn candidate(row: &Row<'_>, now: Moment) -> rusqlite::Result<Candidate> {
     Ok((claim, session))
 }
 
-/// The kernel's word on the sessions' processes, asked once for each.
+/// The state of the sessions' processes; each is looked up once.
 struct Processes {
     machine: Machine,
-    settings: Settings,
+    settings: CoordinationSettings,
     known: HashMap<String, Process>,
 }
 
 impl Processes {
-    fn new(settings: Settings) -> Processes {
+    fn new(settings: CoordinationSettings) -> Processes {
         Processes { machine: Machine::here(), settings, known: HashMap::new() }
     }
 
-    fn of(&mut self, session: &str, row: &Silent) -> Process {
+    fn of(&mut self, session: &str, row: &SilentSession) -> Process {
         if let Some(known) = self.known.get(session) {
             return *known;
         }
@@ -159,7 +165,7 @@ impl Processes {
             Reading::Absent | Reading::Null | Reading::Bad(_) => None,
         };
         let pid = row.pid.map_or(Value::Null, Value::Int);
-        let subject = Subject {
+        let subject = ProcessSubject {
             pid: &pid,
             host: None,
             started_at: at(row.started_at),

@@ -1,4 +1,4 @@
-//! A session: who claims, and the sign that it is there.
+//! A session: the holder of claims, and its heartbeat.
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
@@ -8,20 +8,20 @@ use crate::domain::time::Moment;
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
 
-/// What a session says of itself.
+/// The description of a session for its registration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registration {
     pub session_id: String,
     pub project_path: String,
-    /// Free text, other than a claim's.
+    /// Free text; not limited to the types of claims.
     pub agent_type: Option<String>,
     pub metadata: Option<serde_json::Value>,
-    /// The process that works, if it is not this one.
+    /// The PID of the worker, if it is not this process.
     pub pid: Option<i64>,
 }
 
 impl Registration {
-    /// A session of this very process.
+    /// A session of this process.
     pub fn new(session_id: impl Into<String>, project_path: impl Into<String>) -> Registration {
         Registration {
             session_id: session_id.into(),
@@ -35,11 +35,11 @@ impl Registration {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Registered {
+pub struct RegisteredSession {
     pub session_id: String,
-    /// The first registration's, if this one is not the first.
+    /// When the session was first registered.
     pub started_at: i64,
-    /// What the session holds still, from before.
+    /// How many claims the session still holds from before.
     pub claims_kept: u64,
 }
 
@@ -74,9 +74,9 @@ pub struct ReleasedClaim {
 }
 
 impl Coordination {
-    /// Registers a session, or renews what it says of itself. Its claims and `started_at` stay; in
-    /// the original, which replaces the row, the claims are deleted with it.
-    pub fn register(&mut self, registration: &Registration) -> Result<Registered, WorkerError> {
+    /// Registers a session, or updates its registration. Its claims and `started_at` stay; the original replaces the
+    /// row, and the claims are deleted with it.
+    pub fn register(&mut self, registration: &Registration) -> Result<RegisteredSession, WorkerError> {
         self.database.change(|transaction, now, events| {
             let started_at = upsert(transaction, registration, now)?;
             let session_id = registration.session_id.clone();
@@ -87,11 +87,11 @@ impl Coordination {
                 pid: registration.pid,
                 timestamp: millis(now),
             });
-            Ok(Registered { session_id, started_at, claims_kept: claims.unsigned_abs() })
+            Ok(RegisteredSession { session_id, started_at, claims_kept: claims.unsigned_abs() })
         })
     }
 
-    /// Says that the session lives; `false` if nobody knows it (any more).
+    /// Sends a heartbeat of the session; `false` if it is not registered (any more).
     pub fn heartbeat(&mut self, session: &str) -> Result<bool, WorkerError> {
         self.database.change(|transaction, now, events| {
             let sql = "UPDATE sessions SET last_heartbeat = ?2 WHERE id = ?1";
@@ -108,7 +108,7 @@ impl Coordination {
         self.database.change(|transaction, now, events| remove(transaction, session, now, events))
     }
 
-    /// Releases all claims of a session, which stays; the document's default reason is
+    /// Releases all claims of a session, which stays; the specification's default reason is
     /// `session_ended`.
     pub fn release_session_claims(
         &mut self,
@@ -125,7 +125,7 @@ pub(super) fn is_registered(connection: &Connection, session: &str) -> rusqlite:
     Ok(statement.query_row([session], |_| Ok(())).optional()?.is_some())
 }
 
-/// Writes the row and says since when it is there.
+/// Writes the row and returns when the session was first registered.
 fn upsert(transaction: &Transaction<'_>, session: &Registration, now: Moment) -> rusqlite::Result<i64> {
     let sql = "INSERT INTO sessions (id, project_path, agent_type, started_at, last_heartbeat, metadata, pid)
                VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6)
@@ -140,8 +140,8 @@ fn upsert(transaction: &Transaction<'_>, session: &Registration, now: Moment) ->
     )
 }
 
-/// Locks first, then claims, then the session, as the document has it. Left to the foreign key the
-/// claims would go unannounced.
+/// Locks first, then claims, then the session, as the specification requires. Deleted by the foreign key, the claims
+/// would cause no events.
 pub(super) fn remove(
     transaction: &Transaction<'_>,
     session: &str,

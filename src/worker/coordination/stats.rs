@@ -23,7 +23,7 @@ pub struct SessionStats {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LockStats {
-    /// Expired ones too.
+    /// Including expired ones.
     pub total: u64,
 }
 
@@ -35,14 +35,14 @@ pub struct ChangeStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ClaimStats {
     pub total: u64,
-    /// Those with time left: at its last millisecond a claim is neither active nor expired.
+    /// Claims with time left: in its last millisecond a claim is neither active nor expired.
     pub active: u64,
-    /// Active ones within the warning threshold.
+    /// Active claims within the warning threshold.
     pub expiring: u64,
 }
 
 impl Coordination {
-    /// Counts everything as of one instant. A table that is not there counts as empty.
+    /// Counts everything at one instant. A missing table counts as empty.
     pub fn stats(&self) -> Result<Stats, WorkerError> {
         let settings = self.settings;
         self.database.look(|connection, now| {
@@ -69,7 +69,7 @@ impl Coordination {
     }
 }
 
-/// What the expressions `what` count in one table; zeros if there is no such table.
+/// The values of the expressions `what` in one table; zeros if there is no such table.
 fn counts<const N: usize>(
     connection: &Connection,
     table: &'static str,

@@ -6,20 +6,20 @@ use serde_json::Value as Json;
 use crate::domain::time::Moment;
 use crate::worker::WorkerError;
 
-/// A job to be done.
+/// A job to enqueue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewJob {
     pub kind: String,
     pub payload: Json,
-    /// Jobs with the same key are one job, also after it is done.
+    /// Only one job with this key is ever enqueued, even after it is done.
     pub dedupe_key: Option<String>,
-    /// Not to be done before; at once if nothing is said.
+    /// The earliest start; now if it is unset.
     pub run_at: Option<Moment>,
     pub max_attempts: i64,
 }
 
 impl NewJob {
-    /// A job that is due at once and may be attempted ten times.
+    /// A job that is due now and may be attempted ten times.
     pub fn of(kind: &str, payload: Json) -> NewJob {
         NewJob { kind: kind.into(), payload, dedupe_key: None, run_at: None, max_attempts: 10 }
     }
@@ -73,7 +73,7 @@ impl NewJob {
     }
 }
 
-/// What became of an enqueuing: the id is that of the job that is there now.
+/// The result of enqueuing, with the id of the job that exists now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Enqueued {
     New(String),
@@ -88,17 +88,17 @@ impl Enqueued {
     }
 }
 
-/// A job in a worker's hands.
+/// A claimed job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     pub id: String,
     pub kind: String,
     pub payload: Json,
-    /// This one included.
+    /// Including this one.
     pub attempts: i64,
     pub max_attempts: i64,
     pub dedupe_key: Option<String>,
-    /// What ended an earlier attempt.
+    /// The error of an earlier attempt.
     pub last_error: Option<String>,
     pub claimed_at: Moment,
 }
@@ -110,7 +110,7 @@ impl Job {
         Ok(Job {
             id: row.get(0)?,
             kind: row.get(1)?,
-            // SQLite takes a wider JSON than serde; such a job must not block the head of the queue.
+            // SQLite accepts more JSON than serde; such a job must not block the head of the queue.
             payload: serde_json::from_str(&payload).unwrap_or(Json::String(payload)),
             attempts: row.get(3)?,
             max_attempts: row.get(4)?,

@@ -1,15 +1,15 @@
-//! What a worker can do with jobs, whatever engine they are on.
+//! The operations of a worker on jobs, on either engine.
 
-use super::{Enqueued, ExecutorJobs, Failed, Job, NewJob, Reclaimed, Settled};
+use super::{Enqueued, ExecutorJobs, FailedAttempt, Job, NewJob, Reclaimed, Settled};
 use crate::worker::WorkerError;
 
-/// The operations of [`ExecutorJobs`], which says what each of them does.
+/// The operations of [`ExecutorJobs`], which documents each of them.
 pub trait Operations: Send {
     fn enqueue(&mut self, new: &NewJob) -> Result<Enqueued, WorkerError>;
     fn claim(&mut self, worker: &str, types: &[&str]) -> Result<Option<Job>, WorkerError>;
     fn heartbeat(&mut self, id: &str, worker: &str) -> Result<Settled, WorkerError>;
     fn succeed(&mut self, id: &str, worker: &str) -> Result<Settled, WorkerError>;
-    fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<Failed, WorkerError>;
+    fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<FailedAttempt, WorkerError>;
     fn bury(&mut self, id: &str, worker: &str, error: &str) -> Result<Settled, WorkerError>;
     fn reclaim_stale_jobs(&mut self) -> Result<Reclaimed, WorkerError>;
 }
@@ -31,7 +31,7 @@ impl Operations for ExecutorJobs {
         self.succeed(id, worker)
     }
 
-    fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<Failed, WorkerError> {
+    fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<FailedAttempt, WorkerError> {
         self.fail(id, worker, error)
     }
 

@@ -1,4 +1,4 @@
-//! Taking jobs from silent workers, as document 001's `reclaim_stale_jobs()`.
+//! Reclaims jobs from silent workers, as `reclaim_stale_jobs()` of executor-jobs does.
 
 use rusqlite::{Transaction, params};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::{Ttls, millis};
 use crate::domain::time::{Moment, Reading, Span};
 use crate::worker::{Event, WorkerError};
 
-/// What a reclaim did, in the document's words.
+/// The result of a reclaim, named as in the specification.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reclaimed {
     pub reclaimed_count: usize,
@@ -18,22 +18,22 @@ pub struct Reclaimed {
     pub dead_jobs: Vec<ReclaimedJob>,
 }
 
-/// One job that was taken from its worker.
+/// One reclaimed job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReclaimedJob {
     pub id: String,
     #[serde(rename = "type")]
     pub kind: String,
-    /// As they are now.
+    /// The attempts after the reclaim.
     pub attempts: i64,
     pub max_attempts: i64,
     pub ttl_minutes: i64,
-    /// Who had it.
+    /// The former holder.
     pub locked_by: Option<String>,
 }
 
-/// A job that is being worked on, or is not any more.
-struct Running {
+/// A held job, whose worker may be gone.
+struct RunningJob {
     id: String,
     attempts: i64,
     max_attempts: i64,
@@ -43,7 +43,7 @@ struct Running {
     seen_at: Option<Moment>,
 }
 
-pub fn all(
+pub(super) fn all(
     transaction: &Transaction<'_>,
     now: Moment,
     events: &mut Vec<Event>,
@@ -68,11 +68,11 @@ pub fn all(
     })
 }
 
-/// The held jobs of a type, those without a lock time left out: the document never reclaims them.
+/// The held jobs of a type, without those that have no lock time: the specification never reclaims them.
 ///
-/// Their times are compared here and not by the database: other programs may have written them in
-/// another form, and texts of two forms have no order.
-fn running(transaction: &Transaction<'_>, kind: &str) -> Result<Vec<Running>, WorkerError> {
+/// Their times are compared here and not by the database: other programs may have written another format, and texts
+/// of two formats do not sort.
+fn running(transaction: &Transaction<'_>, kind: &str) -> Result<Vec<RunningJob>, WorkerError> {
     let sql = "SELECT id, attempts, max_attempts, locked_by, last_error, locked_at, heartbeat_at
                FROM executor_jobs
                WHERE status IN ('running', 'processing') AND type = ?1 AND locked_at IS NOT NULL
@@ -83,10 +83,10 @@ fn running(transaction: &Transaction<'_>, kind: &str) -> Result<Vec<Running>, Wo
         let seen_at = match stamp(row.get_ref(6)?) {
             Reading::Absent | Reading::Null => claimed_at,
             Reading::At(beat) => claimed_at.map(|claimed| claimed.max(beat)),
-            // It may be a fresh one: then nothing is known.
+            // An unreadable time may be fresh, so the job is left alone.
             Reading::Bad(_) => None,
         };
-        Ok(Running {
+        Ok(RunningJob {
             id: row.get(0)?,
             attempts: row.get(1)?,
             max_attempts: row.get(2)?,
@@ -102,7 +102,7 @@ fn running(transaction: &Transaction<'_>, kind: &str) -> Result<Vec<Running>, Wo
 fn take(
     transaction: &Transaction<'_>,
     now: Moment,
-    job: Running,
+    job: RunningJob,
     kind: &str,
     ttl: Span,
 ) -> Result<ReclaimedJob, WorkerError> {
@@ -128,7 +128,7 @@ fn take(
     })
 }
 
-fn expired(job: &Running, end: Moment, now: Moment) -> Event {
+fn expired(job: &RunningJob, end: Moment, now: Moment) -> Event {
     Event::ClaimExpired {
         task_id: job.id.clone(),
         session_id: job.locked_by.clone().unwrap_or_default(),

@@ -3,11 +3,16 @@
 use rusqlite::{Transaction, params};
 
 use super::job::Job;
-use super::settle::Held;
+use super::settle::HeldJob;
 use crate::domain::time::Moment;
 use crate::worker::WorkerError;
 
-pub fn start(transaction: &Transaction<'_>, now: Moment, job: &Job, worker: &str) -> Result<(), WorkerError> {
+pub(super) fn start(
+    transaction: &Transaction<'_>,
+    now: Moment,
+    job: &Job,
+    worker: &str,
+) -> Result<(), WorkerError> {
     let sql = "INSERT INTO executor_job_runs (id, job_id, status, attempt, worker_id, started_at, created_at)
                VALUES (?1, ?2, 'started', ?3, ?4, ?5, ?5)";
     let id = uuid::Uuid::now_v7().to_string();
@@ -16,11 +21,11 @@ pub fn start(transaction: &Transaction<'_>, now: Moment, job: &Job, worker: &str
     Ok(())
 }
 
-/// How a run ended: with an error, or without.
-pub fn end(
+/// The end of a run, with or without an error.
+pub(super) fn end(
     transaction: &Transaction<'_>,
     now: Moment,
-    held: &Held,
+    held: &HeldJob,
     worker: &str,
     error: Option<&str>,
 ) -> Result<(), WorkerError> {
@@ -28,7 +33,7 @@ pub fn end(
                  (id, job_id, status, attempt, worker_id, started_at, finished_at, duration_ms, error, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?7)";
     let status = if error.is_some() { "failed" } else { "succeeded" };
-    // A lock time that cannot be read tells nothing: the run then has no length.
+    // If the lock time cannot be read, the run has no duration.
     let started = held.locked_at.unwrap_or(now);
     let id = uuid::Uuid::now_v7().to_string();
     transaction.prepare_cached(sql)?.execute(params![

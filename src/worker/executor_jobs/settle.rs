@@ -1,4 +1,4 @@
-//! How a worker ends its hold on a job: done, failed, or given up. Only the owner is heard.
+//! Settles a job: done, failed, or dead. Only its owner can do that.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -7,28 +7,28 @@ use super::{backoff, millis, runs};
 use crate::domain::time::{Moment, Span};
 use crate::worker::{Event, WorkerError};
 
-/// What a job's owner gets for an answer.
+/// The result of settling a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
     Done,
-    /// The job is not this worker's, or no longer: it was reclaimed, or is settled already.
+    /// The worker does not hold the job (any more): it was reclaimed, or is settled already.
     NotOwner,
 }
 
-/// What became of a job that failed.
+/// The result of a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failed {
+pub enum FailedAttempt {
     /// It is due again at this time.
     Retry { run_at: Moment },
     /// It was the last attempt.
     Dead,
-    /// Nothing was changed: the job is not this worker's, or no longer.
+    /// Nothing was changed: the worker does not hold the job (any more).
     NotOwner,
 }
 
 /// A job that a worker holds.
 #[derive(Debug)]
-pub struct Held {
+pub(crate) struct HeldJob {
     pub id: String,
     pub kind: String,
     pub attempts: i64,
@@ -36,14 +36,14 @@ pub struct Held {
     pub locked_at: Option<Moment>,
 }
 
-impl Held {
-    /// When it is due again if it fails now, as it can be read back: SQLite's column keeps milliseconds.
-    pub fn retried_at(&self, now: Moment) -> Moment {
+impl HeldJob {
+    /// When it is due again if it fails now, rounded as SQLite's column keeps it: to milliseconds.
+    pub(crate) fn retried_at(&self, now: Moment) -> Moment {
         now.plus(backoff(&self.kind, self.attempts)).floor(Span::millis(1))
     }
 }
 
-pub fn succeed(
+pub(crate) fn succeed(
     transaction: &Transaction<'_>,
     now: Moment,
     events: &mut Vec<Event>,
@@ -51,7 +51,7 @@ pub fn succeed(
     worker: &str,
 ) -> Result<Settled, WorkerError> {
     let Some(held) = held(transaction, id, worker)? else { return Ok(Settled::NotOwner) };
-    // The last error stays, and so does the heartbeat: both tell later what happened.
+    // The last error and the heartbeat stay: both show later what happened.
     let sql = "UPDATE executor_jobs SET status = 'succeeded', locked_at = NULL, locked_by = NULL,
                  updated_at = ?2 WHERE id = ?1";
     transaction.prepare_cached(sql)?.execute([id, &now.rfc3339()])?;
@@ -60,19 +60,19 @@ pub fn succeed(
     Ok(Settled::Done)
 }
 
-pub fn fail(
+pub(crate) fn fail(
     transaction: &Transaction<'_>,
     now: Moment,
     events: &mut Vec<Event>,
     id: &str,
     worker: &str,
     error: &str,
-) -> Result<Failed, WorkerError> {
-    let Some(held) = held(transaction, id, worker)? else { return Ok(Failed::NotOwner) };
+) -> Result<FailedAttempt, WorkerError> {
+    let Some(held) = held(transaction, id, worker)? else { return Ok(FailedAttempt::NotOwner) };
     if held.attempts >= held.max_attempts {
         kill(transaction, now, &held, worker, error)?;
         events.push(released(&held, worker, "dead", now));
-        return Ok(Failed::Dead);
+        return Ok(FailedAttempt::Dead);
     }
     let run_at = held.retried_at(now);
     let sql = "UPDATE executor_jobs SET status = 'retry_scheduled', run_at = ?2, last_error = ?3,
@@ -80,10 +80,10 @@ pub fn fail(
     transaction.prepare_cached(sql)?.execute(params![id, run_at.rfc3339(), error, now.rfc3339()])?;
     runs::end(transaction, now, &held, worker, Some(error))?;
     events.push(released(&held, worker, "failed", now));
-    Ok(Failed::Retry { run_at })
+    Ok(FailedAttempt::Retry { run_at })
 }
 
-pub fn bury(
+pub(crate) fn bury(
     transaction: &Transaction<'_>,
     now: Moment,
     events: &mut Vec<Event>,
@@ -100,7 +100,7 @@ pub fn bury(
 fn kill(
     transaction: &Transaction<'_>,
     now: Moment,
-    held: &Held,
+    held: &HeldJob,
     worker: &str,
     error: &str,
 ) -> Result<(), WorkerError> {
@@ -110,12 +110,12 @@ fn kill(
     runs::end(transaction, now, held, worker, Some(error))
 }
 
-/// The job, if it is this worker's.
-fn held(transaction: &Transaction<'_>, id: &str, worker: &str) -> Result<Option<Held>, WorkerError> {
+/// The job, if this worker holds it.
+fn held(transaction: &Transaction<'_>, id: &str, worker: &str) -> Result<Option<HeldJob>, WorkerError> {
     let sql = "SELECT id, type, attempts, max_attempts, locked_at FROM executor_jobs
                WHERE id = ?1 AND locked_by = ?2 AND status IN ('running', 'processing')";
     let held = transaction.prepare_cached(sql)?.query_row([id, worker], |row| {
-        Ok(Held {
+        Ok(HeldJob {
             id: row.get(0)?,
             kind: row.get(1)?,
             attempts: row.get(2)?,
@@ -126,7 +126,7 @@ fn held(transaction: &Transaction<'_>, id: &str, worker: &str) -> Result<Option<
     Ok(held.optional()?)
 }
 
-pub fn released(held: &Held, worker: &str, reason: &str, now: Moment) -> Event {
+pub(crate) fn released(held: &HeldJob, worker: &str, reason: &str, now: Moment) -> Event {
     let since = held.locked_at.unwrap_or(now);
     Event::ClaimReleased {
         task_id: held.id.clone(),

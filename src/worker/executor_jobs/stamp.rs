@@ -1,12 +1,12 @@
-//! Times as they stand in the tables.
+//! Times in the format of the tables.
 
 use rusqlite::types::ValueRef;
 
 use crate::domain::time::{Reading, TimeUnit};
 use crate::domain::value::Value;
 
-/// Reads every form of a time that the profile reads; what is none stops nobody.
-pub fn stamp(cell: ValueRef<'_>) -> Reading {
+/// Reads every time format that the profile reads; `None` for anything else.
+pub(super) fn stamp(cell: ValueRef<'_>) -> Reading {
     let value = match cell {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(number),

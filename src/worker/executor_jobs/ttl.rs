@@ -1,4 +1,4 @@
-//! How long a job may go without a sign of its worker, by type.
+//! How long a job may go without a heartbeat, by type.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Ttls {
     }
 }
 
-/// The document's table.
+/// The TTLs of the specification.
 impl Default for Ttls {
     fn default() -> Ttls {
         let minutes = [

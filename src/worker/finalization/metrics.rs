@@ -1,54 +1,54 @@
-//! The document's metrics as plain numbers, under its names; whoever exports them decides how.
+//! The specification's metrics as plain numbers, under its names; whoever exports them decides how.
 
 use std::time::Duration;
 
-use super::Outcome;
+use super::FinalizationClaim;
 
-/// The upper bounds of the histograms' buckets in seconds. The document promises 100 ms and alerts at
-/// 500 ms: both are bounds.
-pub const BOUNDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
+/// The upper bounds of the histogram buckets in seconds. The specification promises 100 ms and alerts at 500 ms: both
+/// are bounds.
+pub(super) const BOUNDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
 
-/// Why a claim was not given, by the document's labels.
+/// Why a claim failed, with the labels of the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum ContentionReason {
     AlreadyClaimed,
     AlreadyComplete,
     NotReady,
-    /// Always zero here, as a claim is one transaction; kept for the dashboards that ask for it.
+    /// Always zero here, because a claim is one transaction; kept for dashboards that expect it.
     RaceCondition,
     Other,
 }
 
-impl Reason {
-    pub const ALL: [Reason; 5] = [
-        Reason::AlreadyClaimed,
-        Reason::AlreadyComplete,
-        Reason::NotReady,
-        Reason::RaceCondition,
-        Reason::Other,
+impl ContentionReason {
+    pub const ALL: [ContentionReason; 5] = [
+        ContentionReason::AlreadyClaimed,
+        ContentionReason::AlreadyComplete,
+        ContentionReason::NotReady,
+        ContentionReason::RaceCondition,
+        ContentionReason::Other,
     ];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Reason::AlreadyClaimed => "already_claimed",
-            Reason::AlreadyComplete => "already_complete",
-            Reason::NotReady => "not_ready",
-            Reason::RaceCondition => "race_condition",
-            Reason::Other => "other",
+            ContentionReason::AlreadyClaimed => "already_claimed",
+            ContentionReason::AlreadyComplete => "already_complete",
+            ContentionReason::NotReady => "not_ready",
+            ContentionReason::RaceCondition => "race_condition",
+            ContentionReason::Other => "other",
         }
     }
 }
 
-/// One number of a snapshot.
+/// One counter of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counter {
     pub name: &'static str,
     /// The `reason` label of a contention.
-    pub reason: Option<Reason>,
+    pub reason: Option<ContentionReason>,
     pub value: u64,
 }
 
-/// How long operations took.
+/// A histogram of durations.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Histogram {
     counts: [u64; BOUNDS.len()],
@@ -78,17 +78,17 @@ impl Histogram {
         self.count
     }
 
-    /// All of them together, in seconds.
+    /// The sum of all durations, in seconds.
     pub fn sum(&self) -> f64 {
         self.sum
     }
 }
 
-/// A snapshot of everything that one [`super::Finalization`] has done.
+/// A snapshot of the metrics of one [`super::Finalization`].
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Metrics {
+pub struct FinalizationMetrics {
     claim_success: u64,
-    contention: [u64; Reason::ALL.len()],
+    contention: [u64; ContentionReason::ALL.len()],
     release_success: u64,
     release_not_owned: u64,
     extend_success: u64,
@@ -98,8 +98,8 @@ pub struct Metrics {
     extend_duration: Histogram,
 }
 
-impl Metrics {
-    pub(in crate::worker) fn claimed(&mut self, outcome: &Outcome, elapsed: Duration) {
+impl FinalizationMetrics {
+    pub(in crate::worker) fn claimed(&mut self, outcome: &FinalizationClaim, elapsed: Duration) {
         self.claim_duration.observe(elapsed);
         match outcome.reason() {
             None => self.claim_success += 1,
@@ -123,7 +123,7 @@ impl Metrics {
         }
     }
 
-    /// Every counter under the document's name.
+    /// Every counter under the specification's name.
     pub fn counters(&self) -> Vec<Counter> {
         let contention: u64 = self.contention.iter().sum();
         let plain = [
@@ -137,7 +137,7 @@ impl Metrics {
             ("finalization_claim_extend_success_total", self.extend_success),
             ("finalization_claim_extend_failed_total", self.extend_failed),
         ];
-        let reasons = Reason::ALL.into_iter().map(|reason| Counter {
+        let reasons = ContentionReason::ALL.into_iter().map(|reason| Counter {
             name: "finalization_claim_contention_by_reason_total",
             reason: Some(reason),
             value: self.contention[reason as usize],
@@ -145,7 +145,7 @@ impl Metrics {
         plain.into_iter().map(|(name, value)| Counter { name, reason: None, value }).chain(reasons).collect()
     }
 
-    /// Every histogram under the document's name.
+    /// Every histogram under the specification's name.
     pub fn histograms(&self) -> [(&'static str, &Histogram); 3] {
         [
             ("finalization_claim_duration_seconds", &self.claim_duration),
@@ -161,8 +161,8 @@ impl Metrics {
         found.map(|counter| counter.value)
     }
 
-    /// How often a claim was not given for this reason.
-    pub fn contention(&self, reason: Reason) -> u64 {
+    /// How often a claim failed for this reason.
+    pub fn contention(&self, reason: ContentionReason) -> u64 {
         self.contention[reason as usize]
     }
 }

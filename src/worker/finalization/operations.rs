@@ -1,18 +1,18 @@
-//! What a processor can do, whatever engine its tasks are on.
+//! The operations of a processor, on either engine.
 
-use super::{Completion, Finalization, Metrics, Outcome, StepEnd};
+use super::{Completion, Finalization, FinalizationClaim, FinalizationMetrics, StepEnd};
 use crate::domain::time::Span;
 use crate::worker::WorkerError;
 
-/// The operations of [`Finalization`], which says what each of them does.
+/// The operations of [`Finalization`], which documents each of them.
 pub trait Operations: Send {
-    fn metrics(&self) -> Metrics;
+    fn metrics(&self) -> FinalizationMetrics;
     fn claim_task_for_finalization(
         &mut self,
         task: &str,
         processor: &str,
         timeout: Span,
-    ) -> Result<Outcome, WorkerError>;
+    ) -> Result<FinalizationClaim, WorkerError>;
     fn extend(&mut self, task: &str, processor: &str) -> Result<bool, WorkerError>;
     fn release(&mut self, task: &str, processor: &str) -> Result<bool, WorkerError>;
     fn complete(&mut self, task: &str, processor: &str) -> Result<Completion, WorkerError>;
@@ -22,7 +22,7 @@ pub trait Operations: Send {
 }
 
 impl Operations for Finalization {
-    fn metrics(&self) -> Metrics {
+    fn metrics(&self) -> FinalizationMetrics {
         self.metrics()
     }
 
@@ -31,7 +31,7 @@ impl Operations for Finalization {
         task: &str,
         processor: &str,
         timeout: Span,
-    ) -> Result<Outcome, WorkerError> {
+    ) -> Result<FinalizationClaim, WorkerError> {
         self.claim_task_for_finalization(task, processor, timeout)
     }
 

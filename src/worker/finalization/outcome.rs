@@ -1,23 +1,23 @@
-//! What a processor is answered.
+//! The results of a processor's operations.
 
-use super::metrics::Reason;
+use super::metrics::ContentionReason;
 use crate::domain::time::Moment;
 
 pub(super) const EXTENDED: &str = "Claim extended";
 
-/// The answers to a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FinalizationClaim {
     Claimed {
         until: Moment,
     },
-    /// The claim was the caller's already and its time starts anew.
+    /// The caller held the claim already; its timeout starts again.
     Extended {
         until: Moment,
     },
     AlreadyClaimed {
         by: String,
-        /// Unknown if the row's time cannot be read; such a claim is left to people.
+        /// Unknown if the time in the row cannot be read; such a claim is left to people.
         until: Option<Moment>,
     },
     AlreadyComplete,
@@ -26,42 +26,42 @@ pub enum Outcome {
     NotFound,
 }
 
-impl Outcome {
-    /// Whether the caller has the claim now.
+impl FinalizationClaim {
+    /// Whether the caller holds the claim now.
     pub fn is_claimed(&self) -> bool {
-        matches!(self, Outcome::Claimed { .. } | Outcome::Extended { .. })
+        matches!(self, FinalizationClaim::Claimed { .. } | FinalizationClaim::Extended { .. })
     }
 
-    /// The document's words.
+    /// The message of the specification.
     pub fn message(&self) -> &'static str {
         match self {
-            Outcome::Claimed { .. } => "Successfully claimed for finalization",
-            Outcome::Extended { .. } => EXTENDED,
-            Outcome::AlreadyClaimed { .. } => "Task already claimed for finalization",
-            Outcome::AlreadyComplete => "Task already complete",
-            Outcome::NotReady => "Task has no completed or failed steps",
-            Outcome::NotFound => "Task not found",
+            FinalizationClaim::Claimed { .. } => "Successfully claimed for finalization",
+            FinalizationClaim::Extended { .. } => EXTENDED,
+            FinalizationClaim::AlreadyClaimed { .. } => "Task already claimed for finalization",
+            FinalizationClaim::AlreadyComplete => "Task already complete",
+            FinalizationClaim::NotReady => "Task has no completed or failed steps",
+            FinalizationClaim::NotFound => "Task not found",
         }
     }
 
-    /// Why there is no claim, by the document's labels; it has none of its own for an unknown task.
-    pub(super) fn reason(&self) -> Option<Reason> {
+    /// The reason label of the specification; it has none for an unknown task.
+    pub(super) fn reason(&self) -> Option<ContentionReason> {
         match self {
-            Outcome::Claimed { .. } | Outcome::Extended { .. } => None,
-            Outcome::AlreadyClaimed { .. } => Some(Reason::AlreadyClaimed),
-            Outcome::AlreadyComplete => Some(Reason::AlreadyComplete),
-            Outcome::NotReady => Some(Reason::NotReady),
-            Outcome::NotFound => Some(Reason::Other),
+            FinalizationClaim::Claimed { .. } | FinalizationClaim::Extended { .. } => None,
+            FinalizationClaim::AlreadyClaimed { .. } => Some(ContentionReason::AlreadyClaimed),
+            FinalizationClaim::AlreadyComplete => Some(ContentionReason::AlreadyComplete),
+            FinalizationClaim::NotReady => Some(ContentionReason::NotReady),
+            FinalizationClaim::NotFound => Some(ContentionReason::Other),
         }
     }
 }
 
-/// The answers to the word that a task is complete.
+/// The result of completing a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
     Completed,
     AlreadyComplete,
-    /// Another has the claim, or nobody.
+    /// Another processor holds the claim, or nobody does.
     NotOwner {
         by: Option<String>,
     },

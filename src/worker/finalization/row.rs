@@ -7,20 +7,23 @@ use rusqlite::{Connection, OptionalExtension};
 use super::super::{Event, WorkerError};
 use crate::domain::time::{Moment, Span};
 
-pub(in crate::worker) struct Row {
+pub(in crate::worker) struct TaskRow {
     pub(in crate::worker) complete: bool,
     pub(in crate::worker) claimed_by: Option<String>,
-    /// Absent also where the row holds no time that can be read.
+    /// Also `None` if the time in the row cannot be read.
     pub(in crate::worker) claimed_at: Option<Moment>,
     pub(in crate::worker) timeout: Option<Span>,
-    /// The newest transition's state.
+    /// The state of the newest transition.
     pub(in crate::worker) state: Option<String>,
     /// Whether a step has completed or failed.
     pub(in crate::worker) has_ended_step: bool,
 }
 
-impl Row {
-    pub(in crate::worker) fn find(connection: &Connection, task: &str) -> Result<Option<Row>, WorkerError> {
+impl TaskRow {
+    pub(in crate::worker) fn find(
+        connection: &Connection,
+        task: &str,
+    ) -> Result<Option<TaskRow>, WorkerError> {
         let sql = "SELECT t.complete, t.claimed_by, t.claimed_at, t.claim_timeout_seconds,
                      (SELECT n.to_state FROM tasker_task_transitions n
                       WHERE n.task_uuid = t.task_uuid AND n.most_recent = 1),
@@ -29,7 +32,7 @@ impl Row {
                    FROM tasker_tasks t WHERE t.task_uuid = ?1";
         let mut statement = connection.prepare_cached(sql)?;
         let row = statement.query_row([task], |row| {
-            Ok(Row {
+            Ok(TaskRow {
                 complete: row.get(0)?,
                 claimed_by: row.get(1)?,
                 claimed_at: moment(&row.get(2)?),
@@ -45,21 +48,20 @@ impl Row {
         Some(self.claimed_at?.plus(self.timeout?))
     }
 
-    /// Whether the claim's time is over: strictly, at its very end it still holds. What cannot be read
-    /// is never over, or a typing error would hand a task to two.
+    /// Whether the claim has expired; at its exact end it is still valid. A time that cannot be read never expires:
+    /// otherwise a typing error would give a task to two processors.
     pub(in crate::worker) fn is_over(&self, now: Moment) -> bool {
         self.until().is_some_and(|until| until < now)
     }
 
-    /// Until when the claim would hold if `processor` extended it now; `None` if it is not its own or
-    /// is over.
+    /// The new end of the claim if `processor` extended it now; `None` if it does not hold it or it has expired.
     pub(in crate::worker) fn extended(&self, processor: &str, now: Moment) -> Option<Moment> {
         let own = self.claimed_by.as_deref() == Some(processor) && self.until().is_some();
         let timeout = self.timeout.filter(|_| own && !self.is_over(now))?;
         Some(now.plus(timeout))
     }
 
-    /// The word that the claim in this row ran out, for whoever takes it over.
+    /// The event that the claim in this row expired, for the processor that takes it over.
     pub(in crate::worker) fn expired(&self, task: &str, now: Moment) -> Option<Event> {
         let until = self.until()?;
         Some(Event::ClaimExpired {
@@ -100,8 +102,8 @@ fn seconds(value: &SqlValue) -> Option<Span> {
     }
 }
 
-/// A time as these tables write it: like PostgreSQL's `timestamp`, with all its microseconds, so that
-/// nothing is lost between two claims of the same second.
+/// A time in the format of these tables: like PostgreSQL's `timestamp` with microseconds, so that two claims in the
+/// same second differ.
 pub(in crate::worker) fn text(moment: Moment) -> String {
     let time = DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
     time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()

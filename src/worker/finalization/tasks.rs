@@ -1,4 +1,4 @@
-//! The tasks and steps that come before finalization: as little of them as a claim needs.
+//! The tasks and steps before finalization, as far as a claim needs them.
 
 use rusqlite::{Transaction, params};
 
@@ -7,7 +7,7 @@ use super::Finalization;
 use super::row::text;
 use crate::domain::time::Moment;
 
-/// How a step ended; either way the task may be finalized.
+/// How a step ended. In either case the task may be finalized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepEnd {
     Completed,
@@ -24,7 +24,7 @@ impl StepEnd {
 }
 
 impl Finalization {
-    /// Adds a task without steps; `false` if there is one of that name.
+    /// Adds a task without steps; `false` if the name exists.
     pub fn add_task(&mut self, task: &str, priority: i64) -> Result<bool, WorkerError> {
         self.database.change(|transaction, now, _| {
             let sql = "INSERT INTO tasker_tasks (task_uuid, priority, requested_at, created_at, updated_at)
@@ -37,7 +37,7 @@ impl Finalization {
         })
     }
 
-    /// Adds a pending step to a task; `false` if there is one of that name.
+    /// Adds a pending step to a task; `false` if the name exists.
     pub fn add_step(&mut self, task: &str, step: &str) -> Result<bool, WorkerError> {
         self.database.change(|transaction, now, _| {
             let sql =

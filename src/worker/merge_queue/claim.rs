@@ -1,23 +1,23 @@
-//! Taking the next entry, and the lock with it.
+//! Claims the next entry together with the lock.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::json;
 
 use super::entry::{self, QueueEntry};
-use super::journal::{self, Kind};
+use super::journal::{self, QueueEventKind};
 use super::lock::{self, ProcessingLock};
 use super::recovery::RecoveryStats;
 use crate::worker::{Event, WorkerError};
 
-/// What an agent gets when it asks for work.
+/// The result of asking for the next entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
+pub struct NextEntry {
     pub claimed: Claimed,
-    /// What the healing before the claim did, or why it failed.
+    /// What the recovery before the claim did, or why it failed.
     pub recovery: Result<RecoveryStats, String>,
 }
 
-impl Next {
+impl NextEntry {
     /// The entry, if there is one.
     pub fn entry(self) -> Option<QueueEntry> {
         match self.claimed {
@@ -29,15 +29,15 @@ impl Next {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is the agent's, and so is the lock.
+    /// The agent holds the entry and the lock.
     Entry(Box<QueueEntry>),
-    /// Nothing is pending; the lock was let go.
+    /// No entry is pending; the lock was released.
     Nothing,
-    /// Somebody has the lock, perhaps this agent itself.
+    /// The lock is held, perhaps by this agent itself.
     Locked(ProcessingLock),
 }
 
-pub fn next(
+pub(super) fn next(
     transaction: &Transaction<'_>,
     now: i64,
     events: &mut Vec<Event>,
@@ -59,7 +59,7 @@ pub fn next(
                  started_at = ?3, state_changed_at = ?3 WHERE id = ?1";
     transaction.prepare_cached(sql)?.execute(params![id, agent, now])?;
     let details = json!({"from": "pending", "to": "claimed", "agent": agent});
-    journal::note(transaction, now, id, Kind::Claimed, &details)?;
+    journal::note(transaction, now, id, QueueEventKind::Claimed, &details)?;
     events.push(Event::ClaimAcquired {
         task_id: id.to_string(),
         session_id: agent.into(),

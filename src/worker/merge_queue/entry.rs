@@ -2,24 +2,24 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::journal::{self, Kind};
+use super::journal::{self, QueueEventKind};
 use super::status::Status;
 use crate::worker::WorkerError;
 
-/// A workspace to be put into the queue.
+/// A workspace to enqueue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
     pub workspace: String,
     pub bead_id: Option<String>,
-    /// The lower the more urgent.
+    /// Lower numbers are more urgent.
     pub priority: i64,
-    /// Of entries with the same key only one is under way at a time.
+    /// Only one entry with this key is active at a time.
     pub dedupe_key: Option<String>,
     pub max_attempts: i64,
 }
 
 impl NewEntry {
-    /// A workspace of ordinary urgency that may be tried three times more.
+    /// A workspace of normal priority that may be retried three times.
     pub fn of(workspace: &str) -> NewEntry {
         NewEntry {
             workspace: workspace.into(),
@@ -78,13 +78,13 @@ impl NewEntry {
             transaction,
             now,
             id,
-            Kind::Created,
+            QueueEventKind::Created,
             &serde_json::json!({"workspace": self.workspace}),
         )?;
         Ok(Enqueued::New(id))
     }
 
-    /// The entry with the same key that is still under way.
+    /// The active entry with the same key.
     fn twin(&self, transaction: &Transaction<'_>) -> Result<Option<i64>, WorkerError> {
         let Some(key) = &self.dedupe_key else { return Ok(None) };
         let sql = "SELECT id FROM merge_queue WHERE dedupe_key = ?1
@@ -93,18 +93,18 @@ impl NewEntry {
     }
 }
 
-/// What became of an enqueuing.
+/// The result of enqueuing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
     New(i64),
-    /// This entry has the same dedupe key and is under way.
+    /// This entry has the same dedupe key and is active.
     Duplicate(i64),
-    /// This entry has the workspace; a workspace is in the queue once, whatever became of it.
+    /// This entry has the same workspace; a workspace is enqueued only once, whatever its state.
     WorkspaceTaken(i64),
 }
 
 impl Enqueued {
-    /// The entry that is there now.
+    /// The entry that exists now.
     pub fn id(self) -> i64 {
         match self {
             Enqueued::New(id) | Enqueued::Duplicate(id) | Enqueued::WorkspaceTaken(id) => id,
@@ -112,7 +112,7 @@ impl Enqueued {
     }
 }
 
-/// An entry as it stands.
+/// An entry in its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueEntry {
     pub id: i64,
@@ -136,12 +136,12 @@ const COLUMNS: &str = "id, workspace, bead_id, priority, status, added_at, start
     error_message, agent_id, dedupe_key, previous_state, state_changed_at,
     coalesce(attempt_count, 0), coalesce(max_attempts, 3)";
 
-pub fn read(connection: &Connection, id: i64) -> Result<Option<QueueEntry>, WorkerError> {
+pub(super) fn read(connection: &Connection, id: i64) -> Result<Option<QueueEntry>, WorkerError> {
     let sql = format!("SELECT {COLUMNS} FROM merge_queue WHERE id = ?1");
     Ok(connection.prepare_cached(&sql)?.query_row([id], from_row).optional()?)
 }
 
-pub fn all(connection: &Connection) -> Result<Vec<QueueEntry>, WorkerError> {
+pub(super) fn all(connection: &Connection) -> Result<Vec<QueueEntry>, WorkerError> {
     let sql = format!("SELECT {COLUMNS} FROM merge_queue ORDER BY priority, added_at, id");
     let mut statement = connection.prepare_cached(&sql)?;
     Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)

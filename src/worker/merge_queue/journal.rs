@@ -1,13 +1,13 @@
-//! `queue_events`: what happened to an entry, written in the transaction that did it.
+//! `queue_events`: the events of an entry, written in the transaction that caused them.
 
 use rusqlite::{Connection, Transaction, params};
 use serde_json::Value as Json;
 
 use crate::worker::WorkerError;
 
-/// The words that the running code knows, as far as they are written here.
+/// The event names of the running code that are written here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum QueueEventKind {
     Created,
     Claimed,
     Transitioned,
@@ -17,21 +17,21 @@ pub enum Kind {
     Merged,
 }
 
-impl Kind {
+impl QueueEventKind {
     fn as_str(self) -> &'static str {
         match self {
-            Kind::Created => "created",
-            Kind::Claimed => "claimed",
-            Kind::Transitioned => "transitioned",
-            Kind::Failed => "failed",
-            Kind::Retried => "retried",
-            Kind::Cancelled => "cancelled",
-            Kind::Merged => "merged",
+            QueueEventKind::Created => "created",
+            QueueEventKind::Claimed => "claimed",
+            QueueEventKind::Transitioned => "transitioned",
+            QueueEventKind::Failed => "failed",
+            QueueEventKind::Retried => "retried",
+            QueueEventKind::Cancelled => "cancelled",
+            QueueEventKind::Merged => "merged",
         }
     }
 }
 
-/// One line of the journal.
+/// One event of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueueEvent {
     pub event_type: String,
@@ -39,11 +39,11 @@ pub struct QueueEvent {
     pub created_at: i64,
 }
 
-pub fn note(
+pub(super) fn note(
     transaction: &Transaction<'_>,
     now: i64,
     entry: i64,
-    kind: Kind,
+    kind: QueueEventKind,
     details: &Json,
 ) -> Result<(), WorkerError> {
     let sql = "INSERT INTO queue_events (queue_id, event_type, details_json, created_at)
@@ -52,7 +52,7 @@ pub fn note(
     Ok(())
 }
 
-pub fn of(connection: &Connection, entry: i64) -> Result<Vec<QueueEvent>, WorkerError> {
+pub(super) fn of(connection: &Connection, entry: i64) -> Result<Vec<QueueEvent>, WorkerError> {
     let sql = "SELECT event_type, details_json, created_at FROM queue_events WHERE queue_id = ?1 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let events = statement.query_map([entry], |row| {

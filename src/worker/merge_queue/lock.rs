@@ -1,6 +1,6 @@
 //! The one processing lock.
 //!
-//! It holds until `expires_at` and throughout that second: only later is it over.
+//! It is valid until the end of the second in `expires_at`.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -22,7 +22,7 @@ impl ProcessingLock {
     }
 }
 
-pub fn read(connection: &Connection) -> Result<Option<ProcessingLock>, WorkerError> {
+pub(super) fn read(connection: &Connection) -> Result<Option<ProcessingLock>, WorkerError> {
     let sql = "SELECT agent_id, acquired_at, expires_at FROM queue_processing_lock";
     let lock = connection.prepare_cached(sql)?.query_row([], |row| {
         Ok(ProcessingLock { agent_id: row.get(0)?, acquired_at: row.get(1)?, expires_at: row.get(2)? })
@@ -30,7 +30,7 @@ pub fn read(connection: &Connection) -> Result<Option<ProcessingLock>, WorkerErr
     Ok(lock.optional()?)
 }
 
-pub fn acquire(
+pub(super) fn acquire(
     transaction: &Transaction<'_>,
     now: i64,
     events: &mut Vec<Event>,
@@ -56,7 +56,7 @@ pub fn acquire(
     Ok(true)
 }
 
-pub fn release(
+pub(super) fn release(
     transaction: &Transaction<'_>,
     events: &mut Vec<Event>,
     agent: &str,
@@ -69,7 +69,7 @@ pub fn release(
     Ok(released)
 }
 
-pub fn extend(
+pub(super) fn extend(
     transaction: &Transaction<'_>,
     now: i64,
     events: &mut Vec<Event>,
@@ -90,8 +90,8 @@ pub fn extend(
     Ok(until.is_some())
 }
 
-/// Removes the lock if its time is over; how many that were.
-pub fn remove_expired(
+/// Removes the lock if it has expired. Returns how many were removed.
+pub(super) fn remove_expired(
     transaction: &Transaction<'_>,
     now: i64,
     events: &mut Vec<Event>,

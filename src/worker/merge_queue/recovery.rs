@@ -1,14 +1,14 @@
-//! Self-healing: locks that ran out, entries that crashed agents left claimed.
+//! Recovery: expired locks, and entries that crashed agents left claimed.
 
 use rusqlite::{Connection, Transaction, params};
 use serde::Serialize;
 use serde_json::json;
 
-use super::journal::{self, Kind};
+use super::journal::{self, QueueEventKind};
 use super::lock;
 use crate::worker::{Event, WorkerError};
 
-/// What a recovery did, or would do.
+/// The result of a recovery, or its preview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct RecoveryStats {
     pub locks_cleaned: usize,
@@ -24,16 +24,16 @@ impl RecoveryStats {
 
 /// After how many seconds a claimed entry is stale.
 #[derive(Debug, Clone, Copy)]
-pub struct Threshold(pub i64);
+pub(super) struct Threshold(pub i64);
 
-/// A claimed entry that nobody works on.
-struct Stale {
+/// A claimed entry whose agent is gone.
+struct StaleEntry {
     id: i64,
     agent: Option<String>,
     started_at: i64,
 }
 
-pub fn recover(
+pub(super) fn recover(
     transaction: &Transaction<'_>,
     now: i64,
     events: &mut Vec<Event>,
@@ -53,31 +53,35 @@ pub fn recover(
     Ok(RecoveryStats { locks_cleaned, entries_reclaimed: stale.len(), recovery_timestamp: now })
 }
 
-pub fn stats(connection: &Connection, now: i64, threshold: Threshold) -> Result<RecoveryStats, WorkerError> {
+pub(super) fn stats(
+    connection: &Connection,
+    now: i64,
+    threshold: Threshold,
+) -> Result<RecoveryStats, WorkerError> {
     let over = lock::read(connection)?.is_some_and(|lock| !lock.is_live(now));
     let entries_reclaimed = stale(connection, now, threshold)?.len();
     Ok(RecoveryStats { locks_cleaned: usize::from(over), entries_reclaimed, recovery_timestamp: now })
 }
 
-/// Only `claimed` entries; the later states have no deadline. A live lock is its agent's sign of life.
-fn stale(connection: &Connection, now: i64, threshold: Threshold) -> Result<Vec<Stale>, WorkerError> {
+/// Only `claimed` entries; later states have no deadline. A live lock is the sign of life of its agent.
+fn stale(connection: &Connection, now: i64, threshold: Threshold) -> Result<Vec<StaleEntry>, WorkerError> {
     let sql = "SELECT id, agent_id, started_at FROM merge_queue AS e
                WHERE status = 'claimed' AND started_at < ?1 AND NOT EXISTS
                  (SELECT 1 FROM queue_processing_lock AS l WHERE l.agent_id = e.agent_id AND l.expires_at >= ?2)
                ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map(params![now.saturating_sub(threshold.0), now], |row| {
-        Ok(Stale { id: row.get(0)?, agent: row.get(1)?, started_at: row.get(2)? })
+        Ok(StaleEntry { id: row.get(0)?, agent: row.get(1)?, started_at: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The attempts stay as they are: a crash of the agent is not the workspace's failure.
-fn put_back(transaction: &Transaction<'_>, now: i64, entry: &Stale) -> Result<(), WorkerError> {
+/// The attempts stay: a crash of the agent is not a failure of the workspace.
+fn put_back(transaction: &Transaction<'_>, now: i64, entry: &StaleEntry) -> Result<(), WorkerError> {
     let sql = "UPDATE merge_queue SET status = 'pending', started_at = NULL, agent_id = NULL,
                  state_changed_at = ?2 WHERE id = ?1";
     transaction.prepare_cached(sql)?.execute(params![entry.id, now])?;
     let details = json!({"from": "claimed", "to": "pending", "agent": entry.agent, "reason": "stale",
                          "started_at": entry.started_at});
-    journal::note(transaction, now, entry.id, Kind::Transitioned, &details)
+    journal::note(transaction, now, entry.id, QueueEventKind::Transitioned, &details)
 }

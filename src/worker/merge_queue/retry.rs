@@ -1,4 +1,4 @@
-//! Trying again: how often, after how long, and for which failures.
+//! Retries: how often, after how long, and for which failures.
 
 use rusqlite::ErrorCode;
 use std::fmt;
@@ -7,38 +7,36 @@ use std::time::Duration;
 use crate::worker::WorkerError;
 
 /// The waits between five tries.
-pub const WAITS: [Duration; 4] = [
+pub(super) const WAITS: [Duration; 4] = [
     Duration::from_millis(50),
     Duration::from_millis(100),
     Duration::from_millis(200),
     Duration::from_millis(400),
 ];
 
-/// Contention passes: a database that was busy, a row that another agent wrote first.
-pub fn is_worth_it(error: &WorkerError) -> bool {
+/// Contention is temporary: a busy database, or a row that another agent wrote first.
+pub(super) fn is_worth_it(error: &WorkerError) -> bool {
     match error {
         WorkerError::Busy { .. } => true,
         WorkerError::Sql(error) => matches!(
             error.sqlite_error_code(),
             Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
         ),
-        WorkerError::Open { .. }
-        | WorkerError::Invalid(_)
-        | WorkerError::Connect(_)
-        | WorkerError::Server(_)
-        | WorkerError::Unknown(_) => false,
+        WorkerError::Open { .. } | WorkerError::Invalid(_) => false,
+        #[cfg(feature = "postgres")]
+        WorkerError::Connect(_) | WorkerError::Server(_) | WorkerError::Unknown(_) => false,
     }
 }
 
-/// How the time between two tries is spent.
-pub struct Pause(Box<dyn FnMut(Duration) + Send>);
+/// How to wait between two tries.
+pub(super) struct Pause(Box<dyn FnMut(Duration) + Send>);
 
 impl Pause {
-    pub fn of(pause: impl FnMut(Duration) + Send + 'static) -> Pause {
+    pub(super) fn of(pause: impl FnMut(Duration) + Send + 'static) -> Pause {
         Pause(Box::new(pause))
     }
 
-    pub fn wait(&mut self, wait: Duration) {
+    pub(super) fn wait(&mut self, wait: Duration) {
         (self.0)(wait);
     }
 }

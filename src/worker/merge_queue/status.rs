@@ -1,4 +1,4 @@
-//! The states of an entry and the ways between them.
+//! The states of an entry and the transitions between them.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use std::fmt;
@@ -46,7 +46,7 @@ impl Status {
         }
     }
 
-    /// Also from the older words, as the running code reads them.
+    /// Also accepts the older names, as the running code does.
     pub fn parse(text: &str) -> Option<Status> {
         match text {
             "processing" => Some(Status::Claimed),
@@ -56,12 +56,12 @@ impl Status {
         }
     }
 
-    /// Nothing follows.
+    /// Whether the state is final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Merged | Status::FailedTerminal | Status::Cancelled)
     }
 
-    /// An agent has the entry.
+    /// Whether an agent holds the entry.
     pub fn is_held(self) -> bool {
         match self {
             Status::Claimed | Status::Rebasing | Status::Testing | Status::ReadyToMerge | Status::Merging => {
@@ -75,7 +75,7 @@ impl Status {
         }
     }
 
-    /// Whether the machine has this way. Staying is allowed and does nothing.
+    /// Whether the transition is allowed. Staying in a state is allowed and does nothing.
     pub fn may_become(self, to: Status) -> bool {
         use Status::*;
         let ways: &[Status] = match self {
@@ -84,7 +84,7 @@ impl Status {
             Rebasing => &[Testing, FailedRetryable, FailedTerminal, Cancelled],
             Testing => &[ReadyToMerge, FailedRetryable, FailedTerminal, Cancelled],
             ReadyToMerge => &[Merging, FailedRetryable, FailedTerminal, Cancelled],
-            // What is being merged may be merged already.
+            // An entry that is being merged may be merged already.
             Merging => &[Merged, FailedRetryable, FailedTerminal],
             FailedRetryable => &[Pending, Cancelled],
             Merged | FailedTerminal | Cancelled => &[],

@@ -1,67 +1,67 @@
-//! An entry's way through its states, each step checked against the machine.
+//! Transitions of an entry, each checked against the state machine.
 
 use rusqlite::{Transaction, params};
 use serde_json::{Map, Value as Json, json};
 
 use super::entry::{self, QueueEntry};
-use super::journal::{self, Kind};
+use super::journal::{self, QueueEventKind};
 use super::status::Status;
 use super::{MergeQueue, seconds};
 use crate::worker::{Event, WorkerError};
 
-/// What became of a step.
+/// The result of a transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moved {
+pub enum TransitionOutcome {
     Done(Box<QueueEntry>),
-    /// It was there already; nothing was changed.
+    /// It was in that state already; nothing was changed.
     Unchanged,
     /// There is no such entry.
     Missing,
-    /// Another agent has it, or nobody: it was reclaimed.
+    /// Another agent holds it, or nobody does: it was reclaimed.
     NotOwner {
         holder: Option<String>,
     },
-    /// The machine has no such way.
+    /// The transition is not allowed.
     Forbidden {
         from: Status,
     },
-    /// It was tried as often as it may be.
+    /// It has used all its tries.
     Exhausted {
         attempts: i64,
     },
 }
 
-/// Whether a failure can pass.
+/// Whether a retry can succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum FailureKind {
     Retryable,
     Terminal,
 }
 
-/// Who asks for a step.
-enum Who<'a> {
-    /// The agent that has the entry: nobody else moves it.
+/// Who requests a transition.
+enum TransitionBy<'a> {
+    /// The agent that holds the entry: no other agent can move it.
     Agent(&'a str),
     Operator,
 }
 
-/// A step, and what its trace says beside from and to.
+/// A transition, and what its event contains besides the states.
 struct Step<'a> {
     id: i64,
-    who: Who<'a>,
+    who: TransitionBy<'a>,
     to: Status,
     error: Option<&'a str>,
 }
 
 impl MergeQueue {
-    /// Moves an entry that the agent has to its next state. An entry is claimed with
-    /// [`MergeQueue::next_with_lock`] only: a claim without the lock is no claim.
-    pub fn transition(&mut self, id: i64, agent: &str, to: Status) -> Result<Moved, WorkerError> {
-        self.step(&Step { id, who: Who::Agent(agent), to, error: None })
+    /// Moves an entry of the agent to its next state. Entries are claimed only with [`MergeQueue::next_with_lock`]: a
+    /// claim needs the lock.
+    pub fn transition(&mut self, id: i64, agent: &str, to: Status) -> Result<TransitionOutcome, WorkerError> {
+        self.step(&Step { id, who: TransitionBy::Agent(agent), to, error: None })
     }
 
-    /// The entry is merged.
-    pub fn mark_completed(&mut self, id: i64, agent: &str) -> Result<Moved, WorkerError> {
+    /// Marks the entry as merged.
+    pub fn mark_completed(&mut self, id: i64, agent: &str) -> Result<TransitionOutcome, WorkerError> {
         self.transition(id, agent, Status::Merged)
     }
 
@@ -70,27 +70,27 @@ impl MergeQueue {
         id: i64,
         agent: &str,
         error: &str,
-        failure: Failure,
-    ) -> Result<Moved, WorkerError> {
+        failure: FailureKind,
+    ) -> Result<TransitionOutcome, WorkerError> {
         let to = match failure {
-            Failure::Retryable => Status::FailedRetryable,
-            Failure::Terminal => Status::FailedTerminal,
+            FailureKind::Retryable => Status::FailedRetryable,
+            FailureKind::Terminal => Status::FailedTerminal,
         };
-        self.step(&Step { id, who: Who::Agent(agent), to, error: Some(error) })
+        self.step(&Step { id, who: TransitionBy::Agent(agent), to, error: Some(error) })
     }
 
-    /// Puts an entry that failed for a passing reason back into the queue, as often as it may be.
-    pub fn retry_entry(&mut self, id: i64) -> Result<Moved, WorkerError> {
+    /// Puts an entry with a retryable failure back into the queue, as often as allowed.
+    pub fn retry_entry(&mut self, id: i64) -> Result<TransitionOutcome, WorkerError> {
         self.database.change(|transaction, now, _| {
             let now = seconds(now);
-            let Some(entry) = entry::read(transaction, id)? else { return Ok(Moved::Missing) };
+            let Some(entry) = entry::read(transaction, id)? else { return Ok(TransitionOutcome::Missing) };
             if entry.status != Status::FailedRetryable {
-                return Ok(Moved::Forbidden { from: entry.status });
+                return Ok(TransitionOutcome::Forbidden { from: entry.status });
             }
             if entry.attempt_count >= entry.max_attempts {
-                return Ok(Moved::Exhausted { attempts: entry.attempt_count });
+                return Ok(TransitionOutcome::Exhausted { attempts: entry.attempt_count });
             }
-            // The journal keeps the error; a pending entry has none.
+            // A pending entry has no error; the events keep it.
             let sql = "UPDATE merge_queue SET attempt_count = ?2, error_message = NULL, completed_at = NULL
                        WHERE id = ?1";
             transaction.prepare_cached(sql)?.execute(params![id, entry.attempt_count + 1])?;
@@ -98,14 +98,16 @@ impl MergeQueue {
         })
     }
 
-    /// Takes an entry out of the queue, whoever has it.
-    pub fn cancel_entry(&mut self, id: i64) -> Result<Moved, WorkerError> {
-        self.step(&Step { id, who: Who::Operator, to: Status::Cancelled, error: None })
+    /// Cancels an entry, whoever holds it.
+    pub fn cancel_entry(&mut self, id: i64) -> Result<TransitionOutcome, WorkerError> {
+        self.step(&Step { id, who: TransitionBy::Operator, to: Status::Cancelled, error: None })
     }
 
-    fn step(&mut self, step: &Step<'_>) -> Result<Moved, WorkerError> {
+    fn step(&mut self, step: &Step<'_>) -> Result<TransitionOutcome, WorkerError> {
         self.database.change(|transaction, now, events| {
-            let Some(entry) = entry::read(transaction, step.id)? else { return Ok(Moved::Missing) };
+            let Some(entry) = entry::read(transaction, step.id)? else {
+                return Ok(TransitionOutcome::Missing);
+            };
             if let Some(refused) = refusal(&entry, step) {
                 return Ok(refused);
             }
@@ -118,17 +120,23 @@ impl MergeQueue {
     }
 }
 
-/// Why this step is not taken.
-fn refusal(entry: &QueueEntry, step: &Step<'_>) -> Option<Moved> {
+/// Why the transition is refused.
+fn refusal(entry: &QueueEntry, step: &Step<'_>) -> Option<TransitionOutcome> {
     let from = entry.status;
     match step.who {
-        Who::Agent(agent) if from.is_held() && entry.agent_id.as_deref() != Some(agent) => {
-            Some(Moved::NotOwner { holder: entry.agent_id.clone() })
+        TransitionBy::Agent(agent) if from.is_held() && entry.agent_id.as_deref() != Some(agent) => {
+            Some(TransitionOutcome::NotOwner { holder: entry.agent_id.clone() })
         }
-        Who::Agent(_) | Who::Operator if from == step.to => Some(Moved::Unchanged),
-        Who::Agent(_) if from == Status::Pending => Some(Moved::NotOwner { holder: None }),
-        Who::Agent(_) if !from.is_held() => Some(Moved::Forbidden { from }),
-        Who::Agent(_) | Who::Operator => (!from.may_become(step.to)).then_some(Moved::Forbidden { from }),
+        TransitionBy::Agent(_) | TransitionBy::Operator if from == step.to => {
+            Some(TransitionOutcome::Unchanged)
+        }
+        TransitionBy::Agent(_) if from == Status::Pending => {
+            Some(TransitionOutcome::NotOwner { holder: None })
+        }
+        TransitionBy::Agent(_) if !from.is_held() => Some(TransitionOutcome::Forbidden { from }),
+        TransitionBy::Agent(_) | TransitionBy::Operator => {
+            (!from.may_become(step.to)).then_some(TransitionOutcome::Forbidden { from })
+        }
     }
 }
 
@@ -138,8 +146,8 @@ fn write(
     entry: &QueueEntry,
     to: Status,
     error: Option<&str>,
-) -> Result<Moved, WorkerError> {
-    // A clock that was set back must not let an entry change before it started.
+) -> Result<TransitionOutcome, WorkerError> {
+    // Even if the clock was set back, an entry must not change before it started.
     let now = now.max(entry.started_at.unwrap_or(now));
     let agent = entry.agent_id.as_deref().filter(|_| to.is_held());
     let started_at = entry.started_at.filter(|_| to != Status::Pending);
@@ -158,21 +166,22 @@ fn write(
         error
     ])?;
     journal::note(transaction, now, entry.id, kind(entry.status, to), &details(entry, to, error))?;
-    Ok(entry::read(transaction, entry.id)?.map_or(Moved::Missing, |entry| Moved::Done(Box::new(entry))))
+    Ok(entry::read(transaction, entry.id)?
+        .map_or(TransitionOutcome::Missing, |entry| TransitionOutcome::Done(Box::new(entry))))
 }
 
-fn kind(from: Status, to: Status) -> Kind {
+fn kind(from: Status, to: Status) -> QueueEventKind {
     match to {
-        Status::Merged => Kind::Merged,
-        Status::FailedRetryable | Status::FailedTerminal => Kind::Failed,
-        Status::Cancelled => Kind::Cancelled,
-        Status::Pending if from == Status::FailedRetryable => Kind::Retried,
+        Status::Merged => QueueEventKind::Merged,
+        Status::FailedRetryable | Status::FailedTerminal => QueueEventKind::Failed,
+        Status::Cancelled => QueueEventKind::Cancelled,
+        Status::Pending if from == Status::FailedRetryable => QueueEventKind::Retried,
         Status::Pending
         | Status::Claimed
         | Status::Rebasing
         | Status::Testing
         | Status::ReadyToMerge
-        | Status::Merging => Kind::Transitioned,
+        | Status::Merging => QueueEventKind::Transitioned,
     }
 }
 

@@ -3,49 +3,49 @@
 use chrono::DateTime;
 
 use crate::domain::time::Moment;
-use crate::store::postgres::Row;
+use crate::postgres::Row;
 use crate::worker::WorkerError;
 
 /// The text of a cell that is never NULL.
-pub fn text(row: &Row, at: usize) -> Result<String, WorkerError> {
+pub(super) fn text(row: &Row, at: usize) -> Result<String, WorkerError> {
     optional(row, at).ok_or_else(|| unreadable(at, "no text"))
 }
 
-pub fn optional(row: &Row, at: usize) -> Option<String> {
+pub(super) fn optional(row: &Row, at: usize) -> Option<String> {
     row.get(at).map(str::to_owned)
 }
 
-pub fn number(row: &Row, at: usize) -> Result<i64, WorkerError> {
+pub(super) fn number(row: &Row, at: usize) -> Result<i64, WorkerError> {
     row.get(at).and_then(|text| text.parse().ok()).ok_or_else(|| unreadable(at, "no number"))
 }
 
-pub fn flag(row: &Row, at: usize) -> bool {
+pub(super) fn flag(row: &Row, at: usize) -> bool {
     row.get(at) == Some("true")
 }
 
-/// A time; none also for infinity, which is no instant.
-pub fn moment(row: &Row, at: usize) -> Option<Moment> {
+/// A time; `None` for infinity, which is not an instant.
+pub(super) fn moment(row: &Row, at: usize) -> Option<Moment> {
     row.get(at).and_then(Moment::parse)
 }
 
-/// A time as every session of ours takes it: in UTC, with all its microseconds.
-pub fn stamp(moment: Moment) -> String {
+/// A time in UTC with microseconds, as all our sessions use it.
+pub(super) fn stamp(moment: Moment) -> String {
     let time = DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
     time.format("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }
 
-/// The same with its zone, for sessions that have another.
-pub fn zoned(moment: Moment) -> String {
+/// The same with its zone, for sessions in another zone.
+pub(super) fn zoned(moment: Moment) -> String {
     stamp(moment) + "+00"
 }
 
-/// A name as a UUID, if it is one: these tables know no other.
-pub fn uuid(text: &str) -> Option<String> {
+/// A name as a UUID, if it is one: these tables have no other names.
+pub(super) fn uuid(text: &str) -> Option<String> {
     uuid::Uuid::parse_str(text).ok().map(|uuid| uuid.to_string())
 }
 
-/// JSON, or the text itself where it is none.
-pub fn json(text: String) -> serde_json::Value {
+/// JSON, or the text itself if it is not JSON.
+pub(super) fn json(text: String) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
 }
 

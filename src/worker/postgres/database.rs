@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::cells::moment;
 use crate::domain::time::Moment;
-use crate::store::postgres::{Begin, Limits, Link, PgError, Purpose, Row, Target};
-use crate::worker::{Clock, Event, EventSink, Silence, WorkerError};
+use crate::postgres::{Begin, Limits, Link, PgError, Purpose, Row, Target};
+use crate::reference::System;
+use crate::reference::postgres::{PostgresError, install};
+use crate::worker::{Clock, Event, EventSink, NoEvents, WorkerError};
 
 /// A database that workers share.
 pub struct Database {
@@ -23,7 +25,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// A row that somebody else holds is waited for as long as SQLite's lock would be.
+/// A locked row is waited for as long as SQLite's lock would be.
 const LIMITS: Limits = Limits {
     statement: Duration::from_secs(30),
     lock: Duration::from_secs(5),
@@ -33,10 +35,10 @@ const LIMITS: Limits = Limits {
 impl Database {
     pub fn open(target: &Target) -> Result<Database, WorkerError> {
         let link = Link::open(target, Purpose::Acts, LIMITS)?.by_search_path();
-        Ok(Database { target: target.clone(), link, clock: Clock::system(), sink: Arc::new(Silence) })
+        Ok(Database { target: target.clone(), link, clock: Clock::system(), sink: Arc::new(NoEvents) })
     }
 
-    /// Unless a clock is given that stands, the database's own decides.
+    /// The clock of the database decides, unless a standing clock is given.
     pub fn with_clock(self, clock: Clock) -> Database {
         Database { clock, ..self }
     }
@@ -45,11 +47,19 @@ impl Database {
         Database { sink, ..self }
     }
 
-    /// One transaction. `work` says what happened; whoever listens hears of it after the commit. A
-    /// connection that was lost before is made anew first.
+    /// Creates the tables of these systems where they are missing, all or none. Tables that exist are compared and
+    /// never altered.
+    pub fn create_tables(&mut self, systems: &[System]) -> Result<(), PostgresError> {
+        let mut link = Link::open(&self.target, Purpose::Acts, LIMITS)?;
+        install(&mut link, systems)?;
+        Ok(())
+    }
+
+    /// One transaction. `work` adds events, which the sink receives after the commit. A lost connection is reopened
+    /// first.
     pub(super) fn change<T>(
         &mut self,
-        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+        work: impl FnOnce(&mut WorkerTransaction<'_>) -> Result<T, WorkerError>,
     ) -> Result<T, WorkerError> {
         let started = Instant::now();
         let (done, events) = self.transact(Begin::Acting, work).map_err(|error| match error {
@@ -64,10 +74,10 @@ impl Database {
         Ok(done)
     }
 
-    /// A look, as of one instant; nothing can be changed by it.
+    /// A read-only transaction at one instant.
     pub(super) fn look<T>(
         &mut self,
-        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+        work: impl FnOnce(&mut WorkerTransaction<'_>) -> Result<T, WorkerError>,
     ) -> Result<T, WorkerError> {
         self.transact(Begin::Reading, work).map(|(seen, _)| seen)
     }
@@ -75,16 +85,17 @@ impl Database {
     fn transact<T>(
         &mut self,
         begin: Begin,
-        work: impl FnOnce(&mut Turn<'_>) -> Result<T, WorkerError>,
+        work: impl FnOnce(&mut WorkerTransaction<'_>) -> Result<T, WorkerError>,
     ) -> Result<(T, Vec<Event>), WorkerError> {
         if !self.link.is_open() {
             self.link = Link::open(&self.target, Purpose::Acts, LIMITS)?.by_search_path();
         }
         self.link.begin(begin)?;
-        let mut turn = Turn { link: &mut self.link, clock: &self.clock, events: Vec::new() };
-        match work(&mut turn) {
+        let mut transaction =
+            WorkerTransaction { link: &mut self.link, clock: &self.clock, events: Vec::new() };
+        match work(&mut transaction) {
             Ok(done) => {
-                let events = turn.events;
+                let events = transaction.events;
                 self.link.commit().map_err(|error| match error.ends_the_link() {
                     true => WorkerError::Unknown(error),
                     false => WorkerError::Server(error),
@@ -92,7 +103,7 @@ impl Database {
                 Ok((done, events))
             }
             Err(error) => {
-                // A link that is gone has rolled back by itself.
+                // A lost connection has been rolled back by the server.
                 let _ = self.link.rollback();
                 Err(error)
             }
@@ -100,21 +111,21 @@ impl Database {
     }
 }
 
-/// Others were there first, for too long or crosswise: it may work the next time.
+/// A lock timeout or a deadlock: it may succeed the next time.
 fn is_busy(error: &PgError) -> bool {
     matches!(error.code(), Some("55P03" | "40P01" | "40001"))
 }
 
-/// A transaction under way.
-pub struct Turn<'a> {
+/// A running transaction.
+pub(super) struct WorkerTransaction<'a> {
     link: &'a mut Link,
     clock: &'a Clock,
     events: Vec<Event>,
 }
 
-impl Turn<'_> {
-    /// The time, as of now: to be asked once all is locked that may have to be waited for.
-    pub fn now(&mut self) -> Result<Moment, WorkerError> {
+impl WorkerTransaction<'_> {
+    /// The current time; to be read after all locks that may have to be waited for.
+    pub(super) fn now(&mut self) -> Result<Moment, WorkerError> {
         if let Some(set) = self.clock.set_to() {
             return Ok(set);
         }
@@ -123,20 +134,20 @@ impl Turn<'_> {
         now.ok_or_else(|| WorkerError::Invalid("the server's clock tells no time".into()))
     }
 
-    pub fn tell(&mut self, events: impl IntoIterator<Item = Event>) {
+    pub(super) fn tell(&mut self, events: impl IntoIterator<Item = Event>) {
         self.events.extend(events);
     }
 
-    pub fn query(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, WorkerError> {
+    pub(super) fn query(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Vec<Row>, WorkerError> {
         Ok(self.link.query(sql, values)?)
     }
 
     /// The first row, if there is one.
-    pub fn first(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Option<Row>, WorkerError> {
+    pub(super) fn first(&mut self, sql: &str, values: &[Option<&str>]) -> Result<Option<Row>, WorkerError> {
         Ok(self.query(sql, values)?.into_iter().next())
     }
 
-    pub fn execute(&mut self, sql: &str, values: &[Option<&str>]) -> Result<u64, WorkerError> {
+    pub(super) fn execute(&mut self, sql: &str, values: &[Option<&str>]) -> Result<u64, WorkerError> {
         Ok(self.link.execute(sql, values)?)
     }
 }

@@ -1,16 +1,16 @@
-//! Document 001 on PostgreSQL; see [`crate::worker::executor_jobs`] for what it promises.
+//! Executor-jobs on PostgreSQL; see [`crate::worker::executor_jobs`] for what it promises.
 
 mod reclaim;
 mod settle;
 
 use super::Database;
 use super::cells::{json, number, optional, stamp, text, uuid};
-use super::database::Turn;
+use super::database::WorkerTransaction;
 use crate::domain::time::Span;
-use crate::store::postgres::Row;
+use crate::postgres::Row;
 use crate::worker::WorkerError;
 use crate::worker::executor_jobs::{
-    Enqueued, Failed, Job, NewJob, Operations, Reclaimed, Settled, Ttls, acquired, extended, named,
+    Enqueued, FailedAttempt, Job, NewJob, Operations, Reclaimed, Settled, Ttls, acquired, extended, named,
 };
 
 /// The jobs of a database.
@@ -21,12 +21,12 @@ pub struct ExecutorJobs {
 }
 
 impl ExecutorJobs {
-    /// With the document's TTLs.
+    /// With the TTLs of the specification.
     pub fn new(database: Database) -> ExecutorJobs {
         ExecutorJobs { database, ttls: Ttls::default() }
     }
 
-    /// Gives jobs of this type another time to live.
+    /// Sets the time to live of jobs of this type.
     pub fn with_ttl(mut self, kind: &str, ttl: Span) -> ExecutorJobs {
         self.ttls.set(kind, ttl);
         self
@@ -36,18 +36,18 @@ impl ExecutorJobs {
 impl Operations for ExecutorJobs {
     fn enqueue(&mut self, new: &NewJob) -> Result<Enqueued, WorkerError> {
         new.validate()?;
-        self.database.change(|turn| insert(turn, new))
+        self.database.change(|transaction| insert(transaction, new))
     }
 
     fn claim(&mut self, worker: &str, types: &[&str]) -> Result<Option<Job>, WorkerError> {
         named(worker)?;
         let types = serde_json::json!(types).to_string();
         let ttls = &self.ttls;
-        self.database.change(|turn| {
-            let now = turn.now()?;
+        self.database.change(|transaction| {
+            let now = transaction.now()?;
             let at = stamp(now);
             let values = [Some(worker), Some(at.as_str()), Some(types.as_str())];
-            let Some(row) = turn.first(CLAIM, &values)? else { return Ok(None) };
+            let Some(row) = transaction.first(CLAIM, &values)? else { return Ok(None) };
             let job = Job {
                 id: text(&row, 0)?,
                 kind: text(&row, 1)?,
@@ -58,8 +58,8 @@ impl Operations for ExecutorJobs {
                 last_error: optional(&row, 6),
                 claimed_at: now,
             };
-            settle::start_run(turn, &job, worker)?;
-            turn.tell([acquired(&job, worker, ttls)]);
+            settle::start_run(transaction, &job, worker)?;
+            transaction.tell([acquired(&job, worker, ttls)]);
             Ok(Some(job))
         })
     }
@@ -67,39 +67,39 @@ impl Operations for ExecutorJobs {
     fn heartbeat(&mut self, id: &str, worker: &str) -> Result<Settled, WorkerError> {
         let Some(id) = uuid(id) else { return Ok(Settled::NotOwner) };
         let ttls = &self.ttls;
-        self.database.change(|turn| {
-            let Some(held) = settle::held(turn, &id, worker)? else { return Ok(Settled::NotOwner) };
-            let now = turn.now()?;
+        self.database.change(|transaction| {
+            let Some(held) = settle::held(transaction, &id, worker)? else { return Ok(Settled::NotOwner) };
+            let now = transaction.now()?;
             let sql = "UPDATE executor_jobs SET heartbeat_at = $2::timestamptz, updated_at = $2::timestamptz
                        WHERE id = $1::uuid";
-            turn.execute(sql, &[Some(&id), Some(&stamp(now))])?;
-            turn.tell([extended(&id, &held.kind, worker, ttls, now)]);
+            transaction.execute(sql, &[Some(&id), Some(&stamp(now))])?;
+            transaction.tell([extended(&id, &held.kind, worker, ttls, now)]);
             Ok(Settled::Done)
         })
     }
 
     fn succeed(&mut self, id: &str, worker: &str) -> Result<Settled, WorkerError> {
         let Some(id) = uuid(id) else { return Ok(Settled::NotOwner) };
-        self.database.change(|turn| settle::succeed(turn, &id, worker))
+        self.database.change(|transaction| settle::succeed(transaction, &id, worker))
     }
 
-    fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<Failed, WorkerError> {
-        let Some(id) = uuid(id) else { return Ok(Failed::NotOwner) };
-        self.database.change(|turn| settle::fail(turn, &id, worker, error))
+    fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<FailedAttempt, WorkerError> {
+        let Some(id) = uuid(id) else { return Ok(FailedAttempt::NotOwner) };
+        self.database.change(|transaction| settle::fail(transaction, &id, worker, error))
     }
 
     fn bury(&mut self, id: &str, worker: &str, error: &str) -> Result<Settled, WorkerError> {
         let Some(id) = uuid(id) else { return Ok(Settled::NotOwner) };
-        self.database.change(|turn| settle::bury(turn, &id, worker, error))
+        self.database.change(|transaction| settle::bury(transaction, &id, worker, error))
     }
 
     fn reclaim_stale_jobs(&mut self) -> Result<Reclaimed, WorkerError> {
         let ttls = &self.ttls;
-        self.database.change(|turn| reclaim::all(turn, ttls))
+        self.database.change(|transaction| reclaim::all(transaction, ttls))
     }
 }
 
-/// The job that has been due longest of those that nobody is taking at this moment.
+/// The job that has been due longest among those that nobody is claiming right now.
 const CLAIM: &str = "
   UPDATE executor_jobs
   SET status = 'running', attempts = attempts + 1, locked_by = $1, locked_at = $2::timestamptz,
@@ -111,8 +111,8 @@ const CLAIM: &str = "
     ORDER BY due.run_at, due.created_at, due.id LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING id::text, type, payload::text, attempts::text, max_attempts::text, dedupe_key, last_error";
 
-fn insert(turn: &mut Turn<'_>, new: &NewJob) -> Result<Enqueued, WorkerError> {
-    let now = turn.now()?;
+fn insert(transaction: &mut WorkerTransaction<'_>, new: &NewJob) -> Result<Enqueued, WorkerError> {
+    let now = transaction.now()?;
     let key = new.dedupe_key.as_deref();
     let (id, at) = (uuid::Uuid::now_v7().to_string(), stamp(now));
     let run_at = stamp(new.run_at.unwrap_or(now));
@@ -123,11 +123,11 @@ fn insert(turn: &mut Turn<'_>, new: &NewJob) -> Result<Enqueued, WorkerError> {
                        $7::timestamptz)
                ON CONFLICT (dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING";
     let values = [Some(&*id), Some(&new.kind), Some(&payload), key, Some(&run_at), Some(&max), Some(&at)];
-    if turn.execute(sql, &values)? > 0 {
+    if transaction.execute(sql, &values)? > 0 {
         return Ok(Enqueued::New(id));
     }
-    let there = turn.first("SELECT id::text FROM executor_jobs WHERE dedupe_key = $1", &[key])?;
+    let there = transaction.first("SELECT id::text FROM executor_jobs WHERE dedupe_key = $1", &[key])?;
     let id = |row: &Row| text(row, 0).map(Enqueued::Duplicate);
-    // It was deleted between the two statements: the next attempt will find its place free.
+    // It was deleted between the two statements: the next attempt will succeed.
     there.as_ref().map_or(Err(WorkerError::Busy { waited_ms: 0 }), id)
 }

@@ -1,4 +1,4 @@
-//! Document 004 on PostgreSQL; see [`crate::worker::task_queue`] for what it promises.
+//! Task-queue on PostgreSQL; see [`crate::worker::task_queue`] for what it promises.
 
 mod claim;
 mod settle;
@@ -8,18 +8,18 @@ use serde_json::Value as Json;
 
 use super::Database;
 use super::cells::{json, moment, number, optional, stamp, text};
-use super::database::Turn;
+use super::database::WorkerTransaction;
 use crate::domain::time::{Moment, Span};
-use crate::store::postgres::Row;
+use crate::postgres::Row;
 use crate::worker::WorkerError;
 use crate::worker::task_queue::add::named;
-use crate::worker::task_queue::log::What;
+use crate::worker::task_queue::log::TaskEvent;
 use crate::worker::task_queue::{
-    Claim, Completion, Enqueued, Failure, NewTask, Operations, Retry, StaleWorker, Status, Task, Vitals,
-    Wanted, Worker, WorkerId,
+    Completion, Enqueued, FailureOutcome, HeartbeatInfo, NewTask, Operations, RegisteredWorker, Retry,
+    StaleWorker, Status, Task, TaskClaim, TaskFilter, WorkerId,
 };
 
-/// The workers' side of document 004 on one connection.
+/// The worker's side of task-queue on one connection.
 #[derive(Debug)]
 pub struct TaskQueue {
     database: Database,
@@ -40,40 +40,40 @@ impl Operations for TaskQueue {
     ) -> Result<i64, WorkerError> {
         named(name)?;
         let schema = schema.map(Json::to_string);
-        self.database.change(|turn| {
-            let now = turn.now()?;
+        self.database.change(|transaction| {
+            let now = transaction.now()?;
             let sql = "INSERT INTO task_types AS k (name, version, param_schema, created_at, updated_at)
                        VALUES ($1, $2, $3::jsonb, $4::timestamptz, $4::timestamptz)
                        ON CONFLICT (name, version)
                          DO UPDATE SET param_schema = excluded.param_schema, updated_at = excluded.updated_at
                        RETURNING k.id::text";
             let values = [Some(name), Some(version), schema.as_deref(), Some(&stamp(now))];
-            turn.first(sql, &values)?.map_or(Ok(0), |row| number(&row, 0))
+            transaction.first(sql, &values)?.map_or(Ok(0), |row| number(&row, 0))
         })
     }
 
     fn enqueue(&mut self, task: &NewTask<'_>) -> Result<Enqueued, WorkerError> {
         task.validate()?;
-        self.database.change(|turn| add(turn, task))
+        self.database.change(|transaction| add(transaction, task))
     }
 
     fn task(&mut self, id: i64) -> Result<Option<Task>, WorkerError> {
-        self.database.look(|turn| {
+        self.database.look(|transaction| {
             let sql = format!("SELECT {COLUMNS} FROM tasks WHERE id = $1::bigint");
-            turn.first(&sql, &[Some(&id.to_string())])?.map(|row| read(&row)).transpose()
+            transaction.first(&sql, &[Some(&id.to_string())])?.map(|row| read(&row)).transpose()
         })
     }
 
-    fn claim(&mut self, worker: &WorkerId, wanted: &Wanted<'_>) -> Result<Claim, WorkerError> {
-        self.database.change(|turn| claim::best(turn, worker, wanted))
+    fn claim(&mut self, worker: &WorkerId, wanted: &TaskFilter<'_>) -> Result<TaskClaim, WorkerError> {
+        self.database.change(|transaction| claim::best(transaction, worker, wanted))
     }
 
-    fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<Claim, WorkerError> {
-        self.database.change(|turn| claim::named(turn, worker, task))
+    fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<TaskClaim, WorkerError> {
+        self.database.change(|transaction| claim::named(transaction, worker, task))
     }
 
     fn complete(&mut self, worker: &WorkerId, task: i64, result: &Json) -> Result<Completion, WorkerError> {
-        self.database.change(|turn| settle::complete(turn, worker, task, result))
+        self.database.change(|transaction| settle::complete(transaction, worker, task, result))
     }
 
     fn fail(
@@ -82,31 +82,31 @@ impl Operations for TaskQueue {
         task: i64,
         error: &str,
         retry: Retry,
-    ) -> Result<Failure, WorkerError> {
-        self.database.change(|turn| settle::fail(turn, worker, task, error, retry))
+    ) -> Result<FailureOutcome, WorkerError> {
+        self.database.change(|transaction| settle::fail(transaction, worker, task, error, retry))
     }
 
-    fn heartbeat(&mut self, worker: &WorkerId, vitals: &Vitals) -> Result<(), WorkerError> {
-        self.database.change(|turn| workers::report(turn, worker, vitals))
+    fn heartbeat(&mut self, worker: &WorkerId, vitals: &HeartbeatInfo) -> Result<(), WorkerError> {
+        self.database.change(|transaction| workers::report(transaction, worker, vitals))
     }
 
     fn sign_off(&mut self, worker: &WorkerId) -> Result<bool, WorkerError> {
-        self.database.change(|turn| {
+        self.database.change(|transaction| {
             let sql = "UPDATE worker_heartbeats SET status = 'inactive' WHERE worker_id = $1";
-            Ok(turn.execute(sql, &[Some(worker.as_str())])? > 0)
+            Ok(transaction.execute(sql, &[Some(worker.as_str())])? > 0)
         })
     }
 
-    fn workers(&mut self) -> Result<Vec<Worker>, WorkerError> {
+    fn workers(&mut self) -> Result<Vec<RegisteredWorker>, WorkerError> {
         self.database.look(workers::all)
     }
 
     fn check_stale_workers(&mut self, after: Span) -> Result<Vec<StaleWorker>, WorkerError> {
-        self.database.change(|turn| workers::check(turn, after))
+        self.database.change(|transaction| workers::check(transaction, after))
     }
 }
 
-/// The columns of a [`Task`], for a statement in which `tasks` goes by that name.
+/// The columns of a [`Task`], for a statement on `tasks` without an alias.
 const COLUMNS: &str = "id::text, (SELECT name FROM task_types k WHERE k.id = tasks.task_type_id), status,
     params::text, priority::text, attempts::text, max_attempts::text, worker_id, claimed_at::text,
     created_at::text";
@@ -130,11 +130,13 @@ fn status(text: &str) -> Result<Status, WorkerError> {
     Status::parse(text).map_err(WorkerError::Invalid)
 }
 
-fn add(turn: &mut Turn<'_>, task: &NewTask<'_>) -> Result<Enqueued, WorkerError> {
+fn add(transaction: &mut WorkerTransaction<'_>, task: &NewTask<'_>) -> Result<Enqueued, WorkerError> {
     let newest = "SELECT id::text FROM task_types WHERE name = $1 ORDER BY id DESC LIMIT 1";
-    let Some(kind) = turn.first(newest, &[Some(task.task_type)])? else { return Ok(Enqueued::UnknownType) };
+    let Some(kind) = transaction.first(newest, &[Some(task.task_type)])? else {
+        return Ok(Enqueued::UnknownType);
+    };
     let kind = text(&kind, 0)?;
-    let now = turn.now()?;
+    let now = transaction.now()?;
     let sql = "INSERT INTO tasks
                  (task_type_id, params, dedupe_key, priority, max_attempts, created_at, updated_at)
                VALUES ($1::bigint, $2::jsonb, $3, $4::integer, $5::integer, $6::timestamptz, $6::timestamptz)
@@ -142,22 +144,22 @@ fn add(turn: &mut Turn<'_>, task: &NewTask<'_>) -> Result<Enqueued, WorkerError>
     let (params, priority) = (task.params.to_string(), task.priority.to_string());
     let (max, at) = (task.max_attempts.to_string(), stamp(now));
     let values = [Some(&*kind), Some(&*params), task.dedupe_key, Some(&*priority), Some(&*max), Some(&*at)];
-    if let Some(row) = turn.first(sql, &values)? {
+    if let Some(row) = transaction.first(sql, &values)? {
         let id = number(&row, 0)?;
-        write(turn, id, What::Created, None, "Task created", now)?;
+        write(transaction, id, TaskEvent::Created, None, "Task created", now)?;
         return Ok(Enqueued::Added(id));
     }
-    let same = turn.first("SELECT id::text FROM tasks WHERE dedupe_key = $1", &[task.dedupe_key])?;
-    // It was deleted between the two statements: the next attempt will find its place free.
+    let same = transaction.first("SELECT id::text FROM tasks WHERE dedupe_key = $1", &[task.dedupe_key])?;
+    // It was deleted between the two statements: the next attempt will succeed.
     let same = same.ok_or(WorkerError::Busy { waited_ms: 0 })?;
     Ok(Enqueued::Duplicate(number(&same, 0)?))
 }
 
-/// Written in the transaction of what it tells, so that neither is there without the other.
+/// Written in the same transaction as the change, so that neither exists without the other.
 fn write(
-    turn: &mut Turn<'_>,
+    transaction: &mut WorkerTransaction<'_>,
     task: i64,
-    what: What,
+    what: TaskEvent,
     worker: Option<&str>,
     message: &str,
     now: Moment,
@@ -165,6 +167,6 @@ fn write(
     let sql = "INSERT INTO task_logs (task_id, event, worker_id, message, created_at)
                VALUES ($1::bigint, $2, $3, $4, $5::timestamptz)";
     let (task, at) = (task.to_string(), stamp(now));
-    turn.execute(sql, &[Some(&task), Some(what.as_str()), worker, Some(message), Some(&at)])?;
+    transaction.execute(sql, &[Some(&task), Some(what.as_str()), worker, Some(message), Some(&at)])?;
     Ok(())
 }

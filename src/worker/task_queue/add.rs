@@ -1,29 +1,29 @@
-//! How tasks come into the queue.
+//! Adds tasks to the queue.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::{Value as Json, json};
 
 use super::super::WorkerError;
 use super::TaskQueue;
-use super::log::{What, write};
+use super::log::{TaskEvent, write};
 use super::task::text;
 use crate::domain::time::Moment;
 
-/// A task to be done.
+/// A task to enqueue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTask<'a> {
-    /// The name of a registered type; its newest version is meant.
+    /// The name of a registered type; its newest version is used.
     pub task_type: &'a str,
     pub params: Json,
-    /// Higher goes first.
+    /// Higher numbers go first.
     pub priority: i64,
     pub max_attempts: i64,
-    /// A second task with the same key is not added, whatever became of the first.
+    /// Only one task with this key is ever added, whatever its state.
     pub dedupe_key: Option<&'a str>,
 }
 
 impl<'a> NewTask<'a> {
-    /// A task with the document's defaults.
+    /// A task with the defaults of the specification.
     pub fn of(task_type: &'a str) -> NewTask<'a> {
         NewTask { task_type, params: json!({}), priority: 0, max_attempts: 3, dedupe_key: None }
     }
@@ -31,8 +31,8 @@ impl<'a> NewTask<'a> {
 
 impl NewTask<'_> {
     pub(in crate::worker) fn validate(&self) -> Result<(), WorkerError> {
-        if self.dedupe_key.is_some_and(|key| key.len() > LONGEST_KEY) {
-            return Err(WorkerError::Invalid(format!("a dedupe key has at most {LONGEST_KEY} bytes")));
+        if self.dedupe_key.is_some_and(|key| key.chars().count() > LONGEST_KEY) {
+            return Err(WorkerError::Invalid(format!("a dedupe key has at most {LONGEST_KEY} characters")));
         }
         if self.max_attempts < 1 {
             return Err(WorkerError::Invalid("a task has at least one attempt".into()));
@@ -41,7 +41,7 @@ impl NewTask<'_> {
     }
 }
 
-/// A type that nobody can name is nobody's.
+/// A type needs a name.
 pub(in crate::worker) fn named(name: &str) -> Result<(), WorkerError> {
     match name {
         "" => Err(WorkerError::Invalid("a type needs a name".into())),
@@ -49,21 +49,21 @@ pub(in crate::worker) fn named(name: &str) -> Result<(), WorkerError> {
     }
 }
 
-/// What became of a new task.
+/// The result of enqueuing a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
     Added(i64),
-    /// The task that has the key already.
+    /// The existing task with the same key.
     Duplicate(i64),
     UnknownType,
 }
 
-/// As many bytes as the column is declared for; SQLite itself would not mind more.
+/// The declared length of the column in characters, which SQLite itself does not enforce.
 const LONGEST_KEY: usize = 64;
 
 impl TaskQueue {
-    /// Makes a type known, or changes its schema if that version of it is; answers its number. The
-    /// schema is kept for those who check parameters; the queue does not.
+    /// Registers a type, or updates the schema of an existing version; returns its id. The queue stores the schema
+    /// but does not check parameters against it.
     pub fn register_type(
         &mut self,
         name: &str,
@@ -109,6 +109,6 @@ fn add(transaction: &Transaction<'_>, task: &NewTask<'_>, now: Moment) -> Result
         params![kind, task.params.to_string(), task.dedupe_key, task.priority, task.max_attempts, text(now)];
     transaction.prepare_cached(sql)?.execute(values)?;
     let id = transaction.last_insert_rowid();
-    write(transaction, id, What::Created, None, "Task created", now)?;
+    write(transaction, id, TaskEvent::Created, None, "Task created", now)?;
     Ok(Enqueued::Added(id))
 }

@@ -1,32 +1,36 @@
-//! Taking a task.
+//! Claims a task.
 
 use rusqlite::{OptionalExtension, Transaction, named_params};
 use serde_json::json;
 
 use super::super::{Event, WorkerError};
-use super::log::{What, write};
+use super::log::{TaskEvent, write};
 use super::task::{COLUMNS, Status, Task, text};
 use super::{TaskQueue, WorkerId};
 use crate::domain::time::Moment;
 
-/// Which of the wanted tasks comes first.
+/// Which of the matching tasks comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// The highest priority; among equals the oldest.
+pub enum ClaimOrder {
+    /// The highest priority first; among equals the oldest.
     #[default]
     Priority,
-    /// The oldest.
+    /// The lowest priority first; among equals the oldest. Reads every pending task of the wanted types.
+    LowestPriority,
+    /// The oldest first.
     Creation,
-    /// Any, with equal chances. Reads every pending task of the wanted types.
+    /// The newest first.
+    Newest,
+    /// A random one. Reads every pending task of the wanted types.
     Random,
 }
 
-impl Order {
-    /// The one statement that finds a task and takes it, with `:worker`, `:now`, `:types` (a JSON list or
-    /// NULL) and `:spare`: for those who want to see its plan or its price.
+impl ClaimOrder {
+    /// The statement that finds and claims a task, with `:worker`, `:now`, `:types` (a JSON list or NULL) and
+    /// `:spare`; public, so that its query plan and cost can be examined.
     ///
-    /// The index is sorted within a type, so the first task of every wanted type is asked for by itself and
-    /// the best of those few is taken: a handful of probes, however long the queue is.
+    /// The index is sorted within a type, so the first task of every wanted type is looked up, and the best of those
+    /// is claimed: a few index probes, however long the queue is.
     pub fn statement(self) -> String {
         let spare = "(:spare IS NULL OR t.attempts < t.max_attempts - :spare)";
         let wanted = "(:types IS NULL OR k.name IN (SELECT value FROM json_each(:types)))";
@@ -41,9 +45,11 @@ impl Order {
             )
         };
         let chosen = match self {
-            Order::Priority => by_type("?.priority DESC, ?.created_at, ?.id"),
-            Order::Creation => by_type("?.created_at, ?.id"),
-            Order::Random => format!(
+            ClaimOrder::Priority => by_type("?.priority DESC, ?.created_at, ?.id"),
+            ClaimOrder::LowestPriority => by_type("?.priority, ?.created_at, ?.id"),
+            ClaimOrder::Creation => by_type("?.created_at, ?.id"),
+            ClaimOrder::Newest => by_type("?.created_at DESC, ?.id DESC"),
+            ClaimOrder::Random => format!(
                 "SELECT t.id FROM task_types k JOIN tasks t ON t.task_type_id = k.id AND t.status = 'pending'
                  WHERE {wanted} AND {spare} ORDER BY random() LIMIT 1"
             ),
@@ -55,50 +61,49 @@ impl Order {
     }
 }
 
-/// What a worker is willing to take.
+/// Which tasks a worker accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wanted<'a> {
-    /// Names of types; none means all.
+pub struct TaskFilter<'a> {
+    /// Names of types; empty means all.
     pub types: &'a [&'a str],
     /// Only tasks with more attempts left than this.
     pub max_attempts_remaining: Option<i64>,
-    pub order: Order,
+    pub order: ClaimOrder,
 }
 
-/// The answers to a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Claim {
-    /// The task is the caller's.
+pub enum TaskClaim {
+    /// The caller holds the task now.
     Task(Box<Task>),
-    /// There is nothing to claim: no such task is pending, or the one named does not exist. Come back
-    /// later.
+    /// There is nothing to claim: no matching task is pending, or the named one does not exist. Try again later.
     Nothing,
-    /// The task that was named is not pending any more; try another at once.
+    /// The named task is no longer pending; try another.
     LostRace { status: Status, by: Option<String> },
 }
 
-impl Claim {
-    /// The document's words.
+impl TaskClaim {
+    /// The message of the specification.
     pub fn message(&self) -> &'static str {
         match self {
-            Claim::Task(_) => "Task claimed successfully",
-            Claim::Nothing => "No pending tasks available",
-            Claim::LostRace { .. } => "Task already claimed by another worker",
+            TaskClaim::Task(_) => "Task claimed successfully",
+            TaskClaim::Nothing => "No pending tasks available",
+            TaskClaim::LostRace { .. } => "Task already claimed by another worker",
         }
     }
 
     pub fn task(self) -> Option<Task> {
         match self {
-            Claim::Task(task) => Some(*task),
-            Claim::Nothing | Claim::LostRace { .. } => None,
+            TaskClaim::Task(task) => Some(*task),
+            TaskClaim::Nothing | TaskClaim::LostRace { .. } => None,
         }
     }
 }
 
 impl TaskQueue {
-    /// Claims the first of the wanted tasks. Two never get the same, and nobody loses a race: whoever
-    /// comes second finds the next task or [`Claim::Nothing`].
-    pub fn claim(&mut self, worker: &WorkerId, wanted: &Wanted<'_>) -> Result<Claim, WorkerError> {
+    /// Claims the first matching task. Two workers never get the same task, and nobody loses a race: a second worker
+    /// gets the next task or `Nothing`.
+    pub fn claim(&mut self, worker: &WorkerId, wanted: &TaskFilter<'_>) -> Result<TaskClaim, WorkerError> {
         let types = (!wanted.types.is_empty()).then(|| json!(wanted.types).to_string());
         self.database.change(|transaction, now, events| {
             let task = transaction
@@ -113,13 +118,13 @@ impl TaskQueue {
                     Task::from_row,
                 )
                 .optional()?;
-            let Some(task) = task else { return Ok(Claim::Nothing) };
+            let Some(task) = task else { return Ok(TaskClaim::Nothing) };
             claimed(transaction, worker, task, now, events)
         })
     }
 
-    /// Claims the task of that number, which another may have taken since it was seen.
-    pub fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<Claim, WorkerError> {
+    /// Claims the task with this id, which another worker may have claimed meanwhile.
+    pub fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<TaskClaim, WorkerError> {
         self.database.change(|transaction, now, events| {
             let sql = format!(
                 "UPDATE tasks SET status = 'claimed', worker_id = :worker, claimed_at = :now, updated_at = :now
@@ -131,9 +136,9 @@ impl TaskQueue {
                 return claimed(transaction, worker, won, now, events);
             }
             let sql = "SELECT status, worker_id FROM tasks WHERE id = ?1";
-            let lost = |row: &rusqlite::Row<'_>| Ok(Claim::LostRace { status: row.get(0)?, by: row.get(1)? });
+            let lost = |row: &rusqlite::Row<'_>| Ok(TaskClaim::LostRace { status: row.get(0)?, by: row.get(1)? });
             let lost = transaction.prepare_cached(sql)?.query_row([task], lost).optional()?;
-            Ok(lost.unwrap_or(Claim::Nothing))
+            Ok(lost.unwrap_or(TaskClaim::Nothing))
         })
     }
 }
@@ -144,13 +149,13 @@ fn claimed(
     task: Task,
     now: Moment,
     events: &mut Vec<Event>,
-) -> Result<Claim, WorkerError> {
-    write(transaction, task.id, What::Claimed, Some(worker.as_str()), "Task claimed by worker", now)?;
+) -> Result<TaskClaim, WorkerError> {
+    write(transaction, task.id, TaskEvent::Claimed, Some(worker.as_str()), "Task claimed by worker", now)?;
     events.push(acquired(worker, &task));
-    Ok(Claim::Task(Box::new(task)))
+    Ok(TaskClaim::Task(Box::new(task)))
 }
 
-/// The word that a worker has a task, for as long as it reports in.
+/// The event that a worker holds a task, for as long as it sends heartbeats.
 pub(in crate::worker) fn acquired(worker: &WorkerId, task: &Task) -> Event {
     Event::ClaimAcquired { task_id: task.id.to_string(), session_id: worker.to_string(), expires_at: None }
 }

@@ -1,4 +1,4 @@
-//! The trail of a task: one row for everything that befalls it.
+//! The log of a task: one row for each event.
 
 use rusqlite::{Transaction, params};
 
@@ -7,7 +7,7 @@ use super::task::text;
 use crate::domain::time::Moment;
 
 #[derive(Clone, Copy)]
-pub(in crate::worker) enum What {
+pub(in crate::worker) enum TaskEvent {
     Created,
     Claimed,
     Completed,
@@ -16,24 +16,24 @@ pub(in crate::worker) enum What {
     Requeued,
 }
 
-impl What {
+impl TaskEvent {
     pub(in crate::worker) fn as_str(self) -> &'static str {
         match self {
-            What::Created => "created",
-            What::Claimed => "claimed",
-            What::Completed => "completed",
-            What::Failed => "failed",
-            What::Retried => "retried",
-            What::Requeued => "requeued",
+            TaskEvent::Created => "created",
+            TaskEvent::Claimed => "claimed",
+            TaskEvent::Completed => "completed",
+            TaskEvent::Failed => "failed",
+            TaskEvent::Retried => "retried",
+            TaskEvent::Requeued => "requeued",
         }
     }
 }
 
-/// Written in the transaction of what it tells, so that neither is there without the other.
+/// Written in the same transaction as the change, so that neither exists without the other.
 pub(super) fn write(
     transaction: &Transaction<'_>,
     task: i64,
-    what: What,
+    what: TaskEvent,
     worker: Option<&str>,
     message: &str,
     now: Moment,

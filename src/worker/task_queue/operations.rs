@@ -1,22 +1,22 @@
-//! What a worker can do with the queue, whatever engine it is on.
+//! The operations of a worker on the queue, on either engine.
 
 use serde_json::Value as Json;
 
 use super::{
-    Claim, Completion, Enqueued, Failure, NewTask, Retry, StaleWorker, Task, TaskQueue, Vitals, Wanted,
-    Worker, WorkerId,
+    Completion, Enqueued, FailureOutcome, HeartbeatInfo, NewTask, RegisteredWorker, Retry, StaleWorker, Task,
+    TaskClaim, TaskFilter, TaskQueue, WorkerId,
 };
 use crate::domain::time::Span;
 use crate::worker::WorkerError;
 
-/// The operations of [`TaskQueue`], which says what each of them does.
+/// The operations of [`TaskQueue`], which documents each of them.
 pub trait Operations: Send {
     fn register_type(&mut self, name: &str, version: &str, schema: Option<&Json>)
     -> Result<i64, WorkerError>;
     fn enqueue(&mut self, task: &NewTask<'_>) -> Result<Enqueued, WorkerError>;
     fn task(&mut self, id: i64) -> Result<Option<Task>, WorkerError>;
-    fn claim(&mut self, worker: &WorkerId, wanted: &Wanted<'_>) -> Result<Claim, WorkerError>;
-    fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<Claim, WorkerError>;
+    fn claim(&mut self, worker: &WorkerId, wanted: &TaskFilter<'_>) -> Result<TaskClaim, WorkerError>;
+    fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<TaskClaim, WorkerError>;
     fn complete(&mut self, worker: &WorkerId, task: i64, result: &Json) -> Result<Completion, WorkerError>;
     fn fail(
         &mut self,
@@ -24,10 +24,10 @@ pub trait Operations: Send {
         task: i64,
         error: &str,
         retry: Retry,
-    ) -> Result<Failure, WorkerError>;
-    fn heartbeat(&mut self, worker: &WorkerId, vitals: &Vitals) -> Result<(), WorkerError>;
+    ) -> Result<FailureOutcome, WorkerError>;
+    fn heartbeat(&mut self, worker: &WorkerId, vitals: &HeartbeatInfo) -> Result<(), WorkerError>;
     fn sign_off(&mut self, worker: &WorkerId) -> Result<bool, WorkerError>;
-    fn workers(&mut self) -> Result<Vec<Worker>, WorkerError>;
+    fn workers(&mut self) -> Result<Vec<RegisteredWorker>, WorkerError>;
     fn check_stale_workers(&mut self, after: Span) -> Result<Vec<StaleWorker>, WorkerError>;
 }
 
@@ -49,11 +49,11 @@ impl Operations for TaskQueue {
         TaskQueue::task(self, id)
     }
 
-    fn claim(&mut self, worker: &WorkerId, wanted: &Wanted<'_>) -> Result<Claim, WorkerError> {
+    fn claim(&mut self, worker: &WorkerId, wanted: &TaskFilter<'_>) -> Result<TaskClaim, WorkerError> {
         self.claim(worker, wanted)
     }
 
-    fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<Claim, WorkerError> {
+    fn claim_by_id(&mut self, worker: &WorkerId, task: i64) -> Result<TaskClaim, WorkerError> {
         self.claim_by_id(worker, task)
     }
 
@@ -67,11 +67,11 @@ impl Operations for TaskQueue {
         task: i64,
         error: &str,
         retry: Retry,
-    ) -> Result<Failure, WorkerError> {
+    ) -> Result<FailureOutcome, WorkerError> {
         self.fail(worker, task, error, retry)
     }
 
-    fn heartbeat(&mut self, worker: &WorkerId, vitals: &Vitals) -> Result<(), WorkerError> {
+    fn heartbeat(&mut self, worker: &WorkerId, vitals: &HeartbeatInfo) -> Result<(), WorkerError> {
         self.heartbeat(worker, vitals)
     }
 
@@ -79,7 +79,7 @@ impl Operations for TaskQueue {
         self.sign_off(worker)
     }
 
-    fn workers(&mut self) -> Result<Vec<Worker>, WorkerError> {
+    fn workers(&mut self) -> Result<Vec<RegisteredWorker>, WorkerError> {
         TaskQueue::workers(self)
     }
 

@@ -10,7 +10,7 @@ use super::super::WorkerError;
 use super::TaskQueue;
 use crate::domain::time::Moment;
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Pending,
@@ -48,13 +48,13 @@ impl FromSql for Status {
     }
 }
 
-/// What the document answers to a claim.
+/// A task, as the specification returns it to a claimant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     pub id: i64,
     pub task_type: String,
     pub status: Status,
-    /// What the text of the column says; the text itself where it is no JSON.
+    /// The parsed JSON of the column, or its text if it is not JSON.
     pub params: Json,
     pub priority: i64,
     pub attempts: i64,
@@ -64,7 +64,7 @@ pub struct Task {
     pub created_at: Option<Moment>,
 }
 
-/// The columns of a [`Task`], for a statement in which `tasks` goes by that name.
+/// The columns of a [`Task`], for a statement on `tasks` without an alias.
 pub(super) const COLUMNS: &str = "id, (SELECT name FROM task_types WHERE task_types.id = tasks.task_type_id),
     status, params, priority, attempts, max_attempts, worker_id, claimed_at, created_at";
 
@@ -88,7 +88,7 @@ impl Task {
 }
 
 impl TaskQueue {
-    /// The task of that number, whatever its state.
+    /// The task with this id, in any state.
     pub fn task(&self, id: i64) -> Result<Option<Task>, WorkerError> {
         self.database.look(|connection, _| {
             let sql = format!("SELECT {COLUMNS} FROM tasks WHERE id = ?1");
@@ -97,7 +97,7 @@ impl TaskQueue {
     }
 }
 
-/// A time as these tables write it: like SQLite's `datetime('now')`.
+/// A time in the format of these tables, which is that of SQLite's `datetime('now')`.
 pub(super) fn text(moment: Moment) -> String {
     let time = DateTime::from_timestamp_micros(moment.micros()).unwrap_or_default();
     time.format("%Y-%m-%d %H:%M:%S").to_string()

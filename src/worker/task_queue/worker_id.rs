@@ -1,10 +1,10 @@
-//! A worker's name, as the document allows it.
+//! The id of a worker, as the specification allows it.
 
 use std::fmt;
 
 use super::super::WorkerError;
 
-/// Letters, digits, dash and underscore of ASCII; 1 to 255 of them, as many as the column holds.
+/// The id of a worker: 1 to 255 ASCII letters, digits, dashes and underscores.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(String);
 

@@ -1,57 +1,65 @@
-//! Who works: the registry of heartbeats, and what becomes of the silent.
+//! The registry of heartbeats, and the recovery of silent workers' tasks.
 
 use rusqlite::{Transaction, params};
 use serde::Serialize;
 
 use super::super::{Event, WorkerError};
-use super::log::{What, write};
+use super::log::{TaskEvent, write};
 use super::task::text;
 use super::{TaskQueue, WorkerId};
 use crate::domain::time::{Moment, Span};
 
-/// Silent for longer than this, a worker is stale and loses its tasks.
+/// A worker that is silent for longer is stale and loses its tasks.
 pub const STALE_AFTER: Span = Span::seconds(300);
-/// Heard of within this, a worker is active.
+/// A worker that sent a heartbeat within this time is active.
 pub const ACTIVE_WITHIN: Span = Span::seconds(60);
 
-/// What a worker says of itself with every heartbeat.
+/// What a worker reports with every heartbeat. An empty text and a pid of 0 are not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Vitals {
+pub struct HeartbeatInfo {
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub hostname: String,
+    #[serde(skip_serializing_if = "is_zero")]
     pub pid: u32,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,
     pub tasks_processed: u64,
 }
 
-impl Vitals {
-    /// Those of this process.
-    pub fn here(version: &str, tasks_processed: u64) -> Vitals {
+/// Serde passes a reference.
+fn is_zero(pid: &u32) -> bool {
+    *pid == 0
+}
+
+impl HeartbeatInfo {
+    /// The values of this process.
+    pub fn here(version: &str, tasks_processed: u64) -> HeartbeatInfo {
         let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Vitals { hostname, pid: std::process::id(), version: version.into(), tasks_processed }
+        HeartbeatInfo { hostname, pid: std::process::id(), version: version.into(), tasks_processed }
     }
 }
 
-/// How present a worker is.
+/// Whether a worker is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum WorkerPresence {
     Active,
-    /// Not heard of for a while, but not for so long that it would lose its tasks.
+    /// Silent for a while, but not long enough to lose its tasks.
     Quiet,
     Stale,
-    /// It has signed off.
+    /// It has signed off properly.
     Inactive,
 }
 
 /// An entry of the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worker {
+pub struct RegisteredWorker {
     pub id: String,
-    pub presence: Presence,
-    /// Absent where the registry holds no time.
+    pub presence: WorkerPresence,
+    /// `None` if the registry has no time.
     pub last_seen_at: Option<Moment>,
 }
 
-/// A worker that was found stale, and the tasks it lost.
+/// A stale worker and the tasks that it lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleWorker {
     pub id: String,
@@ -59,7 +67,7 @@ pub struct StaleWorker {
 }
 
 impl StaleWorker {
-    /// The word that it lost its tasks.
+    /// The event that it lost its tasks.
     pub(in crate::worker) fn orphaned(
         &self,
         seen: Option<Moment>,
@@ -75,15 +83,15 @@ impl StaleWorker {
     }
 }
 
-/// The word that tasks were given back, if any were.
+/// The event that tasks were requeued, if any were.
 pub(in crate::worker) fn cleanup(stale: &[StaleWorker], now: Moment) -> Option<Event> {
     let count = stale.iter().map(|worker| worker.requeued.len() as u64).sum();
     (count > 0).then(|| Event::ClaimsCleanup { kind: "orphaned".into(), count, timestamp: millis(now) })
 }
 
 impl TaskQueue {
-    /// Reports in; the first time makes the worker known, and one that was stale is active again.
-    pub fn heartbeat(&mut self, worker: &WorkerId, vitals: &Vitals) -> Result<(), WorkerError> {
+    /// Sends a heartbeat. The first one registers the worker; a stale worker becomes active again.
+    pub fn heartbeat(&mut self, worker: &WorkerId, vitals: &HeartbeatInfo) -> Result<(), WorkerError> {
         let metadata =
             serde_json::to_string(vitals).map_err(|error| WorkerError::Invalid(error.to_string()))?;
         self.database.change(|transaction, now, events| {
@@ -100,8 +108,8 @@ impl TaskQueue {
         })
     }
 
-    /// Says that a worker has gone home; `false` if nobody knows it. What it still has is given back
-    /// when its silence has lasted long enough.
+    /// Signs a worker off; `false` if it is not registered. Tasks that it still holds are requeued once it has been
+    /// silent long enough.
     pub fn sign_off(&mut self, worker: &WorkerId) -> Result<bool, WorkerError> {
         self.database.change(|transaction, _, _| {
             let sql = "UPDATE worker_heartbeats SET status = 'inactive' WHERE worker_id = ?1";
@@ -109,8 +117,8 @@ impl TaskQueue {
         })
     }
 
-    /// Everyone in the registry, by name.
-    pub fn workers(&self) -> Result<Vec<Worker>, WorkerError> {
+    /// All registered workers, by name.
+    pub fn workers(&self) -> Result<Vec<RegisteredWorker>, WorkerError> {
         self.database.look(|connection, now| {
             let sql = "SELECT worker_id, status, last_seen_at FROM worker_heartbeats ORDER BY worker_id";
             let mut statement = connection.prepare_cached(sql)?;
@@ -118,17 +126,17 @@ impl TaskQueue {
                 let (status, seen): (String, String) = (row.get(1)?, row.get(2)?);
                 let last_seen_at = Moment::parse(&seen);
                 let presence = presence(&status, last_seen_at, now);
-                Ok(Worker { id: row.get(0)?, presence, last_seen_at })
+                Ok(RegisteredWorker { id: row.get(0)?, presence, last_seen_at })
             })?;
             Ok(found.collect::<Result<_, _>>()?)
         })
     }
 
-    /// Gives the tasks of workers that were last seen more than `after` ago (see [`STALE_AFTER`]) back
-    /// to the queue, with their attempts as they were, and marks those workers stale.
+    /// Requeues the tasks of workers that were last seen more than `after` ago (see [`STALE_AFTER`]), without
+    /// counting an attempt, and marks those workers as stale.
     pub fn check_stale_workers(&mut self, after: Span) -> Result<Vec<StaleWorker>, WorkerError> {
         self.database.change(|transaction, now, events| {
-            // In whole seconds, as the registry counts: at exactly `after` a worker is not stale yet.
+            // In whole seconds, as the registry stores them: a worker is not stale yet at exactly `after`.
             let cutoff = text(now.floor(Span::seconds(1)).minus(after));
             let mut stale = Vec::new();
             for (id, seen) in silent(transaction, &cutoff)? {
@@ -145,8 +153,13 @@ impl TaskQueue {
     }
 }
 
-/// The word that a worker reported in, for the first time or again.
-pub(in crate::worker) fn reported(worker: &WorkerId, vitals: &Vitals, known: bool, now: Moment) -> Event {
+/// The event that a worker registered, or sent a heartbeat.
+pub(in crate::worker) fn reported(
+    worker: &WorkerId,
+    vitals: &HeartbeatInfo,
+    known: bool,
+    now: Moment,
+) -> Event {
     let (session_id, timestamp) = (worker.to_string(), millis(now));
     match known {
         true => Event::SessionHeartbeat { session_id, timestamp },
@@ -173,19 +186,19 @@ fn requeue(transaction: &Transaction<'_>, worker: &str, now: Moment) -> Result<V
     let mut tasks: Vec<i64> = found.collect::<Result<_, _>>()?;
     tasks.sort_unstable();
     for task in &tasks {
-        write(transaction, *task, What::Requeued, Some(worker), "Worker is stale; task requeued", now)?;
+        write(transaction, *task, TaskEvent::Requeued, Some(worker), "Worker is stale; task requeued", now)?;
     }
     Ok(tasks)
 }
 
-pub(in crate::worker) fn presence(status: &str, seen: Option<Moment>, now: Moment) -> Presence {
+pub(in crate::worker) fn presence(status: &str, seen: Option<Moment>, now: Moment) -> WorkerPresence {
     let silent = seen.map_or(STALE_AFTER, |seen| now.floor(Span::seconds(1)).since(seen));
     match status {
-        "inactive" => Presence::Inactive,
-        "stale" => Presence::Stale,
-        _ if silent > STALE_AFTER => Presence::Stale,
-        _ if silent > ACTIVE_WITHIN => Presence::Quiet,
-        _ => Presence::Active,
+        "inactive" => WorkerPresence::Inactive,
+        "stale" => WorkerPresence::Stale,
+        _ if silent > STALE_AFTER => WorkerPresence::Stale,
+        _ if silent > ACTIVE_WITHIN => WorkerPresence::Quiet,
+        _ => WorkerPresence::Active,
     }
 }
 

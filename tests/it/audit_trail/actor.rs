@@ -4,7 +4,7 @@ use super::child_process::{Again, HERE};
 use super::*;
 use std::process::Command;
 
-fn who(user: Option<&str>, logname: Option<&str>) -> Who {
+fn who(user: Option<&str>, logname: Option<&str>) -> UserIdentity {
     let again = Again::new(HERE, "who", Path::new("/nonexistent"))
         .env("USER", user)
         .env("LOGNAME", logname)

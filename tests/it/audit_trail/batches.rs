@@ -1,18 +1,18 @@
 //! Many acts in one line: each is still an act of its own to whoever reads the trail.
 
 use super::*;
-use claimtop::recovery::trail::{Evidence, Line, Lines, Sorted};
+use claimtop::recovery::trail::{BatchRows, RecordedEvidence, RowToWrite, SortedKeys};
 
 fn line<'a>(
     n: usize,
     before: Option<&'a Json>,
     outcome: Option<&'a str>,
-) -> Line<'a, Sorted<'a>, Sorted<'a>> {
-    Line {
+) -> RowToWrite<'a, SortedKeys<'a>, SortedKeys<'a>> {
+    RowToWrite {
         address: ["task/a", "task/b", "task/c", "task/d"][n - 1],
         after: None,
-        before: before.map(Sorted),
-        evidence: Some(Evidence {
+        before: before.map(SortedKeys),
+        evidence: Some(RecordedEvidence {
             conclusion: "probably dead",
             kind: None,
             forced: false,
@@ -27,8 +27,8 @@ fn line<'a>(
     }
 }
 
-fn lines<'a>(all: impl IntoIterator<Item = Line<'a, Sorted<'a>, Sorted<'a>>>) -> Lines {
-    let mut lines = Lines::default();
+fn lines<'a>(all: impl IntoIterator<Item = RowToWrite<'a, SortedKeys<'a>, SortedKeys<'a>>>) -> BatchRows {
+    let mut lines = BatchRows::default();
     for line in all {
         lines.add(&line).expect("a line");
     }
@@ -50,7 +50,7 @@ fn done(place: &mut Place, of: &Record) {
     place.trail.append_outcomes(&outcome(of, "applied"), &all, 3).expect("appended");
 }
 
-fn told(place: &Place, of: &Record) -> Vec<(String, Stage, Option<String>)> {
+fn told(place: &Place, of: &Record) -> Vec<(String, RecordStage, Option<String>)> {
     let entries = place.trail.entries().expect("entries").into_iter();
     entries
         .filter_map(|entry| {
@@ -66,9 +66,9 @@ fn a_line_is_read_as_a_record_for_each_act() {
     done(&mut place, &of);
     place.add(1);
     assert_eq!(String::from_utf8(place.bytes()).expect("UTF-8").lines().count(), 4);
-    let intents = ["1", "2", "4"].map(|number| (number.to_owned(), Stage::Intent, None));
+    let intents = ["1", "2", "4"].map(|number| (number.to_owned(), RecordStage::Intent, None));
     let outcomes = [("1", "applied"), ("2", "applied"), ("3", "moved"), ("4", "applied")]
-        .map(|(number, outcome)| (number.to_owned(), Stage::Outcome, Some(outcome.to_owned())));
+        .map(|(number, outcome)| (number.to_owned(), RecordStage::Outcome, Some(outcome.to_owned())));
     assert_eq!(told(&place, &of), [&intents[..], &outcomes[..]].concat());
     let entries = place.trail.entries().expect("entries");
     assert_eq!(entries.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 2, 2, 3, 3, 3, 3, 4]);
@@ -136,7 +136,7 @@ fn an_edit_of_any_act_in_it_is_found() {
         [("task/b", "task/x", 2), ("\"n\":4", "\"n\":5", 2), ("\"count\":3", "\"count\":2", 3)]
     {
         place.put(text.replacen(from, to, 1).as_bytes());
-        assert_eq!(place.findings(), [Finding::Edited { line }], "{from}");
+        assert_eq!(place.findings(), [JournalFinding::Edited { line }], "{from}");
     }
 }
 
@@ -147,7 +147,7 @@ fn a_batch_cut_anywhere_is_torn_and_the_chain_goes_on() {
     let start = place.bytes()[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').expect("a line") + 1;
     for kept in (1..whole.len() - start - 1).step_by(7) {
         place.put(&whole[..start + kept]);
-        assert_eq!(place.findings(), [Finding::Torn { line: 2 }], "cut after {kept} bytes");
+        assert_eq!(place.findings(), [JournalFinding::Torn { line: 2 }], "cut after {kept} bytes");
         place.add(1);
         place.assert_whole(2);
     }
@@ -166,5 +166,5 @@ fn somebody_elses_line_in_between_is_noticed() {
     edited[end - 2] = b' ';
     place.put(&edited);
     place.add(1);
-    assert_eq!(place.findings(), [Finding::Unreadable { line: 4 }]);
+    assert_eq!(place.findings(), [JournalFinding::Unreadable { line: 4 }]);
 }

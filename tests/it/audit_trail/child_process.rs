@@ -19,7 +19,7 @@ fn does_what_another_test_asks() {
         "seal forever" => forever(sealing(&folder)),
         "fill" => full_disks::fill(&folder),
         "open" => Trail::open(&folder).map_or_else(|error| format!("{error:?} {error}"), |_| "opened".into()),
-        "who" => serde_json::to_string(&Who::here()).expect("JSON"),
+        "who" => serde_json::to_string(&UserIdentity::here()).expect("JSON"),
         "folder" => format!("{:?}", Trail::default_folder()),
         _ => panic!("no task {task}"),
     };

@@ -19,14 +19,14 @@ fn a_last_line_cut_anywhere_is_torn_and_the_chain_goes_on() {
     let all_but_newline = whole.len() - start - 1;
     for kept in 1..=all_but_newline {
         place.put(cut(&whole, start, kept));
-        assert_eq!(place.findings(), [Finding::Torn { line: 3 }], "cut after {kept} bytes");
+        assert_eq!(place.findings(), [JournalFinding::Torn { line: 3 }], "cut after {kept} bytes");
         place.assert_whole(2);
         assert_eq!(place.anchor().count, 2);
 
         place.add(2);
         // A record that lost nothing but its newline lost nothing.
         let (torn, entries) =
-            if kept == all_but_newline { (vec![], 5) } else { (vec![Finding::Torn { line: 3 }], 4) };
+            if kept == all_but_newline { (vec![], 5) } else { (vec![JournalFinding::Torn { line: 3 }], 4) };
         assert_eq!(place.findings(), torn, "cut after {kept} bytes");
         place.assert_whole(entries);
         assert!(place.bytes().starts_with(cut(&whole, start, kept)), "what was torn stays as it was");
@@ -38,9 +38,9 @@ fn the_very_first_line_can_be_torn() {
     let mut place = Place::with(1);
     let whole = place.bytes();
     place.put(&whole[..40]);
-    assert_eq!(place.findings(), [Finding::Torn { line: 1 }]);
+    assert_eq!(place.findings(), [JournalFinding::Torn { line: 1 }]);
     place.add(1);
-    assert_eq!(place.findings(), [Finding::Torn { line: 1 }]);
+    assert_eq!(place.findings(), [JournalFinding::Torn { line: 1 }]);
     place.assert_whole(1);
 }
 
@@ -48,7 +48,7 @@ fn the_very_first_line_can_be_torn() {
 fn blocks_of_zeros_at_the_end_are_torn() {
     let mut place = Place::with(2);
     place.put(&[place.bytes().as_slice(), &[0; 5_000]].concat());
-    assert_eq!(place.findings(), [Finding::Torn { line: 3 }]);
+    assert_eq!(place.findings(), [JournalFinding::Torn { line: 3 }]);
     place.add(1);
     place.assert_whole(3);
 }
@@ -66,11 +66,11 @@ fn a_crash_while_a_torn_line_is_sealed_is_no_tampering_either() {
         place.put(&sealed[..length]);
         place.assert_whole(2);
         place.add(1);
-        assert!(place.findings().contains(&Finding::Torn { line: 3 }), "cut after {length} bytes");
+        assert!(place.findings().contains(&JournalFinding::Torn { line: 3 }), "cut after {length} bytes");
         place.assert_whole(if length == sealed.len() - 1 { 4 } else { 3 });
     }
     place.put(&sealed[..=torn.len()]);
-    assert_eq!(place.findings(), [Finding::Unreadable { line: 3 }]);
+    assert_eq!(place.findings(), [JournalFinding::Unreadable { line: 3 }]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_torn_line_does_not_hide_a_cut_from_the_anchor() {
     assert!(!verification.is_whole);
     assert_eq!(
         only_findings(verification),
-        [Finding::Torn { line: 3 }, Finding::Truncated { expected: 3, found: 2 }]
+        [JournalFinding::Torn { line: 3 }, JournalFinding::Truncated { expected: 3, found: 2 }]
     );
 }
 
@@ -111,8 +111,8 @@ fn damage_to_the_last_line_is_reported_and_stops_no_append() {
         format!("{head}{}", last.replacen(from, to, 1))
     };
     for (damaged, finding) in [
-        (edit("task-1", "task-2"), Finding::Edited { line: 3 }),
-        (edit("\"who\":", "\"who\""), Finding::Unreadable { line: 3 }),
+        (edit("task-1", "task-2"), JournalFinding::Edited { line: 3 }),
+        (edit("\"who\":", "\"who\""), JournalFinding::Unreadable { line: 3 }),
     ] {
         let mut place = Place::new();
         place.put(damaged.as_bytes());

@@ -13,7 +13,7 @@ fn held(place: &Place) -> fs::File {
 #[test]
 fn a_lock_that_is_never_given_back_is_an_error_that_names_its_holder() {
     let mut place = Place::with(1);
-    place.trail = Trail::open(&place.folder()).expect("a trail").with_patience(Duration::from_millis(50));
+    place.trail = Trail::open(&place.folder()).expect("a trail").with_lock_timeout(Duration::from_millis(50));
     let bytes = place.bytes();
     let _held = held(&place);
     for error in [place.trail.append(&[intent()]).err(), place.trail.open_actions().err()] {
@@ -43,7 +43,7 @@ fn whoever_waits_goes_on_when_the_lock_is_free() {
 #[test]
 fn a_wait_that_was_given_up_keeps_nothing_locked() {
     let mut place = Place::with(1);
-    place.trail = Trail::open(&place.folder()).expect("a trail").with_patience(Duration::from_millis(20));
+    place.trail = Trail::open(&place.folder()).expect("a trail").with_lock_timeout(Duration::from_millis(20));
     let held = held(&place);
     assert!(place.trail.append(&[intent()]).is_err());
     drop(held);

@@ -3,14 +3,14 @@
 use super::tampering::{Dice, lines};
 use super::*;
 use crate::support::figures::promise;
-use claimtop::recovery::trail::Lines;
+use claimtop::recovery::trail::BatchRows;
 
 /// What whoever reads the journal is told.
 #[derive(Debug, PartialEq)]
 struct Told {
-    entries: Vec<Entry>,
-    open: Vec<Entry>,
-    act: Vec<Entry>,
+    entries: Vec<JournalEntry>,
+    open: Vec<JournalEntry>,
+    act: Vec<JournalEntry>,
 }
 
 struct Target {
@@ -37,10 +37,10 @@ impl Target {
             }
             if number == 4 {
                 let of = intent();
-                place.trail.append_batch(&of, &Lines::default()).expect("appended");
+                place.trail.append_batch(&of, &BatchRows::default()).expect("appended");
                 place
                     .trail
-                    .append_outcomes(&outcome(&of, "applied"), &Lines::default(), 0)
+                    .append_outcomes(&outcome(&of, "applied"), &BatchRows::default(), 0)
                     .expect("appended");
             }
             if number == 7 {

@@ -36,11 +36,11 @@ fn sealed(place: &Place, number: u32) -> PathBuf {
     place.folder().join(format!("journal.{number:06}.jsonl"))
 }
 
-fn ids(entries: &[Entry]) -> Vec<&str> {
+fn ids(entries: &[JournalEntry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.record.action_id.as_str()).collect()
 }
 
-fn newest(trail: &Trail) -> Vec<Entry> {
+fn newest(trail: &Trail) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     let read = trail.each_entry_back(|entry| {
         entries.push(entry);
@@ -73,7 +73,7 @@ fn a_journal_of_an_earlier_version_is_read_and_continued() {
     let mut place = Place::new();
     let old = include_bytes!("old/journal.jsonl");
     place.put(old);
-    assert_eq!(place.findings(), [Finding::Torn { line: 4 }]);
+    assert_eq!(place.findings(), [JournalFinding::Torn { line: 4 }]);
     let before = place.trail.entries().expect("entries");
     assert_eq!(before.len(), 16);
     let open = place.trail.open_actions().expect("open");
@@ -138,7 +138,7 @@ fn an_index_that_is_missing_or_damaged_is_made_again() {
 fn an_index_of_another_journal_is_not_believed() {
     let (place, other) = (long(20), long(25));
     fs::copy(other.folder().join("journal.index"), place.folder().join("journal.index")).expect("copied");
-    assert_eq!(place.findings(), [Finding::BehindIndex { count: 25 }]);
+    assert_eq!(place.findings(), [JournalFinding::BehindIndex { count: 25 }]);
     assert_eq!(place.trail.open_actions().expect("open").len(), 20);
     assert_eq!(place.findings(), []);
 }
@@ -164,18 +164,18 @@ fn an_index_that_hides_an_act_is_found() {
     };
     let saved = fs::read(place.folder().join("journal.index")).expect("the index");
     let restore = || fs::write(place.folder().join("journal.index"), &saved).expect("restored");
-    assert!(matches!(change("DELETE FROM line WHERE seq = 8")[0], Finding::Unindexed { .. }));
+    assert!(matches!(change("DELETE FROM line WHERE seq = 8")[0], JournalFinding::Unindexed { .. }));
     restore();
-    assert_eq!(change("DELETE FROM open WHERE seq = 8"), [Finding::Misindexed]);
+    assert_eq!(change("DELETE FROM open WHERE seq = 8"), [JournalFinding::Misindexed]);
     restore();
     assert!(matches!(
         change("UPDATE line SET offset = offset + 1 WHERE seq = 8")[0],
-        Finding::Unindexed { .. }
+        JournalFinding::Unindexed { .. }
     ));
     // A place that does not fit is not believed, and the act is found all the same.
     assert_eq!(place.trail.batch(&hidden).expect("records").len(), 1);
     restore();
-    assert_eq!(change("INSERT INTO line VALUES (x'00', 8, 1, 0)"), [Finding::Misindexed]);
+    assert_eq!(change("INSERT INTO line VALUES (x'00', 8, 1, 0)"), [JournalFinding::Misindexed]);
     restore();
     assert_eq!(place.findings(), []);
 }
@@ -223,10 +223,10 @@ fn files_that_were_removed_swapped_edited_or_cut_are_found() {
     // The end: by the index, or by an anchor.
     let end = place.bytes();
     place.put(b"");
-    assert!(matches!(place.findings()[..], [Finding::BehindIndex { count: 30 }]));
+    assert!(matches!(place.findings()[..], [JournalFinding::BehindIndex { count: 30 }]));
     fs::remove_file(place.folder().join("journal.index")).expect("removed");
     let findings = only_findings(place.trail.verify(Some(&anchor)).expect("verified"));
-    assert!(matches!(findings[..], [Finding::Truncated { expected: 30, .. }]));
+    assert!(matches!(findings[..], [JournalFinding::Truncated { expected: 30, .. }]));
     place.put(&end);
     place.add(1);
     assert!(place.trail.verify(Some(&anchor)).expect("verified").is_whole);

@@ -120,16 +120,20 @@ fn every_kind_of_change_has_its_finding() {
     let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|at| original[at].as_slice());
     let edited = str::from_utf8(c).expect("UTF-8").replace("task-1", "task-2");
     let extended = str::from_utf8(c).expect("UTF-8").replace("\"tool\":", "\"extra\":1,\"tool\":");
-    assert_eq!(found(&[a, b, edited.as_bytes(), d, e]), [Finding::Edited { line: 3 }]);
-    assert_eq!(found(&[a, b, extended.as_bytes(), d, e]), [Finding::Edited { line: 3 }]);
-    assert_eq!(found(&[a, b, d, e]), [Finding::Missing { line: 3 }]);
-    assert_eq!(found(&[b, c, d, e]), [Finding::Missing { line: 1 }]);
-    assert_eq!(found(&[a, b, &forged(c), d, e]), [Finding::Missing { line: 4 }]);
-    assert_eq!(found(&[a, b, c, c, d, e]), [Finding::Repeated { line: 4 }]);
-    assert_eq!(found(&[a, b, b"hello\n", c, d, e]), [Finding::Unreadable { line: 3 }]);
+    assert_eq!(found(&[a, b, edited.as_bytes(), d, e]), [JournalFinding::Edited { line: 3 }]);
+    assert_eq!(found(&[a, b, extended.as_bytes(), d, e]), [JournalFinding::Edited { line: 3 }]);
+    assert_eq!(found(&[a, b, d, e]), [JournalFinding::Missing { line: 3 }]);
+    assert_eq!(found(&[b, c, d, e]), [JournalFinding::Missing { line: 1 }]);
+    assert_eq!(found(&[a, b, &forged(c), d, e]), [JournalFinding::Missing { line: 4 }]);
+    assert_eq!(found(&[a, b, c, c, d, e]), [JournalFinding::Repeated { line: 4 }]);
+    assert_eq!(found(&[a, b, b"hello\n", c, d, e]), [JournalFinding::Unreadable { line: 3 }]);
     assert_eq!(
         found(&[a, c, b, d, e]),
-        [Finding::Missing { line: 2 }, Finding::Repeated { line: 3 }, Finding::Missing { line: 4 }]
+        [
+            JournalFinding::Missing { line: 2 },
+            JournalFinding::Repeated { line: 3 },
+            JournalFinding::Missing { line: 4 }
+        ]
     );
     assert_eq!(found(&[a, b, c, d, e]), []);
 }
@@ -145,7 +149,7 @@ fn a_cut_at_the_end_shows_only_against_the_anchor() {
         let verification = place.trail.verify(Some(&anchor)).expect("verified");
         assert!(!verification.is_whole);
         let findings = only_findings(verification);
-        assert!(matches!(findings.last(), Some(Finding::Truncated { expected: 10, .. })));
+        assert!(matches!(findings.last(), Some(JournalFinding::Truncated { expected: 10, .. })));
     }
 }
 
@@ -155,7 +159,7 @@ fn a_journal_written_anew_shows_only_against_the_anchor() {
     let anchor = old.anchor();
     assert!(new.trail.verify(None).expect("verified").is_whole);
     let findings = only_findings(new.trail.verify(Some(&anchor)).expect("verified"));
-    assert_eq!(findings, [Finding::Rewritten { count: 3 }]);
+    assert_eq!(findings, [JournalFinding::Rewritten { count: 3 }]);
 }
 
 #[test]
@@ -171,13 +175,13 @@ fn an_old_anchor_still_fits_a_longer_journal() {
 #[test]
 fn every_finding_says_where() {
     let all = [
-        Finding::Edited { line: 7 },
-        Finding::Missing { line: 7 },
-        Finding::Repeated { line: 7 },
-        Finding::Torn { line: 7 },
-        Finding::Unreadable { line: 7 },
-        Finding::Truncated { expected: 7, found: 3 },
-        Finding::Rewritten { count: 7 },
+        JournalFinding::Edited { line: 7 },
+        JournalFinding::Missing { line: 7 },
+        JournalFinding::Repeated { line: 7 },
+        JournalFinding::Torn { line: 7 },
+        JournalFinding::Unreadable { line: 7 },
+        JournalFinding::Truncated { expected: 7, found: 3 },
+        JournalFinding::Rewritten { count: 7 },
     ];
     assert!(all.iter().all(|finding| finding.to_string().contains('7')));
     assert_eq!(all.iter().filter(|finding| !finding.is_tampering()).count(), 1);

@@ -1,7 +1,7 @@
 //! One-key recovery in the dashboard, on a server: the screen and the database.
 
 use super::*;
-use crate::dashboard::pty::{Pty, Start};
+use crate::dashboard::pty::{ENTER, Pty, Start};
 use crate::support::postgres::PgDatabase;
 
 const OLD: &str = "00000000-0000-0000-0000-00000000000a";
@@ -49,7 +49,8 @@ fn one_key_reclaims_another_releases_and_a_third_brings_it_back() {
     pty.press("y", "undone: ");
     assert_eq!(row(), before);
     pty.wait("! 1 stale");
-    pty.press("e", "done, u undoes it: extend");
+    pty.press("e", "the full time again");
+    pty.press(ENTER, "done, u undoes it: extend");
     assert_eq!(state_of(&database), "running 1 worker-1");
     let fresh = "SELECT count(*) FROM executor_jobs WHERE heartbeat_at > now() - interval '5 minutes'";
     assert_eq!(database.value(fresh).as_deref(), Some("1"));

@@ -29,10 +29,10 @@ enum Answer {
 const ROUND: &[(&str, Answer)] = &[
     ("?", Answer::Shows("Put it right")),
     (ESC, Answer::Hides("Put it right")),
-    ("2", Answer::Shows("board 1 of 1")),
-    ("4", Answer::Shows("WAITS SINCE")),
-    ("7", Answer::Shows("nothing has been done yet")),
-    ("1", Answer::Shows("Horizon")),
+    ("2", Answer::Shows("VERDICT")),
+    ("5", Answer::Shows("WAITS SINCE")),
+    ("8", Answer::Shows("nothing has been done yet")),
+    ("1", Answer::Shows("Timeline")),
     ("/zz", Answer::Shows("/zz")),
     (ESC, Answer::Hides("/zz")),
     (ENTER, Answer::Shows("What can be done")),
@@ -79,9 +79,9 @@ impl<'a> Spectator<'a> {
         let folder = tempfile::tempdir().expect("a folder");
         let mut pty = Start::claimtop(&folder.path().join("state")).folder(folder.path()).with(source).run();
         pty.wait("LIVE 1");
-        pty.press("4", "WAITS SINCE");
-        pty.press("7", "nothing has been done yet");
-        pty.press("1", "Horizon");
+        pty.press("5", "WAITS SINCE");
+        pty.press("8", "nothing has been done yet");
+        pty.press("1", "Timeline");
         pty.keys("lll");
         pty.wait_for("the unclear ones", |screen| {
             chosen(&screen.contents()).is_some_and(|id| id.trim_start().starts_with("10000000"))
@@ -116,13 +116,13 @@ impl<'a> Spectator<'a> {
 
     /// The server is out of reach since then: waits until the screen says so.
     pub fn sees_it_lost(&self, fault: &str, since: Instant) {
-        self.glance.wait_for("the banner", |shown| shown.contains("STALE for"));
+        self.glance.wait_for("the banner", |shown| shown.contains("DISCONNECTED since"));
         note(&self.times.banners, since.elapsed(), fault);
     }
 
     /// The server answers since then: waits until the screen knows, if it knew of the fault.
     pub fn sees_it_back(&self, fault: &str, since: Instant) {
-        self.glance.wait_for("the link", |shown| !shown.contains("STALE for"));
+        self.glance.wait_for("the link", |shown| !shown.contains("DISCONNECTED since"));
         note(&self.times.returns, since.elapsed(), fault);
     }
 
@@ -132,7 +132,8 @@ impl<'a> Spectator<'a> {
         let mut unclear = self.unclear.lock().expect("the only one who adds to them");
         *unclear += 1;
         let wanted = format!(" {unclear} unknown");
-        self.glance.wait_for(&wanted, |shown| shown.contains(&wanted) && !shown.contains("STALE for"));
+        self.glance
+            .wait_for(&wanted, |shown| shown.contains(&wanted) && !shown.contains("DISCONNECTED since"));
         note(&self.times.news, since.elapsed(), fault);
     }
 

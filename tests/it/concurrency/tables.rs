@@ -8,7 +8,7 @@ use crate::support::options::writable;
 use crate::support::postgres::PgDatabase;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
-use claimtop::recovery::{AuditedActor, Told};
+use claimtop::recovery::{AuditedActor, PerformedAct};
 use claimtop::store::Filter;
 
 /// A profile for a table `runs` with columns of the usual names.
@@ -95,7 +95,7 @@ impl Table {
         let all = self.desk.actor().select(&filter).expect("a look");
         assert!(all.len() > 1, "{all:?}");
         let mut actions = Vec::new();
-        let mut heard = |told: Told<'_>| {
+        let mut heard = |told: PerformedAct<'_>| {
             assert_eq!(told.acted.outcome, Outcome::Applied, "{told:?}");
             actions.push(told.action_id());
             true
@@ -227,7 +227,7 @@ fn what_is_done_beside_the_act_goes_back_with_it() {
         "[claim.reclaim]\nset = { held_by = \"NULL\" }\nbefore = [\"UPDATE slots SET free = free WHERE name = 'all'\"]
 also = [\"UPDATE slots SET free = free + 1 WHERE name = 'all'\",
   \"INSERT INTO seen VALUES (:id, 1) ON CONFLICT (id) DO UPDATE SET times = seen.times + 1\",
-  \"INSERT INTO diary VALUES (:why)\", \"INSERT INTO nowhere VALUES (:id)\", \"DELETE FROM gone WHERE id = :id\"]",
+  \"INSERT INTO diary VALUES (:why)\", \"DELETE FROM gone WHERE id = :id\"]",
     );
     let beside = |table: &Table| {
         let sql = "SELECT 's', s::text FROM slots s UNION ALL SELECT 'n', n::text FROM seen n

@@ -6,14 +6,14 @@ use crate::support::{MINUTE, SECOND};
 use std::process::{Child, Command, Stdio};
 
 /// A real worker: it waits until it is told to end.
-struct Worker(Child);
+pub(super) struct Worker(Child);
 
 impl Worker {
-    fn new() -> Worker {
+    pub(super) fn new() -> Worker {
         Worker(Command::new("sleep").arg("3600").stdin(Stdio::null()).spawn().expect("a worker"))
     }
 
-    fn pid(&self) -> i64 {
+    pub(super) fn pid(&self) -> i64 {
         i64::from(self.0.id())
     }
 
@@ -55,7 +55,7 @@ fn one_key_reclaims_an_expired_claim_and_another_brings_it_back_as_it_was() {
     assert_eq!(scene.row("task-old"), before);
     pty.keys(ESC);
     pty.wait_without("task-soon", "heartbeat_count");
-    pty.press("7", "TIME");
+    pty.press("8", "TIME");
     let shown = pty.wait_for("all four acts", |screen| screen.contents().matches("applied").count() == 4);
     for act in ["reclaim", "release", "undo"] {
         assert!(shown.contains(act), "{shown}");
@@ -70,7 +70,8 @@ fn extending_moves_the_deadline_and_the_screen_follows() {
     let mut pty = scene.open();
     pty.wait("task-soon");
     pty.press("l", "task-soon");
-    pty.press("e", "done, u undoes it: extend task-soon (worker-1)");
+    pty.press("e", "30m from now: until ");
+    pty.press(ENTER, "done, u undoes it: extend task-soon (worker-1)");
     assert!(scene.deadline("task-soon") > before + 10 * MINUTE);
     pty.wait("nothing is about to expire");
     pty.press("u", "y undo");
@@ -104,7 +105,7 @@ fn a_living_holder_has_to_be_named_and_a_wrong_name_does_nothing() {
     pty.keys("hung for an hour");
     pty.press(ENTER, "done, u undoes it: reclaim task-old (worker-1)");
     assert_eq!(scene.row("task-old"), None);
-    pty.press("7", "hung for an hour");
+    pty.press("8", "hung for an hour");
     pty.quit();
 }
 
@@ -123,12 +124,12 @@ fn the_kernel_is_asked_about_real_processes() {
     pty.keys("j");
     pty.press("p", "worker-dead: dead");
     pty.press("P", "1 alive, 1 dead, 0 unknown");
-    let shown = pty.press("3", "PROCESS");
+    let shown = pty.press("4", "PROCESS");
     assert!(shown.contains("SESSION"), "{shown}");
     let line = |shown: &str, name: &str| {
         shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned()
     };
-    let shown = pty.wait_without("worker-dead", "Horizon");
+    let shown = pty.wait_without("worker-dead", "Timeline");
     assert!(line(&shown, "worker-alive").contains("alive   "), "{shown}");
     assert!(line(&shown, "worker-dead").contains(" dead "), "{shown}");
     pty.quit();
@@ -145,7 +146,7 @@ fn a_session_is_released_with_all_it_holds() {
     scene.database.run("UPDATE task_claims SET last_heartbeat = ?1", [super::now() - 60 * MINUTE]);
     scene.lock("file.rs", "worker-gone", -MINUTE);
     let mut pty = scene.open();
-    pty.press("3", "LAST BEAT");
+    pty.press("4", "LAST BEAT");
     pty.press("x", "4 acts will be released");
     assert!(pty.screen().contains("everything worker-gone holds"), "{}", pty.screen());
     pty.press("y", "release: 4 of 4 done");
@@ -159,7 +160,7 @@ fn a_session_is_released_with_all_it_holds() {
     pty.wait_without("worker-here", "worker-gone");
     pty.press("x", "It may still be running. Type its name");
     pty.press("y", "name    y");
-    pty.press(ENTER, "that is not it");
+    pty.press(ENTER, "that does not match");
     pty.keys(TAB);
     pty.press(ESC, "nothing was done");
     assert_eq!(scene.ids(), ["task-3"]);

@@ -70,6 +70,8 @@ fn a_stop_in_the_middle_of_a_bulk_keeps_no_worker_waiting_and_it_goes_on() {
         let mut left = 3_001;
         for _ in 0..4 {
             until("it goes on", || (scene.ids().len() < left).then_some(()));
+            // The bulk goes on before the screen is back, and what is typed until then is the shell's.
+            until("it has the terminal again", || (!pty.is_cooked()).then_some(()));
             pty.keys("\x1a");
             pty.wait_until_stopped();
             assert!(pty.is_cooked());
@@ -86,6 +88,39 @@ fn a_stop_in_the_middle_of_a_bulk_keeps_no_worker_waiting_and_it_goes_on() {
         assert_eq!(scene.ids(), ["task-soon"]);
         pty.quit();
     }
+}
+
+/// How many claims a notice reports as done: "reclaim: 120 of 9000 done, ...".
+fn reported(shown: &str) -> usize {
+    let (_, after) = shown.split_once("reclaim: ").expect("a result");
+    after.split_whitespace().next().and_then(|count| count.parse().ok()).expect("a count")
+}
+
+#[test]
+fn a_cancelled_bulk_has_done_exactly_what_it_reports_and_can_be_undone() {
+    // A fast machine may be done before the key arrives: then the next one has more to do.
+    for count in [6_000, 24_000, 96_000] {
+        let scene = stale(count);
+        let all = scene.ids().len();
+        let mut pty = scene.open();
+        pty.press("R", "claims will be reclaimed");
+        pty.keys("y");
+        until("it has begun", || (scene.ids().len() < all).then_some(()));
+        pty.keys(ESC);
+        let done = reported(&pty.wait("reclaim: "));
+        assert_eq!(scene.ids().len(), all - done);
+        if done + 1 == all {
+            pty.quit();
+            continue;
+        }
+        pty.wait("not tried (stopped: you cancelled it)");
+        pty.press("u", &format!("{done} of {done} acts will be undone"));
+        pty.press("y", &format!("undone: {done} of {done} acts"));
+        assert_eq!(scene.ids().len(), all);
+        pty.quit();
+        return;
+    }
+    panic!("no bulk could be cancelled");
 }
 
 #[test]
@@ -144,20 +179,20 @@ fn a_read_only_session_says_why_and_leaves_everything_as_it_was() {
     pty.wait("READ-ONLY");
     pty.wait("task-000");
     for key in ["r", "x", "e", "R", "X"] {
-        pty.press(key, "this session is read-only: asked for with --read-only");
+        pty.press(key, "this source is read-only: asked for with --read-only");
         pty.keys(ESC);
-        pty.wait_without("task-000", "this session is read-only");
+        pty.wait_without("task-000", "this source is read-only");
     }
-    pty.press("3", "SESSION");
+    pty.press("4", "SESSION");
     pty.wait("worker-1");
-    pty.press("x", "this session is read-only");
+    pty.press("x", "this source is read-only");
     // Looking is free.
     pty.press("1", "task-000");
     pty.press(ENTER, "heartbeat_count");
-    pty.press("e", "this session is read-only");
+    pty.press("e", "this source is read-only");
     pty.keys(ESC);
     pty.wait_without("task-000", "heartbeat_count");
-    pty.press("7", "nothing has been done yet");
+    pty.press("8", "nothing has been done yet");
     pty.quit();
     assert_eq!(files(), before);
 }
@@ -172,20 +207,20 @@ fn several_databases_are_one_list_and_an_act_reaches_its_own() {
     }
     let mut pty = one.start().with(one.database.path()).with(other.database.path()).run();
     pty.wait("Stale 4");
-    let shown = pty.wait("2·task-same");
-    assert!(shown.contains("1·task-same"), "{shown}");
+    let shown = pty.wait("2·tasks.db !2");
+    assert!(shown.contains("1·tasks.db !2"), "{shown}");
     // Whichever database answered first has the cursor on its row.
     pty.keys("g");
-    pty.wait("▸ 2·task-same");
-    pty.press("r", "done, u undoes it: reclaim task-same (worker-1)");
+    pty.wait(" 2·tasks.db: task-same: its lease ran out");
+    pty.press("r", "done, u undoes it: reclaim task-same (worker-1) in 2·tasks.db");
     assert_eq!(one.ids(), ["task-more", "task-same"]);
     assert_eq!(other.ids(), ["task-more"]);
-    pty.wait_without("Stale 3", "2·task-same");
+    pty.wait_without("Stale 3", "2·tasks.db: task-same:");
     // One at a time.
     pty.keys("o");
     pty.wait_for("only the first", |screen| {
         let shown = screen.contents();
-        shown.contains("task-same") && !shown.contains("·task-more")
+        shown.contains("task-same") && shown.contains("Stale 2")
     });
     pty.keys("o");
     pty.wait_for("only the second", |screen| {
@@ -194,7 +229,7 @@ fn several_databases_are_one_list_and_an_act_reaches_its_own() {
         listed("task-more") && !listed("task-same")
     });
     pty.keys("o");
-    pty.wait("1·task-same");
+    pty.wait("Stale 3");
     pty.press("u", "y undo");
     pty.press("y", "undone: task-same");
     assert_eq!(other.ids(), ["task-more", "task-same"]);
@@ -211,8 +246,8 @@ fn claims_are_paged_through_to_the_end_and_back() {
     }
     scene.database.connection.execute_batch("COMMIT").expect("committed");
     let mut pty = scene.open();
-    pty.press("2", "the first 200 of 1,000");
-    // A page that is read again at a poll would swallow a key that asks for the next one.
+    pty.press("2", "1,000 claims on 2 boards, worst first");
+    pty.wait("task-0000");
     let mut shown = pty.press("f", "PAUSED");
     let mut seen = BTreeSet::new();
     loop {
@@ -229,13 +264,32 @@ fn claims_are_paged_through_to_the_end_and_back() {
     }
     pty.press("g", "task-0000");
     pty.press("G", "task-0999");
-    let shown = pty.press("k", "the last 200 of 1,000");
+    let shown = pty.press("k", "task-0998");
     assert_eq!(seen.len(), 1_000, "{:?}", selected(&shown));
-    // A key means what is on this page.
+    // A key means what is on this part of the list.
     pty.keys("g");
     pty.wait_for("the first claim", |screen| selected(&screen.contents()).as_deref() == Some("task-0000"));
     pty.press("f", "LIVE 1");
-    pty.press("e", "done, u undoes it: extend task-0000 (worker-1)");
+    pty.press("e", "30m from now: until ");
+    pty.press(ENTER, "done, u undoes it: extend task-0000 (worker-1)");
+    pty.quit();
+}
+
+#[test]
+fn one_claim_among_a_million_is_found_by_its_id() {
+    let scene = Scene::new();
+    scene.session("worker-1", SECOND);
+    let now = super::now();
+    scene.database.run(
+        "WITH RECURSIVE number(at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM number WHERE at < 999999)
+         INSERT INTO task_claims
+         SELECT printf('task-%06d', at), 'worker-1', ?1, ?2, ?1, 0, 'cli', NULL, NULL FROM number",
+        (now, now + 600 * MINUTE),
+    );
+    let mut pty = scene.open();
+    pty.press("2", "1,000,000 claims on 2 boards, worst first");
+    pty.press("/id:task-654321\r", "1 of 1,000,000 claims pass the filter");
+    pty.wait_for("the claim", |screen| selected(&screen.contents()).as_deref() == Some("task-654321"));
     pty.quit();
 }
 
@@ -265,7 +319,7 @@ fn events_tell_what_entered_and_left_the_sets_and_why() {
         .run("UPDATE task_claims SET expires_at = ?1 WHERE task_id = 'task-late'", [super::now() - SECOND]);
     scene.renew("task-busy");
     scene.database.run("DELETE FROM task_claims WHERE task_id = 'task-done'", []);
-    pty.keys("6");
+    pty.keys("7");
     for (what, task) in [
         ("recovered", "task-mine"),
         ("expired", "task-late"),

@@ -23,7 +23,7 @@ fn counts(pty: &Pty, all: &[&str]) {
 
 /// It answers keys as before.
 fn answers(pty: &mut Pty) {
-    pty.press("?", "quit");
+    pty.press("?", "Put it right");
     pty.keys(ESC);
 }
 

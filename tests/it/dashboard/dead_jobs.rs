@@ -38,7 +38,7 @@ impl Graveyard {
         }
         let mut pty = start.with(self.database.path()).run();
         pty.wait("LIVE 1");
-        pty.press("4", "WAITS SINCE");
+        pty.press("5", "WAITS SINCE");
         pty.wait("run_tsa");
         pty.wait("build_artifact");
         pty
@@ -90,7 +90,7 @@ fn a_key_queues_a_dead_job_again_and_another_buries_it_as_it_was() {
     pty.wait("the printer burns");
     pty.keys(ESC);
     pty.wait_without("WAITS SINCE", "the printer burns");
-    pty.press("7", "requeue");
+    pty.press("8", "requeue");
     pty.quit();
 }
 

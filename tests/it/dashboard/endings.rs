@@ -45,7 +45,8 @@ fn each_screen(end: impl Fn(&mut Pty, On)) {
         end(&mut pty, on);
         let ended = pty.end();
         assert_eq!(ended.status.exit_code(), 0, "{on:?}: {ended:?}");
-        assert!(ended.is_sane, "{on:?}: {}", ended.left);
+        let last = String::from_utf8_lossy(&ended.bytes[ended.bytes.len().saturating_sub(200)..]);
+        assert!(ended.is_sane, "{on:?}: {}\nthe last bytes: {last:?}", ended.left);
         assert_eq!(ended.left.trim(), "", "{on:?}");
     }
     assert_eq!(scene.ids(), ["task-old", "task-soon"]);

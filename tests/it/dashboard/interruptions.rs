@@ -30,13 +30,13 @@ fn remove(scene: &Scene) {
 
 /// The banner is there, with the reason; the rows stay, dated; no key acts on them.
 fn assert_lost(pty: &mut Pty, task: &str, why: &str) {
-    pty.wait("STALE for");
+    pty.wait("DISCONNECTED since");
     let shown = pty.wait(why);
     assert!(shown.contains(task), "{shown}");
     pty.press("r", "what you see is old, and nothing is done to it");
     pty.press("R", "what you see is old, and nothing is done to it");
     pty.keys(ESC);
-    pty.wait_without("STALE for", "what you see is old");
+    pty.wait_without("DISCONNECTED since", "what you see is old");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_database_that_goes_comes_back_or_is_another_one_is_followed() {
     assert_lost(&mut pty, "task-new", "the file is empty");
     // Replaced in one go.
     replace(&scene, "task-newer");
-    pty.wait_without("LIVE 1", "STALE for");
+    pty.wait_without("LIVE 1", "DISCONNECTED since");
     pty.wait("task-newer");
     replace(&scene, "task-newest");
     pty.wait_without("task-newest", "task-newer");
@@ -71,7 +71,7 @@ fn a_database_that_goes_comes_back_or_is_another_one_is_followed() {
     let left: i64 =
         connection.query_row("SELECT count(*) FROM task_claims", [], |row| row.get(0)).expect("a count");
     assert_eq!(left, 0);
-    pty.press("6", "back again");
+    pty.press("7", "back again");
     pty.quit();
 }
 
@@ -89,11 +89,11 @@ fn keys_answer_while_the_database_is_locked_and_the_screen_comes_back_to_life() 
         pty.keys("?");
         pty.wait_without("task-old", "Put it right");
     }
-    pty.press("2", "board 1 of 2");
+    pty.press("2", "claims on 2 boards, worst first");
     pty.press("1", "task-soon");
     assert_lost(&mut pty, "task-old", "stayed locked by another process");
     scene.database.connection.execute_batch("COMMIT").expect("no lock");
-    pty.wait_without("LIVE 1", "STALE for");
+    pty.wait_without("LIVE 1", "DISCONNECTED since");
     assert_eq!(scene.row("task-old"), before);
     pty.press("r", "done, u undoes it: reclaim task-old (worker-1)");
     assert_eq!(scene.row("task-old"), None);
@@ -221,7 +221,7 @@ fn a_database_whose_tables_come_later_is_waited_for() {
     let pty = scene.start().with(&path).run();
     pty.wait("the file is empty");
     fill(&path);
-    pty.wait_without("task-1", "STALE for");
+    pty.wait_without("task-1", "DISCONNECTED since");
     pty.quit();
 }
 

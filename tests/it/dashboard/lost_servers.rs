@@ -25,7 +25,9 @@ fn watched() -> Watched {
 fn wait_until_live(pty: &Pty) {
     pty.wait_for("a live link", |screen| {
         let shown = screen.contents();
-        let lost = ["STALE for", "no link since", "no answer since"].iter().any(|part| shown.contains(part));
+        let lost = ["DISCONNECTED since", "disconnected since", "no answer since"]
+            .iter()
+            .any(|part| shown.contains(part));
         shown.contains("LIVE 1") && shown.contains("worker-old") && !lost
     });
 }
@@ -34,28 +36,28 @@ fn wait_until_live(pty: &Pty) {
 fn a_frozen_server_is_called_stale_while_every_key_answers_and_is_live_again_when_it_thaws() {
     let Watched { mut pty, server, .. } = watched();
     pty.press("2", "000000000001");
-    pty.press("4", "WAITS SINCE");
-    pty.press("1", "Horizon");
+    pty.press("5", "WAITS SINCE");
+    pty.press("1", "Timeline");
     server.freeze();
-    pty.wait("STALE for");
+    pty.wait("DISCONNECTED since");
     let shown = pty.wait("worker-old");
-    assert!(shown.contains("no answer since") || shown.contains("no link since"), "{shown}");
+    assert!(shown.contains("no answer since") || shown.contains("disconnected since"), "{shown}");
     // Each of them wants something of the server; none may wait for it.
     for (key, text) in [
-        ("7", "nothing has been done yet"),
-        ("4", "WAITS SINCE"),
+        ("8", "nothing has been done yet"),
+        ("5", "WAITS SINCE"),
         ("2", "000000000001"),
         ("?", "Put it right"),
     ] {
-        assert!(pty.press(key, text).contains("STALE for"), "{key}");
+        assert!(pty.press(key, text).contains("DISCONNECTED since"), "{key}");
     }
     pty.keys(ESC);
-    pty.press("1", "Horizon");
+    pty.press("1", "Timeline");
     pty.press("r", "what you see is old, and nothing is done to it");
     server.thaw();
     wait_until_live(&pty);
     pty.press("2", "000000000001");
-    pty.press("6", "back again");
+    pty.press("7", "back again");
     pty.quit();
 }
 
@@ -69,13 +71,13 @@ fn a_closer_look_at_a_frozen_server_opens_at_once_and_says_that_no_answer_comes(
         shown.contains("  no answer since") || shown.contains("  no answer; the last one was before")
     });
     pty.keys(ESC);
-    pty.press("2", "board 1 of 1");
-    pty.press("1", "Horizon");
+    pty.press("2", "on 1 board, worst first");
+    pty.press("1", "Timeline");
     pty.press(ENTER, "Every column");
     server.thaw();
     pty.wait("entity_type");
     server.freeze();
-    pty.wait("STALE for");
+    pty.wait("DISCONNECTED since");
     // What was read before stays.
     pty.wait("entity_type");
     server.thaw();
@@ -90,7 +92,7 @@ fn an_act_on_a_frozen_server_holds_up_no_other_key_and_its_failure_is_said() {
     server.freeze();
     pty.keys("r");
     // The trail is on this machine: whoever waits for the server does not keep it.
-    pty.press("7", "nothing has been done yet");
+    pty.press("8", "nothing has been done yet");
     pty.press("?", "Put it right");
     pty.keys(ESC);
     // On a slow machine the banner is up before the key is pressed.
@@ -99,7 +101,7 @@ fn an_act_on_a_frozen_server_holds_up_no_other_key_and_its_failure_is_said() {
         shown.contains("refused: ") || shown.contains("what you see is old")
     });
     server.thaw();
-    pty.press("1", "Horizon");
+    pty.press("1", "Timeline");
     wait_until_live(&pty);
     let held = "SELECT count(*) FROM executor_jobs WHERE locked_by = 'worker-old' AND status = 'running'";
     assert_eq!(server.connect("jobs").value(held).as_deref(), Some("1"));
@@ -122,7 +124,7 @@ fn a_server_that_fell_and_got_up_is_followed() {
 fn a_server_that_is_stopped_is_said_to_be_and_found_again() {
     let Watched { pty, server, .. } = watched();
     server.stop();
-    pty.wait("STALE for");
+    pty.wait("DISCONNECTED since");
     let shown = pty.wait("trying again");
     assert!(shown.contains("worker-old"), "{shown}");
     server.start_again();
@@ -150,9 +152,9 @@ fn a_dashboard_may_be_started_before_its_server() {
     server.stop();
     let folder = tempfile::tempdir().unwrap();
     let mut pty = open(&folder, &server.url("jobs"));
-    let shown = pty.wait("no link since");
-    assert!(shown.contains("trying again") && shown.contains("STALE for"), "{shown}");
-    pty.press("7", "nothing has been done yet");
+    let shown = pty.wait("disconnected since");
+    assert!(shown.contains("trying again") && shown.contains("DISCONNECTED since"), "{shown}");
+    pty.press("8", "nothing has been done yet");
     pty.press("1", "trying again");
     server.start_again();
     wait_until_live(&pty);
@@ -166,7 +168,7 @@ fn a_server_that_is_frozen_from_the_start_is_said_to_be_silent() {
     server.freeze();
     let folder = tempfile::tempdir().unwrap();
     let mut pty = open(&folder, &server.url("jobs"));
-    pty.wait("STALE for");
+    pty.wait("DISCONNECTED since");
     pty.press("?", "Put it right");
     pty.keys(ESC);
     server.thaw();

@@ -74,7 +74,7 @@ fn a_worker_that_renews_all_the_time_never_loses_its_claim() {
     }
     pty.wait("task-old moved, nothing was written: renewed");
     // The trail is read by whoever acts, after all that was asked for before.
-    pty.press("7", "nothing has been done yet");
+    pty.press("8", "nothing has been done yet");
     assert!(!worker.lost.load(Ordering::SeqCst), "its claim was taken");
     drop(worker);
     assert!(scene.deadline("task-old") > now());

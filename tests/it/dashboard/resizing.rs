@@ -50,6 +50,8 @@ fn any_size_is_drawn_and_keys_work_at_all_of_them() {
         pty.wait(text);
     }
     pty.resize(120, 40);
+    // A mark moves the selection on; the first key goes to the top of its pane, the second to the top of all.
+    pty.keys("gg");
     pty.press("r", "reclaim task-old");
     pty.quit();
 }

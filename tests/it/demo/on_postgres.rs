@@ -138,9 +138,10 @@ fn who_outlives_a_killed_demo_removes_its_schema_too() {
 
 #[test]
 fn a_schema_that_is_there_is_left_alone() {
-    for (comment, words) in
-        [("NULL", "no demo made"), ("'claimtop demo of /tmp/x'", "DROP SCHEMA claimtop_demo CASCADE")]
-    {
+    for (comment, words) in [
+        ("NULL", "not created by a demo"),
+        ("'claimtop demo of /tmp/x'", "DROP SCHEMA claimtop_demo CASCADE"),
+    ] {
         let sql = format!(
             "CREATE SCHEMA claimtop_demo; COMMENT ON SCHEMA claimtop_demo IS {comment};
              CREATE TABLE claimtop_demo.tasks (a int)"

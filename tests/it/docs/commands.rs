@@ -3,6 +3,7 @@
 //! Every line of a block that is marked `sh` has to end with exit code 0, or with the one that its comment names:
 //! `# exit 2`. A block marked `sh tour` goes on where the one before stopped, and the block of text after it shows what
 //! is printed. Blocks marked `sh needs-...` install something or change the machine: they are not run.
+//! `tests/api` runs those marked `sh api`.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -11,7 +12,7 @@ use super::page::{Block, Page};
 use super::sandbox::{Ran, SERVER, Sandbox};
 
 /// What a block may need that a test does not give it.
-const NEEDS: [&str; 3] = ["needs-network", "needs-cargo", "needs-psql"];
+const NEEDS: [&str; 4] = ["needs-network", "needs-cargo", "needs-psql", "api"];
 
 /// How a command ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(super) fn ends(line: &str) -> Ends {
     if words.first() != Some(&"claimtop") || has("--headless") {
         return Ends::Alone;
     }
-    if has("serve") || has("--every") || has("--watch") {
+    if has("serve") || has("api") && !has("key") || has("--every") || has("--watch") {
         return Ends::BySignal;
     }
     // A source in the place of a verb, or nothing at all.

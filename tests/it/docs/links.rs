@@ -57,6 +57,9 @@ fn every_page_of_docs_is_in_the_book() {
 
 #[test]
 fn the_readme_stays_short() {
-    let lines = Page::read(Path::new("README.md")).text.lines().count();
+    let text = Page::read(Path::new("README.md")).text;
+    // The table of systems is folded.
+    let folded = text.split("<details>").skip(1).map(|rest| rest.split("</details>").next().unwrap_or(rest));
+    let lines = text.lines().count() - folded.map(|part| part.lines().count()).sum::<usize>();
     assert!(lines <= 200, "the README has {lines} lines; move some to docs/");
 }

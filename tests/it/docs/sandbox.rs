@@ -61,6 +61,10 @@ impl Sandbox {
             line = line.replace("--listen 127.0.0.1:9999", "");
             line = line.replace("claimtop serve", "claimtop serve --listen 127.0.0.1:0");
         }
+        // Every sandbox has a port of its own.
+        if line.contains("claimtop api tasks.db") {
+            line = format!("{line} --listen 127.0.0.1:0");
+        }
         line
     }
 

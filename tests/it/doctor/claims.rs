@@ -16,7 +16,7 @@ fn a_missing_index_is_named_with_the_statement_that_adds_it_however_small_the_ta
     // The statement is one: it runs, and then nothing is missed.
     let (_, _, fix) = findings.check("indexes");
     database.batch(&fix);
-    practice.examine(&[], database.source()).expect("indexes", "ok", "none is missed", "");
+    practice.examine(&[], database.source()).expect("indexes", "ok", "none is missing", "");
 }
 
 /// So many healthy claims, looked at ten at a time.

@@ -127,7 +127,7 @@ fn hidden_rows_a_missing_index_idle_vacuum_and_a_cron_job_that_is_off_are_found(
     clinic.examine(&[]).expect("cron", "ok", "30 seconds", "");
     clinic.database.run("DELETE FROM cron.job");
     clinic.examine(&[]).expect("cron", "warning", "no job of it looks like a cleanup", "sweep");
-    // The document's own wrappers clean up before they wake the workers.
+    // The specification's own wrappers clean up before they wake the workers.
     clinic.database.run(
         "CREATE FUNCTION process_orchestrator_jobs() RETURNS void LANGUAGE plpgsql AS
            $$ BEGIN PERFORM reclaim_stale_jobs(); END $$;

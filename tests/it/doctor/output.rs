@@ -1,6 +1,7 @@
 //! The page, the JSON, the exit code of several sources, and no trace of the visit.
 
 use super::{AT_NOW, Practice, healthy};
+use crate::support::engine::{Engine, engine, on_both};
 use crate::support::{MINUTE, stdout};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,47 +9,57 @@ use std::process::Command;
 
 #[test]
 fn the_page_has_marks_sentences_fixes_and_a_sum() {
-    let (practice, database) = (Practice::new(), healthy());
-    database.task("old", "session-1", -300 * MINUTE);
-    let output = practice.doctor(&[], database.path());
-    let page = stdout(&output);
-    assert!(page.starts_with(&database.path().display().to_string()), "{page}");
-    assert!(page.contains("  ✓ reachable     it can be opened and read\n"), "{page}");
-    assert!(page.contains("  ! sweeping      1 claim expired more than 1h ago"), "{page}");
-    assert!(page.lines().any(|line| line.trim_start().starts_with("fix: see whether")), "{page}");
-    assert!(page.trim_end().ends_with("to look at, 0 failed"), "{page}");
-    assert_eq!(output.status.code(), Some(1));
+    on_both(|| {
+        let (practice, database) = (Practice::new(), healthy());
+        database.task("old", "session-1", -300 * MINUTE);
+        let output = practice.doctor(&[], database.source());
+        let page = stdout(&output);
+        let (shown, reachable) = match engine() {
+            Engine::Sqlite => (database.source(), "it can be opened and read"),
+            Engine::Postgres => ("postgresql://".into(), "it lets "),
+        };
+        assert!(page.starts_with(&shown), "{page}");
+        assert!(page.contains(&format!("  ✓ reachable     {reachable}")), "{page}");
+        assert!(page.contains("  ! sweeping      1 claim expired more than 1h ago"), "{page}");
+        assert!(page.lines().any(|line| line.trim_start().starts_with("fix: see whether")), "{page}");
+        assert!(page.trim_end().ends_with("to look at, 0 failed"), "{page}");
+        assert_eq!(output.status.code(), Some(1));
+    });
 }
 
 #[test]
 fn json_is_one_object_a_source_with_nothing_but_the_promised_keys() {
-    let (practice, database) = (Practice::new(), healthy());
-    let mut command = practice.command(&["doctor", "--json", "/nonexistent/tasks.db"]);
-    let output = command.args(AT_NOW).arg(database.path()).output().expect("claimtop runs");
-    let objects: Vec<serde_json::Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    assert_eq!(objects.len(), 2);
-    for object in &objects {
-        let keys: Vec<&String> = object.as_object().expect("an object").keys().collect();
-        assert_eq!(keys, ["source", "engine", "state", "error", "checks"]);
-        for check in object["checks"].as_array().expect("checks") {
-            let keys: Vec<&String> = check.as_object().expect("an object").keys().collect();
-            assert_eq!(keys, ["name", "state", "said", "fix"]);
-            assert!(["ok", "warning", "failed"].iter().any(|state| check["state"] == *state), "{check}");
-            assert_eq!(check["fix"].is_null(), check["state"] == "ok", "{check}");
+    on_both(|| {
+        let (practice, database) = (Practice::new(), healthy());
+        let mut command = practice.command(&["doctor", "--json", "/nonexistent/tasks.db"]);
+        let output = command.args(AT_NOW).arg(database.source()).output().expect("claimtop runs");
+        let objects: Vec<serde_json::Value> =
+            stdout(&output).lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        assert_eq!(objects.len(), 2);
+        for object in &objects {
+            let keys: Vec<&String> = object.as_object().expect("an object").keys().collect();
+            assert_eq!(keys, ["source", "engine", "state", "error", "checks"]);
+            for check in object["checks"].as_array().expect("checks") {
+                let keys: Vec<&String> = check.as_object().expect("an object").keys().collect();
+                assert_eq!(keys, ["name", "state", "said", "fix"]);
+                assert!(["ok", "warning", "failed"].iter().any(|state| check["state"] == *state), "{check}");
+                assert_eq!(check["fix"].is_null(), check["state"] == "ok", "{check}");
+            }
         }
-    }
-    assert_eq!((objects[0]["state"].as_str(), objects[1]["error"].is_null()), (Some("failed"), true));
-    assert_eq!(output.status.code(), Some(3), "an error goes before a warning");
+        assert_eq!((objects[0]["state"].as_str(), objects[1]["error"].is_null()), (Some("failed"), true));
+        assert_eq!(output.status.code(), Some(3), "an error goes before a warning");
+    });
 }
 
 #[test]
 fn a_source_that_cannot_be_judged_goes_before_one_that_is_not_there() {
-    let practice = Practice::new();
-    let database = crate::support::Database::new("CREATE TABLE invoices (id INTEGER)");
-    let mut command = practice.command(&["doctor", "/nonexistent/tasks.db"]);
-    let output = command.arg(database.path()).output().expect("claimtop runs");
-    assert_eq!(output.status.code(), Some(2));
+    on_both(|| {
+        let practice = Practice::new();
+        let database = crate::support::Database::new("CREATE TABLE invoices (id INTEGER)");
+        let mut command = practice.command(&["doctor", "/nonexistent/tasks.db"]);
+        let output = command.arg(database.source()).output().expect("claimtop runs");
+        assert_eq!(output.status.code(), Some(2));
+    });
 }
 
 #[test]

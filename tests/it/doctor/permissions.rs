@@ -1,6 +1,7 @@
 //! May we act, and is there a trail: permissions, settings, a journal that somebody edited.
 
 use super::{Practice, healthy};
+use crate::support::engine::on_both;
 use crate::support::{COORDINATION, stderr};
 use rusqlite::Connection;
 use std::fs;
@@ -83,47 +84,55 @@ fn a_file_that_may_not_be_read_is_no_source() {
 
 #[test]
 fn a_read_only_session_is_told_that_every_act_is_refused() {
-    let (practice, database) = (Practice::new(), healthy());
-    let config = practice.config(database.path(), "read_only = true\nholders_on = \"elsewhere\"");
-    for options in [&["--read-only"][..], &["--config", &config]] {
-        let findings = practice.examine(options, database.path());
-        findings.expect("acting", "warning", "read-only", "read_only = true");
-        assert_eq!(findings.code, 1);
-    }
-    practice.examine(&[], database.path()).expect("acting", "ok", "may write", "");
+    on_both(|| {
+        let (practice, database) = (Practice::new(), healthy());
+        let config = practice.config(database.source(), "read_only = true\nholders_on = \"elsewhere\"");
+        for options in [&["--read-only"][..], &["--config", &config]] {
+            let findings = practice.examine(options, database.source());
+            findings.expect("acting", "warning", "read-only", "read_only = true");
+            assert_eq!(findings.code, 1);
+        }
+        practice.examine(&[], database.source()).expect("acting", "ok", "may ", "");
+    });
 }
 
 #[test]
 fn the_audit_table_is_there_or_not() {
-    let (practice, database) = (Practice::new(), healthy());
-    practice.examine(&[], database.path()).expect("audit table", "ok", "there is no table", "");
-    let made = practice.command(&["audit", "init"]).arg(database.path()).output().expect("claimtop runs");
-    assert!(made.status.success(), "{}", stderr(&made));
-    practice.examine(&[], database.path()).expect("audit table", "ok", "claimtop_audit is there", "");
+    on_both(|| {
+        let (practice, database) = (Practice::new(), healthy());
+        practice.examine(&[], database.source()).expect("audit table", "ok", "there is no table", "");
+        let made =
+            practice.command(&["audit", "init"]).arg(database.source()).output().expect("claimtop runs");
+        assert!(made.status.success(), "{}", stderr(&made));
+        practice.examine(&[], database.source()).expect("audit table", "ok", "claimtop_audit is there", "");
+    });
 }
 
 #[test]
 fn the_trail_is_looked_for_followed_and_doubted() {
-    let (practice, database) = (Practice::new(), healthy());
-    practice.examine(&[], database.path()).expect("trail", "ok", "nothing was done yet", "");
-    database.run("UPDATE task_claims SET claimed_at = 1600000000000, expires_at = 1600000000000", []);
-    let act = ["reclaim", "--yes", "--holder", "session-1"];
-    let acted = practice.command(&act).arg(database.path()).arg("task-1").output().expect("claimtop runs");
-    assert!(acted.status.success(), "{}", stderr(&acted));
-    let findings = practice.examine(&[], database.path());
-    let trail: Vec<_> = findings.checks().into_iter().filter(|check| check["name"] == "trail").collect();
-    assert!(trail.iter().all(|check| check["state"] == "ok"), "{trail:#?}");
-    assert!(trail.iter().any(|check| check["said"].as_str().unwrap().contains("is whole")), "{trail:#?}");
+    on_both(|| {
+        let (practice, database) = (Practice::new(), healthy());
+        practice.examine(&[], database.source()).expect("trail", "ok", "nothing was done yet", "");
+        database.run("UPDATE task_claims SET claimed_at = 1600000000000, expires_at = 1600000000000", ());
+        let act = ["reclaim", "--yes", "--holder", "session-1"];
+        let acted =
+            practice.command(&act).arg(database.source()).arg("task-1").output().expect("claimtop runs");
+        assert!(acted.status.success(), "{}", stderr(&acted));
+        let findings = practice.examine(&[], database.source());
+        let trail: Vec<_> = findings.checks().into_iter().filter(|check| check["name"] == "trail").collect();
+        assert!(trail.iter().all(|check| check["state"] == "ok"), "{trail:#?}");
+        assert!(trail.iter().any(|check| check["said"].as_str().unwrap().contains("is whole")), "{trail:#?}");
 
-    let journal = fs::read_to_string(practice.journal()).expect("the journal");
-    fs::write(practice.journal(), journal.replace("task-1", "task-2")).expect("an edit");
-    let findings = practice.examine(&[], database.path());
-    findings.expect("trail", "failed", "it cannot be believed: journal.jsonl: line 1", "audit verify");
-    assert_eq!(findings.code, 2);
+        let journal = fs::read_to_string(practice.journal()).expect("the journal");
+        fs::write(practice.journal(), journal.replace("task-1", "task-2")).expect("an edit");
+        let findings = practice.examine(&[], database.source());
+        findings.expect("trail", "failed", "it has been changed: journal.jsonl: line 1", "audit verify");
+        assert_eq!(findings.code, 2);
 
-    // Only the intent is left: what became of it is anybody's guess.
-    let intent = journal.lines().next().expect("a line");
-    fs::write(practice.journal(), format!("{intent}\n")).expect("a cut");
-    let findings = practice.examine(&[], database.path());
-    findings.expect("trail", "warning", "what became of 1 act is not known", "audit list --open");
+        // Only the intent is left: what became of it is anybody's guess.
+        let intent = journal.lines().next().expect("a line");
+        fs::write(practice.journal(), format!("{intent}\n")).expect("a cut");
+        let findings = practice.examine(&[], database.source());
+        findings.expect("trail", "warning", "what became of 1 act is not known", "audit list --open");
+    });
 }

@@ -4,7 +4,7 @@ use super::{Practice, healthy};
 use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database};
 
-/// Document 000's tables, changed.
+/// The tables of coordination, changed.
 fn changed(from: &str, to: &str) -> Database {
     assert!(COORDINATION.contains(from), "{from}");
     Database::new(&COORDINATION.replace(from, to))

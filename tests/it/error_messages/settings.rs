@@ -165,7 +165,7 @@ fn bad_usage_is_an_error_that_shows_the_way() {
     assert!(said.contains("--now") && said.contains("1970"), "{said}");
     for verb in ["check", "list"] {
         let said = usage(&[verb]);
-        assert!(said.contains("Usage:") && said.contains("SOURCE"), "{said}");
+        assert!(said.contains("no source was named") && said.contains("[source.NAME]"), "{said}");
     }
     assert!(usage(&["chekc", "tasks.db"]).contains("chekc"));
     assert!(usage(&["check", "--jsn", "tasks.db"]).contains("--jsn"));

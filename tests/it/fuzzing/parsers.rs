@@ -3,7 +3,7 @@
 use super::fuzz;
 use claimtop::app::query::Query;
 use claimtop::config::Config;
-use claimtop::liveness::proc_stat::{Stat, Status, boot_time, ticks_per_second};
+use claimtop::liveness::proc_stat::{ProcStat, ProcStatus, boot_time, ticks_per_second};
 use claimtop::profile::format::{Engine, Profile, ProfileError};
 use std::fs;
 
@@ -93,10 +93,10 @@ fn proc_files() {
     let read = |name: &str| fs::read(format!("/proc/self/{name}")).unwrap_or_default();
     let (stat, status, auxv) = (read("stat"), read("status"), read("auxv"));
     let boot = fs::read("/proc/stat").unwrap_or_default();
-    let known = Stat::parse(&stat);
+    let known = ProcStat::parse(&stat);
     fuzz("/proc is understood or not, and a command's name forges nothing", 2, |random| {
-        let _ = Stat::parse(&random.changed_bytes(&stat));
-        let _ = Status::parse(&random.changed_bytes(&status));
+        let _ = ProcStat::parse(&random.changed_bytes(&stat));
+        let _ = ProcStatus::parse(&random.changed_bytes(&status));
         let _ = ticks_per_second(&random.changed_bytes(&auxv));
         if random.one_in(50) {
             let _ = boot_time(&random.changed_bytes(&boot));
@@ -107,8 +107,8 @@ fn proc_files() {
         let mut name = random.text().into_bytes();
         name.truncate(15);
         let forged = [&stat[..=open], &name, &stat[close..]].concat();
-        let found = Stat::parse(&forged);
-        let facts = |stat: &Option<Stat>| stat.as_ref().map(|stat| (stat.state, stat.kind, stat.start));
+        let found = ProcStat::parse(&forged);
+        let facts = |stat: &Option<ProcStat>| stat.as_ref().map(|stat| (stat.state, stat.kind, stat.start));
         assert_eq!(facts(&found), facts(&known), "{name:?}");
     });
 }

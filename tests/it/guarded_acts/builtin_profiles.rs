@@ -1,4 +1,4 @@
-//! The acts of the built-in profiles leave behind what the documents say.
+//! The acts of the built-in profiles leave behind what the specifications say.
 
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::time::Span;

@@ -1,8 +1,11 @@
 //! If nothing moves between a preview and its act, the preview is what happens.
 
 use crate::support::options::writable;
+use claimtop::app::bulk::filter_of_worst;
 use claimtop::domain::claim::Process;
-use claimtop::domain::recovery::{Action, Authorization};
+use claimtop::domain::filter::{Pattern, Test, exactly};
+use claimtop::domain::recovery::{Action, Authorization, Outcome};
+use claimtop::domain::tally::Foreseen;
 use claimtop::domain::verdict::Set;
 use claimtop::profile::Library;
 use claimtop::recovery::AuditedActor;
@@ -29,6 +32,12 @@ struct World {
     action: Action,
     word: Authorization,
     limit: Option<usize>,
+    /// Only claims of a holder like this.
+    of: Option<&'static str>,
+    /// Whether those whose holders may be alive are included by name.
+    named: bool,
+    /// Whether only claims are meant that the pane of the first set shows.
+    of_pane: bool,
 }
 
 fn worlds() -> impl Strategy<Value = World> {
@@ -48,8 +57,9 @@ fn worlds() -> impl Strategy<Value = World> {
         ..Authorization::default()
     });
     let limit = proptest::option::of(1..20_usize);
-    (sessions, tasks, locks, sets, actions, word, limit).prop_map(
-        |(sessions, tasks, locks, sets, action, word, limit)| World {
+    let of = proptest::option::of(proptest::sample::select(vec!["w-*", "w-1", "*-2"]));
+    (sessions, tasks, locks, sets, actions, word, (limit, of, any::<bool>(), any::<bool>())).prop_map(
+        |(sessions, tasks, locks, sets, action, word, (limit, of, named, of_pane))| World {
             sessions,
             tasks,
             locks,
@@ -57,6 +67,9 @@ fn worlds() -> impl Strategy<Value = World> {
             action,
             word,
             limit,
+            of,
+            named,
+            of_pane,
         },
     )
 }
@@ -117,29 +130,60 @@ fn preview_and_act(world: &World) {
         database.options(Profiles::Detect(Library::built_in()), |options| options.prober = Some(prober));
     let mut desk =
         AuditedActor::open(writable(options), "tasks.db", &database.beside("audit")).expect("a desk");
-    let filter = Filter { sets: world.sets.clone(), limit: world.limit, ..Filter::default() };
+    let filter = match (world.of_pane, &world.sets[..]) {
+        (true, [set, ..]) => filter_of_worst(*set),
+        (_, sets) => Filter { sets: sets.to_vec(), ..Filter::default() },
+    };
+    let filter = Filter { limit: world.limit, ..filter };
+    let of = world.of.map(|name| Test::Holder(vec![Pattern::typed(name)]));
+    let filter = of.into_iter().fold(filter, Filter::with);
     let claims = desk.actor().selection(&filter).expect("a look");
     let wanted = claims.len();
-    assert_eq!(wanted, desk.actor().select(&filter).expect("a look").len(), "{world:#?}");
+    let selected = desk.actor().select(&filter).expect("a look");
+    assert_eq!(wanted, selected.len(), "{world:#?}");
+    if world.of_pane {
+        let headlines = selected.iter().map(|seen| seen.judged.verdict.headline());
+        assert!(headlines.into_iter().all(|set| set == world.sets[0]), "{world:#?}");
+    }
     let mut skipped = 0;
-    let plan = desk.plan(claims, world.action, &world.word, &mut |_| skipped += 1).expect("a plan");
+    let mut word = world.word.clone();
+    let mut plan = desk.plan(claims, world.action, &word, &mut |_| skipped += 1).expect("a plan");
+    let listed = Foreseen::ALL.map(|foreseen| plan.listing.of(foreseen).len());
+    assert_eq!(listed.iter().sum::<usize>(), wanted, "every claim has a line: {world:#?}");
+    assert_eq!(listed[..2], [plan.preview.applied, plan.needs_name()], "{world:#?}");
+    if world.named {
+        skipped -= plan.needs_name();
+        word.holders = exactly(plan.unnamed_holders());
+        plan.include_named();
+    }
+    let of_holders = plan.holders.values().map(|one| one.done + one.needs_name + one.skipped);
+    assert_eq!(of_holders.sum::<usize>(), wanted, "{world:#?}");
     assert_eq!(rows(&database), before, "a preview writes nothing");
     let preview = plan.preview.clone();
     assert_eq!((preview.wanted, preview.applied + skipped), (wanted, wanted), "{world:#?}");
     let mut heard = 0;
     let result = desk
-        .run_plan(plan, &world.word, &mut |_| {
+        .run_plan(plan, &word, &mut |_| {
             heard += 1;
             true
         })
         .expect("a bulk");
     assert_eq!(result.tally, preview, "{world:#?}");
+    let all = result.tally.applied + result.tally.refused + result.tally.moved + result.tally.unknown;
+    assert_eq!(all, wanted, "{world:#?}");
     assert_eq!((heard, result.tally.not_tried()), (preview.applied, 0), "{world:#?}");
     if preview.applied > 0 {
         assert_ne!(rows(&database), before, "{world:#?}");
         let batch = result.batch.expect("an id");
-        let undone = desk.undo_all(&batch, None, &mut |_| true).expect("an undo");
-        assert_eq!((undone.tally.applied, undone.tally.wanted), (preview.applied, preview.applied));
+        let mut foreseen = 0;
+        let of = desk.rehearse_undo(&batch, &mut |report| {
+            foreseen += usize::from(report.outcome == Outcome::Applied);
+            true
+        });
+        let undone = desk.undo_all(&batch, None, &mut |_| true).expect("an undo").tally;
+        assert_eq!((undone.applied, undone.wanted), (preview.applied, preview.applied));
+        assert_eq!((foreseen, of.expect("a look")), (undone.applied, undone.wanted), "{world:#?}");
+        assert_eq!(undone.refused + undone.moved + undone.unknown + undone.not_tried(), 0, "{world:#?}");
     }
     assert_eq!(rows(&database), before, "{world:#?}");
 }

@@ -87,7 +87,8 @@ fn the_record_is_written_before_anybody_sees_the_act() {
             };
             assert!(kept_out, "somebody came between");
             assert_eq!(pending.address, "coordination/task/task-1");
-            assert_eq!((pending.profile, pending.board), ("coordination", "task"));
+            let board = &pending.seen.place.board;
+            assert_eq!((board.profile(), board.board()), ("coordination", "task"));
             let [change] = pending.changes else { panic!("one row") };
             let before = change.before.as_ref().expect("an image");
             assert_eq!(before.get("task_id"), Some(&Value::Text("task-1".into())));

@@ -5,7 +5,7 @@ use claimtop::domain::claim::Process;
 use claimtop::domain::recovery::{Authorization, Moved, Outcome};
 use claimtop::profile::Library;
 use claimtop::profile::format::Profile;
-use claimtop::recovery::{AuditedActor, Report};
+use claimtop::recovery::{ActReport, AuditedActor};
 use claimtop::store::{Ends, Holding, Prober, Profiles};
 
 use super::{actor, actor_by, fast, is_moved, is_refused, number, row};
@@ -61,7 +61,7 @@ fn seen(desk: &mut AuditedActor) -> Holding {
     desk.actor().held_by("w-1").expect("a look")
 }
 
-fn release(desk: &mut AuditedActor, holding: &Holding, word: &Authorization) -> Vec<Report> {
+fn release(desk: &mut AuditedActor, holding: &Holding, word: &Authorization) -> Vec<ActReport> {
     let mut reports = Vec::new();
     desk.release_session(holding, word, &mut |report| {
         reports.push(report);
@@ -81,7 +81,7 @@ fn said(force: bool, reason: Option<&str>, holder: Option<&str>) -> Authorizatio
 }
 
 #[track_caller]
-fn assert_applied(reports: &[Report], count: usize) {
+fn assert_applied(reports: &[ActReport], count: usize) {
     assert_eq!(reports.len(), count, "{reports:#?}");
     assert!(reports.iter().all(|report| report.outcome == Outcome::Applied), "{reports:#?}");
 }

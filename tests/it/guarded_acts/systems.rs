@@ -1,4 +1,4 @@
-//! The systems of the documents, their claims that may be taken, and what others do to them.
+//! The systems of the specifications, their claims that may be taken, and what others do to them.
 //!
 //! In the statements `$MS` and `$S` stand for the frozen instant, `$D` for a number of seconds that
 //! differs from schedule to schedule and `$K` for one that differs from step to step.

@@ -8,7 +8,7 @@ use super::{UNDO, actor, applied, fast, is_moved, number, row, text, through_jso
 use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
-/// Document 000's claims as the running code declares them, with foreign keys.
+/// The claims of coordination as the running code declares them, with foreign keys.
 const CONSTRAINED: &str = "
     CREATE TABLE sessions (id TEXT PRIMARY KEY NOT NULL, project_path TEXT NOT NULL, agent_type TEXT,
       started_at INTEGER NOT NULL, last_heartbeat INTEGER NOT NULL, metadata TEXT, pid INTEGER);

@@ -2,7 +2,7 @@
 
 use claimtop::domain::time::Span;
 use claimtop::worker::coordination::{ClaimOptions, Coordination, Registration};
-use claimtop::worker::task_queue::{TaskQueue, Vitals, Wanted, WorkerId};
+use claimtop::worker::task_queue::{HeartbeatInfo, TaskFilter, TaskQueue, WorkerId};
 use claimtop::worker::{Database, WorkerError};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -56,8 +56,8 @@ pub fn name(pid: u32) -> String {
 
 fn work_on_a_task(queue: &mut TaskQueue, dice: &mut Dice) -> Result<(), WorkerError> {
     let worker = WorkerId::new(&name(std::process::id()))?;
-    queue.heartbeat(&worker, &Vitals::here("1", 0))?;
-    let Some(task) = queue.claim(&worker, &Wanted::default())?.task() else {
+    queue.heartbeat(&worker, &HeartbeatInfo::here("1", 0))?;
+    let Some(task) = queue.claim(&worker, &TaskFilter::default())?.task() else {
         dice.pause(200);
         return Ok(());
     };

@@ -70,7 +70,7 @@ fn pages_go_forward_and_back_and_a_claim_has_all_its_columns() {
         let mut page = |from: Cursor| {
             let (profile, board) = ("jobs".to_owned(), "job".to_owned());
             reader
-                .page(&PageRequest { profile, board, from, holder: None, kind: None, rows: 2 })
+                .page(&PageRequest { profile, board, from, conditions: Vec::new(), rows: 2 })
                 .expect("a page")
         };
         let ids = |page: &claimtop::domain::detail::Page| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Document 001: claiming, heartbeats, the reclaim and the three views.
+//! Executor-jobs: claiming, heartbeats, the reclaim and the three views.
 
 use super::{EXECUTOR_JOBS, all, database};
 use crate::support::postgres::PgDatabase;

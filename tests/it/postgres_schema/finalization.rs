@@ -1,4 +1,4 @@
-//! Document 003: every answer of the claim function, the extension and the release.
+//! Finalization: every answer of the claim function, the extension and the release.
 
 use super::{FINALIZATION, all, database, texts};
 use crate::support::postgres::PgDatabase;

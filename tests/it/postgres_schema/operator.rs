@@ -27,7 +27,7 @@ fn acts() -> Vec<(String, String, toml::Table)> {
     found
 }
 
-/// The lease relative of document 004, as its own code makes it.
+/// The lease relative of task-queue, as its own code makes it.
 const LEASES: &str = "
     CREATE TABLE task_queue (id serial PRIMARY KEY, type text, payload text, status text, attempts int,
       max_attempts int, locked_by text, lease_until_utc timestamp, reserved_at_utc timestamp,

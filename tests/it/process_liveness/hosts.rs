@@ -12,7 +12,7 @@ fn this_host() -> String {
 }
 
 #[track_caller]
-fn assert_unknown(finding: &Finding, words: &str) {
+fn assert_unknown(finding: &ProcessFinding, words: &str) {
     assert_eq!(finding.process, Process::Unknown, "{}", finding.evidence);
     assert!(finding.evidence.contains(words), "{words:?} in {:?}", finding.evidence);
 }

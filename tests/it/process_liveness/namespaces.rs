@@ -20,7 +20,7 @@ fn prints_what_it_finds_for_another_test() {
 }
 
 /// Runs the test above in another world; `None` if this machine does not let us go there.
-fn from(world: &str, row: &Row) -> Option<Finding> {
+fn from(world: &str, row: &Row) -> Option<ProcessFinding> {
     let Value::Int(pid) = row.pid else { panic!("a number") };
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", world, "sh"]).arg(env::current_exe().expect("this binary"));
@@ -44,7 +44,7 @@ fn from(world: &str, row: &Row) -> Option<Finding> {
         .into_iter()
         .find(|process| process.as_str() == word)
         .expect("one of three");
-    Some(Finding { process, evidence: evidence.into() })
+    Some(ProcessFinding { process, evidence: evidence.into() })
 }
 
 #[track_caller]

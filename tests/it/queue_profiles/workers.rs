@@ -249,7 +249,7 @@ fn graphile_worker_locks_jobs_and_named_queues_in_a_schema_of_any_name() {
 
         let reclaim = queue.parsed().boards[0].reclaim.clone().expect("an act");
         let also = format!("UPDATE {schema}._private_job_queues");
-        assert!(reclaim.also[0].starts_with(&also), "{reclaim:?}");
+        assert!(reclaim.also[0].sql.starts_with(&also), "{reclaim:?}");
         let later = if schema == "main" { "max(run_at, :now)" } else { "greatest(run_at, :now)" };
         assert_eq!(reclaim.set["run_at"], later);
     });

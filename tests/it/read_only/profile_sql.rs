@@ -2,6 +2,7 @@
 
 use super::payloads::{ON_A_SERVER, WAYS};
 use super::{Keeping, Scene, answered};
+use crate::support::engine::is_fast;
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use toml::{Table, Value};
@@ -134,7 +135,13 @@ fn look_every_way(scene: &Scene, mine: &str, what: &str) -> BTreeSet<i32> {
 
 fn no_way_leads_in(keeping: Keeping, ways: &[(&str, &str, &str)]) {
     let scene = Scene::new(keeping);
-    for (name, field, payload) in ways {
+    // In the fast form each way is tried on one of the two kinds of files.
+    let (first, step) = match keeping {
+        Keeping::Rollback if is_fast() => (0, 2),
+        Keeping::Log if is_fast() => (1, 2),
+        _ => (0, 1),
+    };
+    for (name, field, payload) in ways.iter().skip(first).step_by(step) {
         // Where a payload names a file, it is one that could be made.
         let target = scene.at("pwned");
         let payload = payload.replace("/TARGET", target.to_str().expect("UTF-8"));

@@ -76,6 +76,7 @@ fn stop_again_and_again(scene: &Scene, pty: &Pty, times: usize) -> usize {
 fn a_bulk_that_is_stopped_keeps_no_worker_waiting_and_goes_on() {
     for mode in ["WAL", "DELETE"] {
         let scene = many(mode, 4_000);
+        scene.slow_tasks();
         let mut pty = start(&scene, &["reclaim", "DB", "--set", "stale", "--yes"]);
         let stops = stop_again_and_again(&scene, &pty, 12);
         let ended = pty.end();
@@ -170,6 +171,7 @@ fn a_stop_waits_for_the_open_transaction() {
 fn a_sweep_that_is_stopped_keeps_no_worker_waiting_and_goes_on() {
     for mode in ["WAL", "DELETE"] {
         let scene = many(mode, 3_000);
+        scene.slow_tasks();
         let arguments = ["sweep", "DB", "--once", "--max", "5000", "--max-share", "100%"];
         let mut pty = start(&scene, &arguments);
         let stops = stop_again_and_again(&scene, &pty, 8);

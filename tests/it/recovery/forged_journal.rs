@@ -1,7 +1,7 @@
 //! A journal that somebody wrote, its chain and all: an undo writes what the profile's act writes, and nothing else.
 
 use super::*;
-use claimtop::recovery::trail::{Record, Stage, Trail, new_action_id};
+use claimtop::recovery::trail::{Record, RecordStage, Trail, new_action_id};
 use serde_json::json;
 
 /// A scene with a reclaim, and a table that no act has to do with.
@@ -23,7 +23,7 @@ fn folder(scene: &Scene) -> PathBuf {
 fn forge(scene: &Scene, act: &Record, before: Json, after: Json) -> String {
     let id = new_action_id();
     let intent = Record { action_id: id.clone(), before, after, ..act.clone() };
-    let outcome = Record { stage: Stage::Outcome, outcome: Some("applied".into()), ..intent.clone() };
+    let outcome = Record { stage: RecordStage::Outcome, outcome: Some("applied".into()), ..intent.clone() };
     let mut trail = Trail::open(&folder(scene)).expect("a trail");
     trail.append(&[intent, outcome]).expect("appended");
     assert_eq!(scene.run(&["audit", "verify"]).code, 0, "the forged chain holds");

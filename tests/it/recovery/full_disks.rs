@@ -31,6 +31,7 @@ fn closed(journal_mode: &str, claims: usize) -> Scene {
     let scene = Scene::new();
     scene.session("worker-1", SECOND);
     scene.tasks(claims);
+    scene.slow_tasks();
     scene.database.connection.pragma_update(None, "journal_mode", "DELETE").expect("one file");
     scene.database.connection.pragma_update(None, "journal_mode", journal_mode).expect("a mode");
     let _: (i64, i64, i64) = scene
@@ -80,7 +81,7 @@ fn a_disk_that_fills_up_keeps_every_row_that_was_not_reclaimed() {
     if !can_mount() {
         return;
     }
-    // How many are done in the first transaction depends on the machine: they fit, and all of them do not.
+    // How many are done in a transaction depends on the machine: one fits, and all of them do not.
     const CLAIMS: usize = 6_000;
     let scene = closed("WAL", CLAIMS);
     let run = in_a_world(&scene, &format!("FREE=640; WHAT='--set stale --yes'\n{FULL}"));

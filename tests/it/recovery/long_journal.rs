@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::support::figures::tell;
-use claimtop::recovery::trail::{Record, Stage, Trail, new_action_id};
+use claimtop::recovery::trail::{Record, RecordStage, Trail, new_action_id};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -21,7 +21,8 @@ fn fill(scene: &Scene, count: usize) {
     while written < count {
         let acts = (0..250).flat_map(|_| {
             let intent = Record { action_id: new_action_id(), ..act.clone() };
-            let outcome = Record { stage: Stage::Outcome, outcome: Some("applied".into()), ..intent.clone() };
+            let outcome =
+                Record { stage: RecordStage::Outcome, outcome: Some("applied".into()), ..intent.clone() };
             [intent, outcome]
         });
         let acts: Vec<Record> = acts.collect();
@@ -76,7 +77,9 @@ fn an_act_costs_the_same_and_nobody_holds_the_past_in_memory() {
     let (first, _) = act(1);
     let without = median((2..=8).map(|number| act(number).1).collect());
     let little = ["audit", "verify"].map(str::to_owned);
-    let memory_before = memory_of(&scene, &little.each_ref().map(String::as_str));
+    // It is asked for while it runs: on a busy machine a short process may end before it is asked.
+    let memory_before =
+        (0..5).map(|_| memory_of(&scene, &little.each_ref().map(String::as_str))).max().unwrap_or(0);
     fill(&scene, records());
     let (_, index) = act(9);
     let with = median((10..=16).map(|number| act(number).1).collect());

@@ -8,8 +8,8 @@ use crate::support::server::until;
 use claimtop::domain::recovery::{Action, Authorization, Outcome};
 use claimtop::domain::verdict::Set;
 use claimtop::profile::Library;
-use claimtop::recovery::trail::{Record, Stage, Trail, new_action_id};
-use claimtop::recovery::{AuditedActor, Told};
+use claimtop::recovery::trail::{Record, RecordStage, Trail, new_action_id};
+use claimtop::recovery::{AuditedActor, PerformedAct};
 use claimtop::store::{Filter, Profiles, Seen};
 use rusqlite::Connection;
 use std::any::Any;
@@ -255,7 +255,7 @@ impl Company {
         scene.run(&["extend", "DB", "task-1", "--json"]).came_to(0, "applied");
         let trail = Trail::open(&folder).expect("a trail");
         let mut entries = trail.entries().expect("entries");
-        assert_eq!(entries[0].record.stage, Stage::Intent);
+        assert_eq!(entries[0].record.stage, RecordStage::Intent);
         let intent = entries.swap_remove(0).record;
         let profiles = Profiles::Detect(Library::built_in());
         let options = scene.database.options(profiles, |options| options.frozen_at = None);
@@ -298,7 +298,7 @@ fn what_others_leave_open_between_two_batches_of_a_desk_is_found() {
         let Company { desk, trail, intent, .. } = &mut company;
         let mut heard = 0;
         let mut left = None;
-        let mut each = |told: Told<'_>| {
+        let mut each = |told: PerformedAct<'_>| {
             assert_eq!(told.acted.outcome, Outcome::Applied);
             heard += 1;
             // Claims and locks are two batches.
@@ -330,7 +330,7 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
                 drop(end);
                 left
             });
-            let mut each = |told: Told<'_>| {
+            let mut each = |told: PerformedAct<'_>| {
                 assert_eq!(told.acted.outcome, Outcome::Applied);
                 true
             };
@@ -341,7 +341,7 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
         let entries = company.trail.entries().expect("entries");
         let at = entries.iter().position(|entry| entry.record.action_id == left).expect("the intent");
         let around = [at - 1, at + 1].map(|at| entries[at].record.stage);
-        assert_eq!(around, [Stage::Intent, Stage::Outcome], "it came between");
+        assert_eq!(around, [RecordStage::Intent, RecordStage::Outcome], "it came between");
         company.settles(&left);
     });
 }
@@ -362,7 +362,7 @@ fn what_others_leave_open_after_the_batches_of_a_desk_is_found_before_the_next()
         perform(claims);
         let left = leave_open(trail, intent);
         perform(locks);
-        let is_it = |record: &Record| record.action_id == left && record.stage == Stage::Outcome;
+        let is_it = |record: &Record| record.action_id == left && record.stage == RecordStage::Outcome;
         let entries = trail.entries().expect("entries");
         let told = entries.iter().filter(|entry| is_it(&entry.record)).count();
         assert_eq!((told, open(&company.scene)), (1, 0));

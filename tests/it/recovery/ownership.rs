@@ -1,8 +1,8 @@
-//! What the documents ask of a recovery: done twice it is done once, and only to its owner's claim.
+//! What the specifications ask of a recovery: done twice it is done once, and only to its owner's claim.
 
 use super::*;
 
-/// The columns of document 002 that a recovery reads or writes.
+/// The columns of merge-queue that a recovery reads or writes.
 const QUEUE: &str = "
     CREATE TABLE merge_queue (id INTEGER PRIMARY KEY AUTOINCREMENT, workspace TEXT NOT NULL UNIQUE,
       priority INTEGER NOT NULL DEFAULT 5, status TEXT NOT NULL DEFAULT 'pending', added_at INTEGER NOT NULL,
@@ -12,7 +12,7 @@ const QUEUE: &str = "
     CREATE TABLE queue_processing_lock (id INTEGER PRIMARY KEY CHECK (id = 1), agent_id TEXT NOT NULL,
       acquired_at INTEGER NOT NULL, expires_at INTEGER NOT NULL);";
 
-/// The tables of document 003, as far as its function uses them.
+/// The tables of finalization, as far as its function uses them.
 const FINALIZATION: &str = "
     CREATE TABLE tasker_tasks (task_uuid uuid PRIMARY KEY NOT NULL, complete boolean NOT NULL DEFAULT false,
       claimed_by character varying, claimed_at timestamp, claim_timeout_seconds integer, updated_at timestamp);";

@@ -133,7 +133,7 @@ fn a_trail_that_was_edited_undoes_nothing() {
         fs::write(scene.journal(), forged).expect("a forgery");
         let run = scene.run(&["undo", "DB", &action, "--json"]);
         run.came_to(5, "refused");
-        run.says("the trail cannot be believed");
+        run.says("the trail has been changed");
         run.says("line 1");
         scene.assert_untouched(&bytes, "a forged trail");
         // A torn end is the trace of a crash, and no reason for distrust.

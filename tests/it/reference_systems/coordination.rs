@@ -1,10 +1,10 @@
-//! Document 000: claims and locks with leases, held by sessions that beat.
+//! Coordination: claims and locks with leases, held by sessions that beat.
 
 use super::{assert_counts, assert_verdict, count, iso};
 use crate::support::engine::on_both;
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
 
-/// The document's own table, with its two indexes.
+/// The specification's own table, with its two indexes.
 const DOCUMENT: &str = "
     CREATE TABLE sessions (id TEXT PRIMARY KEY NOT NULL, project_path TEXT NOT NULL, agent_type TEXT,
       started_at INTEGER NOT NULL, last_heartbeat INTEGER NOT NULL, metadata TEXT, pid INTEGER);
@@ -45,7 +45,7 @@ fn the_documents_statistics_can_be_read_off_check() {
 
             let (found, exit) = database.check();
             let claims = &found["boards"]["task"];
-            // The document's example: { total: 5, active: 4, expiring: 1 }.
+            // The specification's example: { total: 5, active: 4, expiring: 1 }.
             assert_eq!(claims["total"], 5);
             assert_eq!(count(claims, "total") - count(&claims["reasons"], "lease_expired"), 4);
             assert_eq!(claims["expiring"], 1);
@@ -136,7 +136,7 @@ fn how_long_a_session_has_been_stale_follows_from_its_last_beat() {
             database.session("stale", 700 * SECOND);
             database.task("task-1", "stale", 20 * MINUTE);
             database.task("task-2", "missing", 20 * MINUTE);
-            // The document's staleForMs is now less this; for a missing session it is null.
+            // The specification's staleForMs is now less this; for a missing session it is null.
             let session = &database.claim("task-1")["session"];
             assert_eq!(session["state"], "stale");
             assert_eq!(session["beat_at"], iso(-700 * SECOND));
@@ -236,7 +236,7 @@ fn locks_are_a_board_of_their_own_and_warn_fifteen_seconds_ahead() {
 
         let (found, exit) = database.check();
         let locks = &found["boards"]["lock"];
-        // The document counts locks with those that have expired.
+        // The specification counts locks with those that have expired.
         assert_counts(locks, 5, &[("healthy", 1), ("expiring", 2), ("stale", 1), ("orphaned", 1)]);
         assert_counts(&found["boards"]["task"], 1, &[("healthy", 1)]);
         assert_eq!(found["claims"]["total"], 6);

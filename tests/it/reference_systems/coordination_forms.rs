@@ -1,4 +1,4 @@
-//! Document 000: the forms its database takes, from the design to the running code.
+//! Coordination: the forms its database takes, from the design to the running code.
 
 use super::{assert_counts, assert_no_profile_fits, assert_verdict};
 use crate::support::engine::on_both;

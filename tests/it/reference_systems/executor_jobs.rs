@@ -1,4 +1,4 @@
-//! Document 001: jobs with a time to live by type.
+//! Executor-jobs: jobs with a time to live by type.
 
 use rusqlite::ToSql;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::{assert_counts, assert_verdict, history, iso};
 use crate::support::engine::on_both;
 use crate::support::{Database, MINUTE, SECOND};
 
-/// The table as all migrations together leave it, less the constraint on the status: the document
+/// The table as all migrations together leave it, less the constraint on the status: the specification
 /// knows `processing`, and databases from before the constraint have it.
 pub const SCHEMA: &str = "
     CREATE TABLE executor_jobs (id uuid PRIMARY KEY NOT NULL, type text NOT NULL, entity_type text,

@@ -1,4 +1,4 @@
-//! Document 001 in SQLite: whatever form a time is stored in, it is the same instant; and what
+//! Executor-jobs in SQLite: whatever form a time is stored in, it is the same instant; and what
 //! databases from before its migrations lack.
 
 use rusqlite::ToSql;

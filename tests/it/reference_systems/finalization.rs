@@ -1,4 +1,4 @@
-//! Document 003: tasks claimed for finalization, each with its own timeout. Its database is
+//! Finalization: tasks claimed for finalization, each with its own timeout. Its database is
 //! PostgreSQL; here it is the same tables in SQLite.
 
 use serde_json::{Value as Json, json};
@@ -7,7 +7,7 @@ use super::{assert_counts, assert_no_profile_fits, assert_verdict, history, iso,
 use crate::support::engine::on_both;
 use crate::support::{Database, MINUTE, SECOND};
 
-/// The columns that the document's function uses.
+/// The columns that the specification's function uses.
 const DOCUMENT: &str = "
     CREATE TABLE tasker_tasks (task_uuid uuid PRIMARY KEY NOT NULL, complete boolean NOT NULL DEFAULT false,
       claimed_by character varying, claimed_at timestamp, claim_timeout_seconds integer,
@@ -91,7 +91,7 @@ fn complete_and_unclaimed_tasks_are_no_claims() {
             task(&database, "complete", 90 * MINUTE, 30);
             database.run("UPDATE tasker_tasks SET complete = true WHERE task_uuid = 'complete'", []);
             task(&database, "released", 90 * MINUTE, 30);
-            // The document's release leaves the timeout as it was.
+            // The specification's release leaves the timeout as it was.
             database.run(
                 "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL WHERE task_uuid = 'released'",
                 [],

@@ -1,4 +1,4 @@
-//! Document 002: databases from before its later columns, and with the lock table of its
+//! Merge-queue: databases from before its later columns, and with the lock table of its
 //! reference schema, or without one.
 
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::{assert_counts, assert_verdict, iso};
 use crate::support::engine::on_both;
 use crate::support::{Database, SECOND};
 
-/// The columns that the document itself names.
+/// The columns that the specification itself names.
 const OLD_QUEUE: &str = "
     CREATE TABLE merge_queue (id INTEGER PRIMARY KEY AUTOINCREMENT, workspace TEXT NOT NULL UNIQUE,
       bead_id TEXT, priority INTEGER NOT NULL DEFAULT 5, status TEXT NOT NULL DEFAULT 'pending',
@@ -111,7 +111,7 @@ fn an_entry_that_was_recovered_is_queued_again() {
         let database = Database::new(SCHEMA);
         entry(&database, "claimed", "a", 301);
         assert_eq!(database.check().1, 2);
-        // The document's own recovery.
+        // The specification's own recovery.
         database.run(
         "UPDATE merge_queue SET status = 'pending', started_at = NULL, agent_id = NULL, state_changed_at = ?1
          WHERE status = 'claimed' AND started_at IS NOT NULL AND started_at < ?2",

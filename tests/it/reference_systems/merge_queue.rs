@@ -1,4 +1,4 @@
-//! Document 002: entries claimed for five minutes, and the one processing lock; whole seconds.
+//! Merge-queue: entries claimed for five minutes, and the one processing lock; whole seconds.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Document 004: forms of its tables, its log, and the oddities of its times.
+//! Task-queue: forms of its tables, its log, and the oddities of its times.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::support::{Database, MINUTE, NOW, SECOND, json as parsed, lines, stder
 #[test]
 fn a_registry_may_share_the_name_of_a_column_with_the_tasks() {
     on_both(|| {
-        // The document's workers have a status, as its tasks do; those of a simpler table do not.
+        // The specification's workers have a status, as its tasks do; those of a simpler table do not.
         let simple = HEARTBEATS.replace("status VARCHAR(20) DEFAULT 'active', ", "");
         assert!(!simple.contains("status"));
         for heartbeats in [simple.as_str(), HEARTBEATS] {
@@ -80,7 +80,7 @@ fn a_worker_lives_throughout_its_three_hundredth_second() {
 #[test]
 fn a_local_time_ahead_of_utc_is_a_clock_that_disagrees() {
     on_both(|| {
-        // The document's code writes the server's local time; its schema's defaults write UTC.
+        // The specification's code writes the server's local time; its schema's defaults write UTC.
         let database = Database::new(TASKS);
         let noise = task(&database, "w", -2 * SECOND);
         assert_verdict(&database.claim(&noise), "healthy", &[]);
@@ -154,7 +154,7 @@ fn the_history_holds_the_requeued_tasks_newest_first() {
 #[test]
 fn tables_of_the_same_name_in_other_systems_are_not_mistaken_for_it() {
     on_both(|| {
-        // The successor of this document's system, and somebody's list of things to do.
+        // The successor of this specification's system, and somebody's list of things to do.
         for schema in [
             "CREATE TABLE tasks (id INTEGER PRIMARY KEY, type_id INTEGER, status TEXT, params_json TEXT,
            dedupe_key TEXT NOT NULL UNIQUE, attempts INTEGER, claimed_by TEXT, claimed_at DATETIME);",

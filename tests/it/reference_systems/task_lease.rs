@@ -1,4 +1,4 @@
-//! Document 004's relative in SQLite: the same workers and tasks, but with leases of a minute.
+//! The relative of task-queue in SQLite: the same workers and tasks, but with leases of a minute.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Document 004: typed tasks claimed by workers that report in.
+//! Task-queue: typed tasks claimed by workers that report in.
 
 use serde_json::json;
 

@@ -39,14 +39,14 @@ fn tables_that_are_gone_leave_the_last_rows_and_a_sentence_until_they_are_back(e
     wait(&pty, &["task-old", "lock-old"], &[]);
     for (number, Change { done, undone, said }) in ENDS.iter().enumerate() {
         base.run(done);
-        wait(&pty, &["STALE for", said, "task-old", "lock-old"], &[]);
+        wait(&pty, &["DISCONNECTED since", said, "task-old", "lock-old"], &[]);
         pty.press("r", "what you see is old");
         base.run(undone);
         let new = format!("task-{number}");
         base.task(&new);
-        wait(&pty, &["LIVE 1", "task-old", "lock-old", &new], &["STALE for", said]);
+        wait(&pty, &["LIVE 1", "task-old", "lock-old", &new], &["DISCONNECTED since", said]);
     }
-    pty.press("6", "back again");
+    pty.press("7", "back again");
     pty.quit();
 }
 
@@ -56,11 +56,11 @@ fn a_board_that_is_gone_is_named_while_the_others_go_on(engine: Engine) {
     wait(&pty, &["task-old", "lock-old"], &[]);
     for Change { done, undone, said } in PARTS {
         base.run(done);
-        wait(&pty, &["LIVE 1", said, "lock-old"], &["STALE for", "task-old"]);
+        wait(&pty, &["LIVE 1", said, "lock-old"], &["DISCONNECTED since", "task-old"]);
         base.run(undone);
-        wait(&pty, &["LIVE 1", "task-old", "lock-old"], &["STALE for", said]);
+        wait(&pty, &["LIVE 1", "task-old", "lock-old"], &["DISCONNECTED since", said]);
     }
-    pty.keys("6");
+    pty.keys("7");
     wait(&pty, &["changed task back again", "changed task gone: its table was dropped"], &[]);
     // It was there all along: nobody has let go of it, and nobody has taken it anew.
     let shown = pty.screen();
@@ -75,7 +75,7 @@ fn what_is_added_or_not_needed_changes_nothing(engine: Engine) {
         base.run(change);
         let new = format!("task-{number}");
         base.task(&new);
-        wait(&pty, &["LIVE 1", "task-old", "lock-old", &new], &["STALE for", "is gone"]);
+        wait(&pty, &["LIVE 1", "task-old", "lock-old", &new], &["DISCONNECTED since", "is gone"]);
     }
     pty.quit();
 }
@@ -87,12 +87,16 @@ fn tables_that_were_dropped_are_read_anew_when_they_are_made_anew(engine: Engine
     base.run(DROP);
     wait(
         &pty,
-        &["STALE for", "coordination no longer fits: its tables are gone; there are none", "task-old"],
+        &[
+            "DISCONNECTED since",
+            "coordination no longer fits: its tables are gone; there are none",
+            "task-old",
+        ],
         &[],
     );
     base.run(TABLES);
     base.task("task-new");
-    wait(&pty, &["LIVE 1", "task-new"], &["STALE for", "task-old"]);
+    wait(&pty, &["LIVE 1", "task-new"], &["DISCONNECTED since", "task-old"]);
     pty.quit();
 }
 
@@ -111,7 +115,7 @@ fn a_column_of_another_type_is_named_and_read_again_when_it_is_changed_back() {
     for table in ["task_claims", "locks"] {
         base.run(&format!("ALTER TABLE {table} ALTER COLUMN expires_at TYPE bigint USING {ago}"));
     }
-    wait(&pty, &["LIVE 1", "task-old", "lock-old"], &["STALE for", "is gone"]);
+    wait(&pty, &["LIVE 1", "task-old", "lock-old"], &["DISCONNECTED since", "is gone"]);
     pty.quit();
 }
 
@@ -125,9 +129,9 @@ fn a_right_that_is_taken_from_the_watcher_is_named_and_used_again_when_it_is_giv
     database.run(&format!("REVOKE SELECT ON task_claims FROM {}", role.name));
     wait(&pty, &["LIVE 1", "board task of coordination is gone", "lock-old"], &["task-old"]);
     database.run(&format!("REVOKE SELECT ON locks FROM {}", role.name));
-    wait(&pty, &["STALE for", "locks, task_claims may not be read by us: GRANT SELECT"], &[]);
+    wait(&pty, &["DISCONNECTED since", "locks, task_claims may not be read by us: GRANT SELECT"], &[]);
     database.run(&format!("GRANT SELECT ON task_claims, locks TO {}", role.name));
-    wait(&pty, &["LIVE 1", "task-old", "lock-old"], &["STALE for", "is gone"]);
+    wait(&pty, &["LIVE 1", "task-old", "lock-old"], &["DISCONNECTED since", "is gone"]);
     pty.quit();
 }
 
@@ -171,15 +175,15 @@ fn a_server_that_comes_back_as_another_one_is_said_to_be() {
     let (mut pty, _folder) = open(&first.url("jobs"));
     wait(&pty, &["task-first"], &[]);
     first.stop();
-    pty.wait("STALE for");
+    pty.wait("DISCONNECTED since");
     second.stop();
     first.become_the(second);
     wait(
         &pty,
-        &["LIVE 1", "task-second", "this is another database than before"],
-        &["STALE for", "task-first"],
+        &["LIVE 1", "task-second", "this is a different database than before"],
+        &["DISCONNECTED since", "task-first"],
     );
-    pty.press("6", "this is another database than before");
+    pty.press("7", "this is a different database than before");
     // What became of the claims of the other one is not known.
     let shown = pty.screen();
     assert!(!shown.contains("finished") && !shown.contains("task-first"), "{shown}");

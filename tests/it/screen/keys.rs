@@ -4,6 +4,8 @@ mod bulk;
 mod clocks;
 mod confirmation;
 mod filter;
+mod groups;
+mod habits;
 mod immediate;
 mod mouse;
 mod notices;
@@ -11,7 +13,10 @@ mod paging;
 mod panes;
 mod refusals;
 mod selection;
+mod several_sources;
+mod source_names;
 mod undo;
+mod views;
 
 use claimtop::app::Effect;
 use claimtop::domain::recovery::{Action, Authorization};
@@ -25,17 +30,17 @@ struct Asked {
     /// The address of the claim.
     claim: String,
     seen: Option<String>,
-    word: Authorization,
+    authorization: Authorization,
 }
 
 /// The acts among the effects.
 fn acts(effects: &[Effect]) -> Vec<Asked> {
     let act = |effect: &Effect| match effect {
-        Effect::Act { target, action, word } => Some(Asked {
+        Effect::Act { target, action, authorization } => Some(Asked {
             action: *action,
             claim: target.id.address.clone(),
             seen: target.seen.map(state_of),
-            word: word.clone(),
+            authorization: authorization.clone(),
         }),
         _ => None,
     };

@@ -3,11 +3,14 @@
 //! A picture is the screen as text and, below it, the style of each line as runs of columns; what
 //! has the plain style of text is left out. `INSTA_UPDATE=always` paints them anew: look at them.
 
+mod audit;
 mod claims;
 mod details;
 mod dialogs;
-mod fleet;
+pub mod fleet;
+mod groups;
 mod lists;
+mod matrix;
 mod notices;
 mod overview;
 mod read_only;

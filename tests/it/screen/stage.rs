@@ -8,13 +8,14 @@ pub mod holders;
 pub mod outcomes;
 pub mod world;
 
+use claimtop::app::audit::{AuditLine, TrailPage};
 use claimtop::app::keymap::Keymap;
 use claimtop::app::message::{Spot, TrailLine};
 use claimtop::app::model::{Settings, Tone};
 use claimtop::app::source::{Access, Link, SourceView, Trouble};
 use claimtop::app::{Effect, Model, Msg};
 use claimtop::domain::time::{Moment, Span};
-use claimtop::events::{Again, ChangeDetector, Look};
+use claimtop::events::{ChangeDetector, ObservedSource, Reread};
 use claimtop::ui::theme::{Depth, Palette};
 use claimtop::ui::{Theme, View, render};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -47,7 +48,7 @@ pub struct Stage {
     pub now: Moment,
     size: (u16, u16),
     /// What a claim that left the rows is when it is read again.
-    pub again: Again,
+    pub again: Reread,
     onlookers: BTreeMap<usize, ChangeDetector>,
 }
 
@@ -76,7 +77,7 @@ impl Stage {
             view: View::default(),
             now: noon(),
             size: MIDDLE,
-            again: Again::Gone,
+            again: Reread::Gone,
             onlookers: BTreeMap::new(),
         }
     }
@@ -107,11 +108,11 @@ impl Stage {
 
     pub fn poll_of(&mut self, source: usize, world: &World) -> Vec<Effect> {
         let poll = world.poll(self.now);
-        let look = Look::of("tasks", &poll.snapshots, poll.whole.as_deref().unwrap_or_default());
+        let look = ObservedSource::of("tasks", &poll.snapshots, poll.whole.as_deref().unwrap_or_default());
         let (now, again) = (self.now, self.again.clone());
         let events = self
             .detector(source)
-            .see(look, now, &mut |_| Ok::<_, ()>(again.clone()))
+            .observe(look, now, &mut |_| Ok::<_, ()>(again.clone()))
             .expect("nothing is lost");
         self.tell(Msg::Polled { source, poll: Ok(poll), events })
     }
@@ -129,6 +130,25 @@ impl Stage {
 
     pub fn poll_cannot_reach(&mut self, why: &str) -> Vec<Effect> {
         self.tell(Msg::Polled { source: 0, poll: Err(Trouble::NoLink(why.into())), events: Vec::new() })
+    }
+
+    /// Answers every request for a part of the list of claims, and those that follow from the answers.
+    pub fn answer_lists(&mut self, worlds: &[World], effects: Vec<Effect>) {
+        let mut waiting = effects;
+        while let Some(effect) = waiting.pop() {
+            if let Effect::LoadList { source, request } = effect {
+                let part = Ok(worlds[source].list_part(&request, self.now));
+                waiting.extend(self.tell(Msg::Listed { source, request, part }));
+            }
+        }
+    }
+
+    /// Presses keys, each after the answers to the one before have come.
+    pub fn browse(&mut self, worlds: &[World], keys: &str) {
+        for key in keys.split_whitespace() {
+            let effects = self.press(key);
+            self.answer_lists(worlds, effects);
+        }
     }
 
     /// Time passes, and the second ticks.
@@ -192,6 +212,7 @@ impl Stage {
         render(&self.model, &mut self.view, theme, area, &mut buffer);
         let rows = std::mem::take(&mut self.view.rows);
         self.model.drawn(rows, self.view.page_lines);
+        self.model.scroll_end = self.view.scroll_end;
         buffer
     }
 
@@ -205,6 +226,12 @@ impl Stage {
         self.model.selected_row().map(|row| row.shown())
     }
 
+    /// Where the selection stands in the list that keys mean.
+    pub fn place(&self) -> usize {
+        let list = self.model.list();
+        self.model.selection(list).place(&self.model.items(list)).expect("a selection")
+    }
+
     /// The ids of the rows of the list that keys mean.
     pub fn listed(&self) -> Vec<String> {
         use claimtop::app::item::Item;
@@ -214,6 +241,12 @@ impl Stage {
             other => format!("{other:?}"),
         };
         ids.iter().map(shown).collect()
+    }
+
+    /// The ids of the rows of all panes of the overview.
+    pub fn in_trouble(&self) -> Vec<String> {
+        let rows = self.model.columns().iter().flat_map(|set| self.model.set_rows(*set));
+        rows.map(|row| row.shown()).collect()
     }
 
     pub fn notice(&self) -> (Tone, &str) {
@@ -255,9 +288,21 @@ pub fn key_named(name: &str) -> KeyEvent {
         "pageup" => KeyCode::PageUp,
         "pagedown" => KeyCode::PageDown,
         "backspace" => KeyCode::Backspace,
+        "end" => KeyCode::End,
+        "home" => KeyCode::Home,
         letter => KeyCode::Char(letter.chars().next().expect("a key")),
     };
     KeyEvent::new(code, modifiers)
+}
+
+/// The trail with these acts alone.
+pub fn acts(lines: impl IntoIterator<Item = TrailLine>) -> Msg {
+    trail(lines.into_iter().map(AuditLine::Act))
+}
+
+/// The trail with these lines, read to its end.
+pub fn trail(lines: impl IntoIterator<Item = AuditLine>) -> Msg {
+    Msg::Trail(Ok(TrailPage { lines: lines.into_iter().collect(), ..TrailPage::default() }))
 }
 
 /// An entry of the trail.
@@ -275,6 +320,12 @@ pub fn entry(seq: u64, action: &str, outcome: Option<&str>, address: &str) -> Tr
         holder: Some("worker-7".into()),
         who: "ops@desk".into(),
         reason: (seq.is_multiple_of(2)).then(|| "the host was drained for the upgrade".into()),
+        undoes: None,
+        evidence: vec![
+            ("conclusion".into(), "probably dead".into()),
+            ("reasons".into(), "lease_expired, session_stale".into()),
+            ("why".into(), "its session has been silent for 7m06s".into()),
+        ],
         images: vec!["status   claimed → pending".into(), "holder   worker-7 → NULL".into()],
     }
 }

@@ -1,7 +1,7 @@
 //! The alert rules and the dashboard: right by Prometheus' own tool, and about metrics that exist.
 
 use claimtop::metrics::catalog;
-use claimtop::worker::finalization::Metrics as WorkerMetrics;
+use claimtop::worker::finalization::FinalizationMetrics as WorkerMetrics;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -124,7 +124,7 @@ fn a_running_server_names_every_metric_of_the_catalog() {
     let told = server.wait_until_read();
     let families: BTreeSet<&str> = told.families.keys().map(String::as_str).collect();
     let name = |metric: &&catalog::Metric| {
-        let unit = if metric.nature.in_seconds() { "_seconds" } else { "" };
+        let unit = if metric.kind.in_seconds() { "_seconds" } else { "" };
         format!("{}{unit}", metric.name)
     };
     let wanted: Vec<String> = catalog::ALL.iter().map(name).collect();

@@ -125,7 +125,7 @@ fn watch(log: Log, changes: &[&Change]) {
         scene.run(done);
         match said {
             Some(said) => {
-                wait(&pty, &["STALE for", said], &[]);
+                wait(&pty, &["DISCONNECTED since", said], &[]);
                 server.wait("no figures", |told| {
                     told.get("claimtop_up", &[]) == Some(0.0)
                         && told.sum("claimtop_claims_held", &[]).is_none()
@@ -139,12 +139,12 @@ fn watch(log: Log, changes: &[&Change]) {
             }
         }
         scene.run(undone);
-        wait(&pty, &["LIVE 1", "task-old"], &["STALE for", "task-b1"]);
+        wait(&pty, &["LIVE 1", "task-old"], &["DISCONNECTED since", "task-b1"]);
         // It is watched, and not only shown. What is written now the copy would not have.
         if !undone.contains("cp ") {
             scene.work(&format!("task-{number}"));
             held += 1.0;
-            wait(&pty, &["LIVE 1", &format!("task-{number}")], &["STALE for"]);
+            wait(&pty, &["LIVE 1", &format!("task-{number}")], &["DISCONNECTED since"]);
             if log != Log::Needed {
                 scene.run("cp live.db original.db");
             }

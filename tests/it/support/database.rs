@@ -231,7 +231,7 @@ impl Database {
         asking::one(&self.list(&[]), id)
     }
 
-    /// A session of document 000 that last beat this long before [`NOW`].
+    /// A session of coordination that last beat this long before [`NOW`].
     pub fn session(&self, id: &str, silent_for: i64) {
         self.run(
             "INSERT INTO sessions VALUES (?1, '/project', 'cli', ?2, ?3, '{}', 4312)",
@@ -239,7 +239,7 @@ impl Database {
         );
     }
 
-    /// A claim of document 000 that expires this long after [`NOW`] and beats.
+    /// A claim of coordination that expires this long after [`NOW`] and beats.
     pub fn task(&self, id: &str, session: &str, expires_in: i64) {
         self.run(
             "INSERT INTO task_claims (task_id, session_id, claimed_at, expires_at, last_heartbeat)

@@ -99,6 +99,11 @@ impl PgDatabase {
         Session::open(self.server.clone().dbname(&self.name))
     }
 
+    /// The same of another role of the server.
+    pub fn connect_as(&self, user: &str) -> Session {
+        Session::open(self.server.clone().user(user).dbname(&self.name))
+    }
+
     /// claimtop with these arguments, then this database's address.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(arguments);

@@ -224,7 +224,8 @@ fn workers_whose_clocks_are_an_hour_wrong_keep_what_they_renew() {
         assert!(dead.wait().expect("its end").success());
         // One look would take the living one's claim as well: by its own times it ended half an hour ago.
         let mut going = Going::start(&scene, "200ms");
-        assert!(going.summary()["watching"].as_i64().is_some_and(|watching| watching >= 2));
+        let first = going.summary();
+        assert!(first["watching"].as_i64().is_some_and(|watching| watching >= 2), "{first}");
         until_taken(&mut going, 1);
         for _ in 0..10 {
             assert_eq!(going.summary()["applied"], 0);

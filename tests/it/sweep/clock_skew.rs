@@ -6,7 +6,7 @@ use claimtop::domain::claim::{Claim, Lease};
 use claimtop::domain::rules::DeadlineRule;
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::verdict::judge;
-use claimtop::sweep::{Needs, Shown, Sightings, Wanted, ground, patience};
+use claimtop::sweep::{ObservedCandidate, RequiredSightings, Sightings, SweepSets, ground, unchanged_for};
 
 use super::grounds::{at, claim, rules, session};
 
@@ -28,7 +28,7 @@ struct Worker {
     /// Minutes between two renewals.
     renews: i64,
     dies: Option<i64>,
-    /// As in the running code of document 000, which refreshes claims only.
+    /// As in the running code of coordination, which refreshes claims only.
     session_beats: bool,
     rule: DeadlineRule,
 }
@@ -66,13 +66,13 @@ fn swept(worker: &Worker, every: i64, sighted: bool) -> Option<i64> {
     (0..1_200).step_by(every as usize).find(|&minute| {
         let (claim, now): (Claim, Moment) = (worker.row(minute), at(1_000 + minute));
         let verdict = judge(&claim, &rules, now);
-        let shown = match ground(&claim, &verdict, &rules, now, Wanted::Both) {
+        let shown = match ground(&claim, &verdict, &rules, now, SweepSets::Both) {
             Ok(_) if !sighted => return true,
-            Ok(ground) => vec![Shown {
+            Ok(ground) => vec![ObservedCandidate {
                 address: "a".into(),
                 mark: format!("{:?} {:?} {:?}", claim.beat_at, claim.lease, claim.registry),
-                patience: patience(&claim, &rules, ground),
-                needs: Needs::TwoLooks,
+                unchanged_for: unchanged_for(&claim, &rules, ground),
+                needs: RequiredSightings::TwoLooks,
             }],
             Err(_) => Vec::new(),
         };

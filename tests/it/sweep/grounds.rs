@@ -5,7 +5,7 @@ use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::{Reason, judge};
-use claimtop::sweep::{SkipReason, SweepReason, Wanted, ground};
+use claimtop::sweep::{SkipReason, SweepReason, SweepSets, ground};
 
 use super::*;
 
@@ -38,6 +38,7 @@ pub(super) fn claim() -> Claim {
         registry: session(999),
         worker: Worker::new(Value::Null, None),
         disowned: false,
+        alive: false,
         attempts: None,
         max_attempts: None,
         error: None,
@@ -54,7 +55,7 @@ pub(super) fn session(beat: i64) -> Registry {
 
 fn found(
     rule: DeadlineRule,
-    wanted: Wanted,
+    wanted: SweepSets,
     change: impl FnOnce(&mut Claim),
 ) -> Result<SweepReason, SkipReason> {
     let (mut claim, rules, now) = (claim(), rules(rule), at(1_000));
@@ -66,12 +67,12 @@ fn found(
 #[test]
 fn every_reason_is_ground_or_is_not() {
     use DeadlineRule::{Lease as Leased, Ttl};
-    let both = |rule, change: fn(&mut Claim)| found(rule, Wanted::Both, change);
+    let both = |rule, change: fn(&mut Claim)| found(rule, SweepSets::Both, change);
     let over = |claim: &mut Claim| claim.lease = Lease::Until(Reading::At(at(999)));
     let expired = Ok(SweepReason::Expired(Reason::LeaseExpired));
     let stale = Ok(SweepReason::Orphaned(Reason::SessionStale));
     assert_eq!(both(Leased, |_| {}), Err(SkipReason::NoGround), "a healthy claim");
-    assert_eq!(found(Leased, Wanted::Both, over), expired, "a lease that is over");
+    assert_eq!(found(Leased, SweepSets::Both, over), expired, "a lease that is over");
     assert_eq!(
         both(Ttl, |claim| claim.beat_at = Reading::At(at(960))),
         Ok(SweepReason::Expired(Reason::TtlExceeded)),
@@ -103,13 +104,17 @@ fn every_reason_is_ground_or_is_not() {
         (Reading::Bad("x".into()), Err(SkipReason::ClaimLives)),
     ] {
         let said = format!("a silent session with {beat:?}");
-        assert_eq!(found(Leased, Wanted::Both, |claim| silent(claim, beat)), expected, "{said}");
+        assert_eq!(found(Leased, SweepSets::Both, |claim| silent(claim, beat)), expected, "{said}");
     }
     let just_made = |claim: &mut Claim| {
         silent(claim, Reading::Absent);
         claim.claimed_at = Reading::At(at(999));
     };
-    assert_eq!(found(Leased, Wanted::Both, just_made), Err(SkipReason::ClaimLives), "a claim made just now");
+    assert_eq!(
+        found(Leased, SweepSets::Both, just_made),
+        Err(SkipReason::ClaimLives),
+        "a claim made just now"
+    );
 }
 
 #[test]
@@ -119,12 +124,12 @@ fn the_living_and_those_with_wrong_clocks_are_spared_whatever_else_is_true() {
         claim.lease = Lease::Until(Reading::At(at(900)));
         claim.registry = Registry::Missing;
     };
-    assert_eq!(found(DeadlineRule::Lease, Wanted::Both, alive), Err(SkipReason::Alive));
+    assert_eq!(found(DeadlineRule::Lease, SweepSets::Both, alive), Err(SkipReason::Alive));
     let ahead = |claim: &mut Claim| {
         claim.beat_at = Reading::At(at(1_060));
         claim.lease = Lease::Until(Reading::At(at(900)));
     };
-    assert_eq!(found(DeadlineRule::Lease, Wanted::Both, ahead), Err(SkipReason::ClockSkew));
+    assert_eq!(found(DeadlineRule::Lease, SweepSets::Both, ahead), Err(SkipReason::ClockSkew));
 }
 
 #[test]
@@ -134,9 +139,9 @@ fn only_the_grounds_that_were_asked_for_count() {
         claim.registry = Registry::Missing;
     };
     let found = |wanted| found(DeadlineRule::Lease, wanted, both);
-    assert_eq!(found(Wanted::Both), Ok(SweepReason::Expired(Reason::LeaseExpired)));
-    assert_eq!(found(Wanted::Expired), Ok(SweepReason::Expired(Reason::LeaseExpired)));
-    assert_eq!(found(Wanted::Orphaned), Ok(SweepReason::Orphaned(Reason::SessionMissing)));
+    assert_eq!(found(SweepSets::Both), Ok(SweepReason::Expired(Reason::LeaseExpired)));
+    assert_eq!(found(SweepSets::Expired), Ok(SweepReason::Expired(Reason::LeaseExpired)));
+    assert_eq!(found(SweepSets::Orphaned), Ok(SweepReason::Orphaned(Reason::SessionMissing)));
 }
 
 /// One claim for each reason, named for it.

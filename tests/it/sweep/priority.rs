@@ -7,6 +7,7 @@ use crate::support::uuid_of;
 fn under_the_cap_the_most_urgent_entries_of_the_merge_queue_are_swept_first() {
     on_both(|| {
         let scene = Scene::of(System::MergeQueue);
+        scene.config("[sweep]\nunfenced = true\n");
         let seconds = now() / SECOND;
         // The oldest claims are the least urgent here; lower is more urgent.
         for (workspace, priority, started) in [("later", 9, 9_000), ("soon", 5, 3_600), ("now", 0, 600)] {

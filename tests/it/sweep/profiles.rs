@@ -12,6 +12,7 @@ fn ago(minutes: i64) -> String {
 fn a_merge_queue_entry_is_pending_again_and_its_lock_is_gone() {
     on_both(|| {
         let scene = Scene::of(System::MergeQueue);
+        scene.config("[sweep]\nunfenced = true\n");
         let seconds = now() / SECOND;
         for (workspace, agent, started) in [("old", "agent-a", 3_600), ("new", "agent-b", 60)] {
             scene.database.run(
@@ -55,6 +56,7 @@ fn a_finalization_past_its_timeout_can_be_claimed_again() {
 /// Tasks of a worker that beats, of one that is silent, and of one that nobody knows.
 fn task_queue() -> Scene {
     let scene = Scene::of(System::TaskQueue);
+    scene.config("[sweep]\nunfenced = true\n");
     scene.database.run(
         "INSERT INTO task_types (id, name, created_at, updated_at) VALUES (1, 'mail', ?1, ?1)",
         [ago(60)],
@@ -83,7 +85,9 @@ fn a_profile_that_could_be_anybodys_is_swept_only_by_its_name() {
         assert!(run.err.contains("--profile task-queue confirms that they are its"), "{run:#?}");
         assert_eq!(scene.number("SELECT count(*) FROM tasks WHERE status = 'claimed'"), 3);
         let source = scene.database.source();
-        scene.config(&format!("[source.here]\nat = {source:?}\nprofiles = [\"task-queue\"]\n"));
+        scene.config(&format!(
+            "[source.here]\nat = {source:?}\nprofiles = [\"task-queue\"]\n[source.here.sweep]\nunfenced = true\n"
+        ));
         assert_eq!(scene.sweep(&["--dry-run"]).summary(0)["applied"], 2);
     });
 }

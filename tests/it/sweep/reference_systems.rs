@@ -1,4 +1,4 @@
-//! The tests of the documents, end to end with the program itself.
+//! The tests of the specifications, end to end with the program itself.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn jobs() -> Scene {
     Scene::of(System::ExecutorJobs)
 }
 
-/// Document 001's rows: a job of type run_tsa, locked so many minutes ago.
+/// The rows of executor-jobs: a job of type run_tsa, locked so many minutes ago.
 fn job(scene: &Scene, name: &str, minutes: i64, attempts: i64) {
     let at = chrono::Utc::now() - chrono::TimeDelta::minutes(minutes);
     scene.database.run(

@@ -64,7 +64,7 @@ fn times_of_workers_still_need_two() {
     });
 }
 
-/// Document 001, test 1: the job of a dead worker is queued again less than 30 s after its time is up.
+/// Executor-jobs, test 1: the job of a dead worker is queued again less than 30 s after its time is up.
 #[test]
 fn document_001_a_continuous_sweep_takes_a_job_at_the_first_look_after_its_ttl() {
     on_both(|| {
@@ -104,7 +104,7 @@ fn document_001_a_job_that_is_late_when_it_appears_is_taken_in_the_next_pass() {
         let scene = Scene::of(System::ExecutorJobs);
         let mut going = Going::start(&scene, "200ms");
         assert_eq!(going.summary()["watching"], 0);
-        // As the document writes it: a row that is 35 minutes old, while the sweep runs.
+        // As the specification writes it: a row that is 35 minutes old, while the sweep runs.
         job(&scene, "test-ttl-reclaim", 35);
         let all = (0..50).map(|_| going.summary());
         let seen = all.into_iter().find(|summary| summary["watching"] != 0 || summary["applied"] != 0);

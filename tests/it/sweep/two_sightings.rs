@@ -133,7 +133,7 @@ fn a_gap_between_runs_that_is_longer_than_usual_starts_the_watch_anew() {
         later(&scene, 120);
         let first = scene.sweep(&["--sighted"]);
         assert_eq!(first.summary(0)["watching"], 1);
-        assert!(first.err.contains("nobody looked for 2h"), "{first:#?}");
+        assert!(first.err.contains("there was no run for 2h"), "{first:#?}");
         // A timer of an hour is learnt from its runs.
         for minutes in [60, 60] {
             scene.database.run("UPDATE task_claims SET last_heartbeat = last_heartbeat + 1", ());
@@ -142,7 +142,7 @@ fn a_gap_between_runs_that_is_longer_than_usual_starts_the_watch_anew() {
         }
         later(&scene, 60);
         let usual = scene.sweep(&["--sighted"]);
-        assert!(!usual.err.contains("nobody looked"), "{usual:#?}");
+        assert!(!usual.err.contains("there was no run"), "{usual:#?}");
         assert_eq!(usual.summary(0)["applied"], 1);
     });
 }
@@ -160,7 +160,7 @@ fn one_long_gap_does_not_make_the_next_seem_usual() {
             }
             let run = scene.sweep(&["--sighted"]);
             assert_eq!(run.summary(0)["watching"], 1);
-            assert_eq!(run.err.contains("nobody looked"), gap, "{minutes} minutes: {run:#?}");
+            assert_eq!(run.err.contains("there was no run"), gap, "{minutes} minutes: {run:#?}");
         }
     });
 }
@@ -174,7 +174,7 @@ fn what_the_config_says_about_the_distance_counts() {
         scene.sweep(&["--sighted"]).summary(0);
         later(&scene, 7);
         let run = scene.sweep(&["--sighted"]);
-        assert!(run.err.contains("nobody looked for 7m"), "{run:#?}");
+        assert!(run.err.contains("there was no run for 7m"), "{run:#?}");
         assert_eq!(run.summary(0)["watching"], 1);
     });
 }

@@ -1,8 +1,8 @@
 //! Databases of other programs, most of them with a table name that some queue uses too.
 
 use super::Tables;
-use crate::support::Database;
-use crate::support::engine::Engine;
+use crate::support::engine::{Engine, engines};
+use crate::support::{Database, in_their_words};
 use claimtop::reference::System;
 
 const UNRELATED: [(&str, &str); 22] = [
@@ -93,9 +93,10 @@ const UNRELATED: [(&str, &str); 22] = [
 
 #[test]
 fn a_database_of_another_program_is_not_taken_for_a_queue() {
-    for (what, sql) in UNRELATED {
-        let tables = Tables::new(Engine::Sqlite, sql);
-        assert_eq!(tables.recognised(), Vec::<String>::new(), "{what}");
+    for (engine, (what, sql)) in engines().iter().flat_map(|engine| UNRELATED.map(|one| (*engine, one))) {
+        let sql = if engine == Engine::Sqlite { sql.to_owned() } else { in_their_words(sql) };
+        let tables = Tables::new(engine, &sql);
+        assert_eq!(tables.recognised(), Vec::<String>::new(), "{what} on {engine:?}");
     }
 }
 

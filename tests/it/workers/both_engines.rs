@@ -3,7 +3,7 @@
 use claimtop::domain::time::{Moment, Span};
 use claimtop::reference::System;
 use claimtop::store::postgres::Target;
-use claimtop::worker::finalization::{Completion, Metrics, Outcome, StepEnd};
+use claimtop::worker::finalization::{Completion, FinalizationClaim, FinalizationMetrics, StepEnd};
 use claimtop::worker::{Clock, Database, Event, WorkerError, postgres};
 use claimtop::worker::{executor_jobs, finalization, task_queue};
 use serde_json::Value as Json;
@@ -194,7 +194,7 @@ impl Cell for bool {
 pub struct Named(Box<dyn finalization::Operations>);
 
 impl Named {
-    pub fn metrics(&self) -> Metrics {
+    pub fn metrics(&self) -> FinalizationMetrics {
         self.0.metrics()
     }
 
@@ -203,7 +203,7 @@ impl Named {
         task: &str,
         processor: &str,
         timeout: Span,
-    ) -> Result<Outcome, WorkerError> {
+    ) -> Result<FinalizationClaim, WorkerError> {
         self.0.claim_task_for_finalization(&uuid_of(task), processor, timeout)
     }
 

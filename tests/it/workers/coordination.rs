@@ -1,4 +1,4 @@
-//! Document 000 as workers use it: its 25 cases, and what they leave open.
+//! Coordination as workers use it: its 25 cases, and what they leave open.
 
 mod claiming;
 mod expired;
@@ -15,7 +15,7 @@ mod timer;
 
 use claimtop::domain::time::{Moment, Span};
 use claimtop::reference::{System, install};
-use claimtop::worker::coordination::{ClaimOptions, Claiming, Coordination, Registration};
+use claimtop::worker::coordination::{ClaimOptions, Coordination, CoordinationClaim, Registration};
 use claimtop::worker::{Clock, Database, Event};
 use rusqlite::Connection;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ impl World {
     }
 
     /// A claim as everybody makes it, with whatever answer.
-    fn try_claim(&mut self, task: &str, session: &str) -> Claiming {
+    fn try_claim(&mut self, task: &str, session: &str) -> CoordinationClaim {
         self.coordination.claim_task(task, session, &ClaimOptions::default()).expect("an answer")
     }
 

@@ -1,4 +1,4 @@
-//! Document 001 from the worker's side.
+//! Executor-jobs from the worker's side.
 
 mod agreement;
 mod claiming;

@@ -1,4 +1,4 @@
-//! Document 003: claiming a task for finalization, with every outcome it names.
+//! Finalization: claiming a task for finalization, with every outcome it names.
 
 mod metrics;
 mod owners;
@@ -6,7 +6,7 @@ mod races;
 
 use claimtop::domain::time::{Moment, Span};
 use claimtop::reference::System;
-use claimtop::worker::finalization::{Completion, Outcome, StepEnd};
+use claimtop::worker::finalization::{Completion, FinalizationClaim, StepEnd};
 use claimtop::worker::{Clock, Event, WorkerError};
 
 use super::both_engines::{Cell, Engine, Ground, Heard, Named, Place, engines, standing, uuid_of};
@@ -48,7 +48,7 @@ impl World {
         assert!(self.desk.end_step(&step, StepEnd::Completed).unwrap());
     }
 
-    fn claim(&mut self, processor: &str) -> Outcome {
+    fn claim(&mut self, processor: &str) -> FinalizationClaim {
         self.desk.claim_task_for_finalization("t", processor, TIMEOUT).unwrap()
     }
 
@@ -91,7 +91,7 @@ fn some(text: &str) -> Option<String> {
 fn the_first_processor_gets_the_claim() {
     on_both(|mut world| {
         let outcome = world.claim("p-1");
-        assert_eq!(outcome, Outcome::Claimed { until: at(30_000) });
+        assert_eq!(outcome, FinalizationClaim::Claimed { until: at(30_000) });
         assert_eq!(outcome.message(), "Successfully claimed for finalization");
         assert_eq!(world.attempt(), (true, some("p-1"), some("pending"), outcome.message().into()));
         assert_eq!(world.holder(), some("p-1"));
@@ -108,11 +108,11 @@ fn the_same_processor_extends_and_another_is_told_who_has_it() {
         let outcome = world.claim("p-1");
         assert_eq!(
             (&outcome, outcome.message()),
-            (&Outcome::Extended { until: at(40_000) }, "Claim extended")
+            (&FinalizationClaim::Extended { until: at(40_000) }, "Claim extended")
         );
         assert_eq!(world.attempt(), (true, some("p-1"), some("pending"), "Claim extended".into()));
         let outcome = world.claim("p-2");
-        assert_eq!(outcome, Outcome::AlreadyClaimed { by: "p-1".into(), until: Some(at(40_000)) });
+        assert_eq!(outcome, FinalizationClaim::AlreadyClaimed { by: "p-1".into(), until: Some(at(40_000)) });
         let message = "Task already claimed for finalization";
         assert_eq!(world.attempt(), (false, some("p-1"), some("pending"), message.into()));
         assert!(!outcome.is_claimed());
@@ -123,12 +123,12 @@ fn the_same_processor_extends_and_another_is_told_who_has_it() {
 fn a_task_that_is_complete_or_unknown_or_without_an_ended_step_is_not_claimed() {
     on_both(|mut world| {
         let unknown = world.desk.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
-        assert_eq!(unknown, Outcome::NotFound);
+        assert_eq!(unknown, FinalizationClaim::NotFound);
         assert_eq!(world.attempt(), (false, None, some("not_found"), "Task not found".into()));
         world.desk.add_task("young", 0).unwrap();
         for steps in 0..2 {
             let young = world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
-            assert_eq!(young, Outcome::NotReady, "{steps} pending steps");
+            assert_eq!(young, FinalizationClaim::NotReady, "{steps} pending steps");
             let message = "Task has no completed or failed steps";
             assert_eq!(world.attempt(), (false, None, some("pending"), message.into()));
             world.desk.add_step("young", "s").unwrap();
@@ -138,7 +138,7 @@ fn a_task_that_is_complete_or_unknown_or_without_an_ended_step_is_not_claimed() 
         assert!(world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap().is_claimed());
         world.claim("p-1");
         assert_eq!(world.desk.complete("t", "p-1").unwrap(), Completion::Completed);
-        assert_eq!(world.claim("p-1"), Outcome::AlreadyComplete);
+        assert_eq!(world.claim("p-1"), FinalizationClaim::AlreadyComplete);
         assert_eq!(world.attempt(), (false, None, some("complete"), "Task already complete".into()));
         assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 6);
     });
@@ -149,10 +149,10 @@ fn a_claim_holds_until_exactly_its_end() {
     on_both(|mut world| {
         world.claim("p-1");
         world.later(TIMEOUT);
-        assert!(matches!(world.claim("p-2"), Outcome::AlreadyClaimed { .. }));
+        assert!(matches!(world.claim("p-2"), FinalizationClaim::AlreadyClaimed { .. }));
         world.later(Span::micros(1));
         world.events();
-        assert!(matches!(world.claim("p-2"), Outcome::Claimed { .. }));
+        assert!(matches!(world.claim("p-2"), FinalizationClaim::Claimed { .. }));
         let expired = Event::ClaimExpired {
             task_id: uuid_of("t"),
             session_id: "p-1".into(),
@@ -165,7 +165,7 @@ fn a_claim_holds_until_exactly_its_end() {
             expires_at: Some(NOW + 60_000),
         };
         assert_eq!(world.events(), [expired, acquired]);
-        assert!(matches!(world.claim("p-1"), Outcome::AlreadyClaimed { .. }));
+        assert!(matches!(world.claim("p-1"), FinalizationClaim::AlreadyClaimed { .. }));
     });
 }
 
@@ -178,10 +178,10 @@ fn the_rows_timeout_alone_says_whether_a_claim_is_over() {
         };
         world.later(Span::seconds(5));
         // The original says "race condition" here, ...
-        assert!(matches!(ask(&mut world, 1), Outcome::AlreadyClaimed { .. }));
+        assert!(matches!(ask(&mut world, 1), FinalizationClaim::AlreadyClaimed { .. }));
         world.later(Span::seconds(35));
         // ... and "already claimed" here.
-        assert_eq!(ask(&mut world, 300), Outcome::Claimed { until: at(340_000) });
+        assert_eq!(ask(&mut world, 300), FinalizationClaim::Claimed { until: at(340_000) });
         assert_eq!(world.one::<i64>("SELECT claim_timeout_seconds FROM tasker_tasks"), 300);
     });
 }
@@ -192,10 +192,14 @@ fn an_own_claim_that_is_over_is_claimed_anew_with_the_new_timeout() {
         world.claim("p-1");
         world.later(Span::seconds(31));
         let again = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(60)).unwrap();
-        assert_eq!(again, Outcome::Claimed { until: at(91_000) });
+        assert_eq!(again, FinalizationClaim::Claimed { until: at(91_000) });
         world.later(Span::seconds(1));
         let extended = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(5)).unwrap();
-        assert_eq!(extended, Outcome::Extended { until: at(92_000) }, "an extension keeps the row's timeout");
+        assert_eq!(
+            extended,
+            FinalizationClaim::Extended { until: at(92_000) },
+            "an extension keeps the row's timeout"
+        );
     });
 }
 

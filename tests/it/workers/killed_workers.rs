@@ -19,7 +19,7 @@ use crate::support::Ending;
 use claimtop::domain::time::Span;
 use claimtop::reference::{System, install};
 use claimtop::worker::executor_jobs::{ExecutorJobs, NewJob};
-use claimtop::worker::merge_queue::{Failure, MergeQueue, NewEntry, Status};
+use claimtop::worker::merge_queue::{FailureKind, MergeQueue, NewEntry, Status};
 use claimtop::worker::task_queue::{NewTask, TaskQueue};
 use claimtop::worker::{Database, WorkerError};
 use rusqlite::Connection;
@@ -130,7 +130,7 @@ impl Scene {
                     // Self-healing knows no way back from the later states.
                     (status, Some(agent)) if status != Status::Claimed && is_dead(&agent) => {
                         let error = "its agent was killed";
-                        patiently(merges.mark_failed(entry.id, &agent, error, Failure::Retryable));
+                        patiently(merges.mark_failed(entry.id, &agent, error, FailureKind::Retryable));
                     }
                     _ => {}
                 }
@@ -153,7 +153,7 @@ impl Scene {
         applied
     }
 
-    /// At every read nothing is done twice, and document 002's invariants hold.
+    /// At every read nothing is done twice, and the invariants of merge-queue hold.
     fn observe(&self) -> u64 {
         let connection = self.observer();
         self.until_over(|| {

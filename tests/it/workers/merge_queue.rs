@@ -1,4 +1,4 @@
-//! Document 002 from the worker's side.
+//! Merge-queue from the worker's side.
 
 mod agreement;
 mod chaos;
@@ -103,9 +103,9 @@ fn finish(queue: &mut MergeQueue, id: i64, agent: &str) {
 }
 
 fn walk(queue: &mut MergeQueue, id: i64, agent: &str, to: Status) {
-    use claimtop::worker::merge_queue::Moved;
+    use claimtop::worker::merge_queue::TransitionOutcome;
     let moved = queue.transition(id, agent, to).expect("an answer");
-    assert!(matches!(&moved, Moved::Done(entry) if entry.status == to), "{to}: {moved:?}");
+    assert!(matches!(&moved, TransitionOutcome::Done(entry) if entry.status == to), "{to}: {moved:?}");
 }
 
 fn status(queue: &MergeQueue, id: i64) -> Status {

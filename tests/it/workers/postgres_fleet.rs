@@ -9,8 +9,8 @@ use crate::support::Ending;
 use claimtop::domain::time::Span;
 use claimtop::reference::System;
 use claimtop::worker::executor_jobs::NewJob;
-use claimtop::worker::finalization::{Completion, Outcome, StepEnd};
-use claimtop::worker::task_queue::{NewTask, Vitals, Wanted, WorkerId};
+use claimtop::worker::finalization::{Completion, FinalizationClaim, StepEnd};
+use claimtop::worker::task_queue::{HeartbeatInfo, NewTask, TaskFilter, WorkerId};
 use claimtop::worker::{Clock, WorkerError};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::json;
@@ -105,18 +105,18 @@ fn work_off(place: &Place, name: &str, each: usize) -> usize {
         patiently(|| jobs.succeed(&job.id, name));
         done += 1;
     }
-    while let Some(task) = patiently(|| tasks.claim(&worker, &Wanted::default())).task() {
+    while let Some(task) = patiently(|| tasks.claim(&worker, &TaskFilter::default())).task() {
         patiently(|| tasks.complete(&worker, task.id, &json!(1)));
         done += 1;
     }
     for task in (0..each).map(order) {
         match patiently(|| orders.claim_task_for_finalization(&task, name, Span::seconds(3_600))) {
-            Outcome::Claimed { .. } => {
+            FinalizationClaim::Claimed { .. } => {
                 assert_eq!(patiently(|| orders.complete(&task, name)), Completion::Completed);
                 done += 1;
             }
-            Outcome::AlreadyClaimed { by, .. } => assert_ne!(by, name),
-            Outcome::AlreadyComplete => {}
+            FinalizationClaim::AlreadyClaimed { by, .. } => assert_ne!(by, name),
+            FinalizationClaim::AlreadyComplete => {}
             other => panic!("{other:?}"),
         }
     }
@@ -192,8 +192,8 @@ fn child() {
             let mut tasks = place.task_queue(&clock, &silence);
             let worker = WorkerId::new(&name).unwrap();
             loop {
-                patiently(|| tasks.heartbeat(&worker, &Vitals::here("1", 0)));
-                let claim = patiently(|| tasks.claim(&worker, &Wanted::default()));
+                patiently(|| tasks.heartbeat(&worker, &HeartbeatInfo::here("1", 0)));
+                let claim = patiently(|| tasks.claim(&worker, &TaskFilter::default()));
                 dice.pause(15);
                 if let Some(task) = claim.task() {
                     patiently(|| tasks.complete(&worker, task.id, &json!("done")));
@@ -219,7 +219,7 @@ fn start(place: &Place, role: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
     command.args(["--exact", "workers::postgres_fleet::child", "--ignored", "--nocapture"]);
     command.env(DATABASE, &place.0).env(ROLE, role);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a worker")
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("a worker")
 }
 
 /// What is neither over nor given up.

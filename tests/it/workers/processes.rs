@@ -12,9 +12,9 @@ mod invariants;
 use crate::support::Ending;
 use claimtop::domain::time::Span;
 use claimtop::reference::System;
-use claimtop::worker::finalization::{Completion, Finalization, Outcome, StepEnd};
-use claimtop::worker::merge_queue::{Claimed, MergeQueue, Moved, NewEntry, Status};
-use claimtop::worker::task_queue::{Claim, NewTask, TaskQueue, Wanted, WorkerId};
+use claimtop::worker::finalization::{Completion, Finalization, FinalizationClaim, StepEnd};
+use claimtop::worker::merge_queue::{Claimed, MergeQueue, NewEntry, Status, TransitionOutcome};
+use claimtop::worker::task_queue::{NewTask, TaskClaim, TaskFilter, TaskQueue, WorkerId};
 use claimtop::worker::{Database, WorkerError};
 use rusqlite::Connection;
 use rustix::process::{Signal, set_parent_process_death_signal};
@@ -79,7 +79,10 @@ fn merge(queue: &mut MergeQueue, agent: &str) -> Vec<String> {
                 use Status::{Merged, Merging, ReadyToMerge, Rebasing, Testing};
                 for to in [Rebasing, Testing, ReadyToMerge, Merging, Merged] {
                     let moved = patiently(|| queue.transition(entry.id, agent, to));
-                    assert!(matches!(&moved, Moved::Done(entry) if entry.status == to), "{to}: {moved:?}");
+                    assert!(
+                        matches!(&moved, TransitionOutcome::Done(entry) if entry.status == to),
+                        "{to}: {moved:?}"
+                    );
                 }
                 assert!(patiently(|| queue.release_processing_lock(agent)), "the lock was not its own");
                 merged.push(entry.id.to_string());
@@ -100,15 +103,15 @@ fn finalize(desk: &mut Finalization, processor: &str) -> Vec<String> {
     for number in 0..amount() {
         let task = format!("task-{number}");
         match patiently(|| desk.claim_task_for_finalization(&task, processor, TIMEOUT)) {
-            Outcome::Claimed { .. } => {
+            FinalizationClaim::Claimed { .. } => {
                 if number % 3 == 0 {
                     assert!(patiently(|| desk.extend(&task, processor)), "the claim was not its own");
                 }
                 assert_eq!(patiently(|| desk.complete(&task, processor)), Completion::Completed);
                 finalized.push(task);
             }
-            Outcome::AlreadyClaimed { by, .. } => assert_ne!(by, processor),
-            Outcome::AlreadyComplete => {}
+            FinalizationClaim::AlreadyClaimed { by, .. } => assert_ne!(by, processor),
+            FinalizationClaim::AlreadyComplete => {}
             other => panic!("{other:?}"),
         }
     }
@@ -117,10 +120,10 @@ fn finalize(desk: &mut Finalization, processor: &str) -> Vec<String> {
 
 fn claim_once(queue: &mut TaskQueue, worker: &str) -> Vec<String> {
     let worker = WorkerId::new(worker).unwrap();
-    match patiently(|| queue.claim(&worker, &Wanted::default())) {
-        Claim::Task(task) => vec![task.id.to_string()],
-        Claim::Nothing => vec!["nothing".into()],
-        other @ Claim::LostRace { .. } => panic!("{other:?}"),
+    match patiently(|| queue.claim(&worker, &TaskFilter::default())) {
+        TaskClaim::Task(task) => vec![task.id.to_string()],
+        TaskClaim::Nothing => vec!["nothing".into()],
+        other @ TaskClaim::LostRace { .. } => panic!("{other:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Document 004: claiming from the task queue, with every case of its test sections.
+//! Task-queue: claiming from the task queue, with every case of its test sections.
 
 mod many_workers;
 mod settling;
@@ -7,7 +7,9 @@ mod workers;
 
 use claimtop::domain::time::Span;
 use claimtop::reference::System;
-use claimtop::worker::task_queue::{Claim, Enqueued, NewTask, Operations, Order, Task, Wanted, WorkerId};
+use claimtop::worker::task_queue::{
+    ClaimOrder, Enqueued, NewTask, Operations, Task, TaskClaim, TaskFilter, WorkerId,
+};
 use claimtop::worker::{Clock, Event};
 
 use super::both_engines::{Cell, Engine, Ground, Heard, Place, engines, standing};
@@ -61,12 +63,12 @@ impl World {
     }
 
     fn claim(&mut self, worker: &str) -> Task {
-        self.queue.claim(&id(worker), &Wanted::default()).unwrap().task().expect("a task")
+        self.queue.claim(&id(worker), &TaskFilter::default()).unwrap().task().expect("a task")
     }
 
     /// The number of the task that comes first in this order.
-    fn first(&mut self, order: Order) -> Option<i64> {
-        let wanted = Wanted { order, ..Wanted::default() };
+    fn first(&mut self, order: ClaimOrder) -> Option<i64> {
+        let wanted = TaskFilter { order, ..TaskFilter::default() };
         self.queue.claim(&id("worker-01"), &wanted).unwrap().task().map(|task| task.id)
     }
 
@@ -114,7 +116,7 @@ fn a_key_adds_a_task_once_whatever_became_of_it() {
         assert_eq!(world.queue.enqueue(&NewTask::of("unheard_of")).unwrap(), Enqueued::UnknownType);
         let long = "k".repeat(65);
         let refused = world.queue.enqueue(&NewTask { dedupe_key: Some(&long), ..NewTask::of(YOUTUBE) });
-        assert!(refused.unwrap_err().to_string().contains("64 bytes"));
+        assert!(refused.unwrap_err().to_string().contains("64 characters"));
         assert!(world.queue.enqueue(&NewTask { max_attempts: 0, ..NewTask::of(YOUTUBE) }).is_err());
         assert_eq!(world.logs(first)[0], ("created".into(), None));
     });
@@ -139,7 +141,7 @@ fn its_tables_fit_the_profile_that_watches_them() {
     on_both(|mut world| {
         world.task(5);
         world.task(1);
-        let vitals = claimtop::worker::task_queue::Vitals::here("1", 0);
+        let vitals = claimtop::worker::task_queue::HeartbeatInfo::here("1", 0);
         world.queue.heartbeat(&id("worker-01"), &vitals).unwrap();
         let task = world.claim("worker-01");
         let (found, exit) = world.ground.check();
@@ -149,6 +151,6 @@ fn its_tables_fit_the_profile_that_watches_them() {
         let seen = world.ground.claim(&task.id.to_string());
         assert_eq!((&seen["holder"], &seen["kind"]), (&"worker-01".into(), &YOUTUBE.into()));
         assert_eq!(seen["session"]["state"], "alive");
-        assert!(matches!(world.queue.claim_by_id(&id("w"), task.id).unwrap(), Claim::LostRace { .. }));
+        assert!(matches!(world.queue.claim_by_id(&id("w"), task.id).unwrap(), TaskClaim::LostRace { .. }));
     });
 }

@@ -3,11 +3,14 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent))
-from huey import SqliteHuey
+from huey import PostgresHuey, SqliteHuey
 from huey.exceptions import TaskLockedException
 from job import is_held, job
 
-huey = SqliteHuey("jobs", filename=os.environ["DATABASE"])
+if os.environ["ENGINE"] == "sqlite":
+    huey = SqliteHuey("jobs", filename=os.environ["DATABASE"])
+else:
+    huey = PostgresHuey("jobs", dsn=os.environ["DATABASE"])
 
 
 @huey.task(retries=1000)

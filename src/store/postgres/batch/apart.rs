@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 
 use super::super::actor::Actor;
-use super::super::statements::is_locked;
+use super::super::connection::is_locked;
 use super::made::Made;
-use super::{Hold, moved, refused};
+use super::{LockTiming, moved, refused};
 use crate::domain::recovery::{Moved, Refusal};
 use crate::profile::format::Act;
 use crate::store::StoreError;
 use crate::store::seen::Seen;
 
-impl Hold {
+impl LockTiming {
     /// Goes before the statement that changes many rows, in the same round trip. What would be checked at the
     /// commit is checked at once: there it would cost all of them.
     pub(super) fn opening(self) -> &'static str {
         match self {
-            Hold::Taken | Hold::First => "SAVEPOINT claimtop_rows; SET CONSTRAINTS ALL IMMEDIATE",
+            LockTiming::Taken | LockTiming::First => "SAVEPOINT claimtop_rows; SET CONSTRAINTS ALL IMMEDIATE",
             // Heartbeats of the rows that are changed already wait along.
-            Hold::AsItGoes => {
+            LockTiming::AsItGoes => {
                 "SAVEPOINT claimtop_rows; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL lock_timeout = 5"
             }
         }
@@ -33,7 +33,7 @@ impl Actor {
         made: &mut Made<'_>,
         eligible: &[(usize, Cow<'_, Seen>)],
         act: &Act,
-        hold: Hold,
+        hold: LockTiming,
     ) -> Result<(), StoreError> {
         let mut parts = vec![(eligible, hold)];
         while let Some((part, hold)) = parts.pop() {
@@ -46,8 +46,8 @@ impl Actor {
             made.take_back_to(before);
             self.ask_link(|link| link.batch("ROLLBACK TO claimtop_rows; RELEASE claimtop_rows"))
                 .map_err(|error| self.sentence(&error, "keeping rows apart"))?;
-            if hold == Hold::AsItGoes && is_locked(&error) {
-                parts.push((part, Hold::First));
+            if hold == LockTiming::AsItGoes && is_locked(&error) {
+                parts.push((part, LockTiming::First));
             } else if let [(at, _)] = part {
                 let over = match is_locked(&error) {
                     true => moved(Moved::RowLocked),

@@ -1,13 +1,12 @@
 //! What a batch makes of its claims: encoded as the rows come in.
 
 use super::super::actor::Actor;
-use super::super::error::PgError;
-use super::super::image;
 use super::{moved, two_rows};
 use crate::domain::recovery::{Moved, Outcome};
+use crate::postgres::error::PgError;
 use crate::store::act::{Acted, Intents, Note, Order, Pending, numbered};
 use crate::store::driver::Turn;
-use crate::store::image::{Change, Image, RowAt};
+use crate::store::image::{Change, Image};
 use crate::store::schema::Table;
 use crate::store::seen::{Seen, prefix};
 use crate::store::side_effects::SideEffects;
@@ -16,8 +15,6 @@ pub(super) struct Made<'a> {
     pub(super) turn: &'a Turn,
     pub(super) order: &'a Order<'a>,
     intents: &'a mut dyn Intents,
-    profile: String,
-    board: String,
     /// What all addresses begin with.
     prefix: String,
     pub(super) table: Table,
@@ -41,12 +38,10 @@ impl<'a> Made<'a> {
         passed: usize,
         intents: &'a mut dyn Intents,
     ) -> Made<'a> {
-        let board = &first.place.board;
-        let (profile, board) = (board.profile().to_owned(), board.board().to_owned());
-        let prefix = prefix(&profile, &board);
+        let prefix = prefix(first.place.board.profile(), first.place.board.board());
         let records = actor.has_audit_table().then(Vec::new);
         let (rows, tried) = (Vec::new(), Vec::new());
-        Made { turn, order, intents, profile, board, prefix, table, passed, records, rows, tried }
+        Made { turn, order, intents, prefix, table, passed, records, rows, tried }
     }
 
     /// A claim's row was changed; `after` is what is left of it, and others followed.
@@ -61,14 +56,10 @@ impl<'a> Made<'a> {
         if self.tried[at].is_some() {
             return Err(two_rows());
         }
-        let key = image::key(&self.table, after.as_ref().unwrap_or(&fresh.row));
-        let before = Some(fresh.row.clone());
-        let mut changes = vec![Change { table: self.table.name.clone(), at: RowAt::Key(key), before, after }];
+        let mut changes = vec![Change::of(&self.table, Some(fresh.row.clone()), after)];
         changes.extend(followed);
         let number = self.passed + at + 1;
         let pending = Pending {
-            profile: &self.profile,
-            board: &self.board,
             address: fresh.address_after(&self.prefix),
             changes: &changes,
             db_at: self.turn.now,

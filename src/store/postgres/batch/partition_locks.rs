@@ -1,27 +1,27 @@
-//! Which of the claims the next transaction takes, so that several who work through the same ones do not meet.
+//! Which of the claims the next transaction takes, so that several sweepers of the same claims stay apart.
 //!
-//! Every claim lies in a partition, by where in the table its row is. Whoever works in a partition has an advisory lock
-//! of it until his transaction ends, and the others work elsewhere. This is a courtesy: what keeps a claim from
-//! being taken twice is the guard of the statement that changes it.
+//! Every claim lies in a partition, by where in the table its row is. A sweeper holds an advisory lock on each
+//! partition that it works in until its transaction ends, and the others work elsewhere. The locks only save work: what
+//! keeps a claim from being taken twice is the guard of the statement that changes it.
 
-use super::super::actor::{Actor, Question};
+use super::super::actor::{Actor, BeginQuestion};
+use super::super::connection::is_locked;
 use super::super::look;
 use super::super::many;
 use super::super::named_params::array;
-use super::super::statements::is_locked;
 use crate::store::StoreError;
 use crate::store::driver::BatchPart;
 use crate::store::seen::Seen;
 
 /// So many claims are simply done.
 const FEW: usize = 100;
-const LANES: usize = 64;
+const PARTITIONS: usize = 64;
 /// So many pages that follow each other are of one partition.
 const PAGES: usize = 4;
 /// The first number of the advisory lock of the first partition; the second one is the table's.
 const LOCKS: i32 = 0x636c_6d00;
-/// Whoever works in a partition leaves it sooner, unless he is stuck.
-const PATIENCE: &str = "SET LOCAL lock_timeout = 200; SAVEPOINT claimtop_lane";
+/// How long to wait for a partition: a sweeper that is not stuck leaves it sooner.
+const PATIENCE: &str = "SET LOCAL lock_timeout = 200; SAVEPOINT claimtop_partition";
 
 /// The partitions that claims lie in.
 pub(super) struct PartitionLocks {
@@ -34,11 +34,11 @@ pub(super) struct PartitionLocks {
     /// Of the partitions that are left no more than this part is taken at once.
     part: usize,
     /// Takes some, and answers with them and those where somebody else has been before.
-    pub(super) question: Question,
+    pub(super) question: BeginQuestion,
 }
 
 /// What one finds.
-struct Found {
+struct FoundPartitions {
     mine: Vec<usize>,
     /// Of these somebody else has changed the first claim, and so probably the others.
     gone: Vec<usize>,
@@ -51,33 +51,34 @@ impl Actor {
         let first = all.first().filter(|first| is_asked && first.spot.is_some())?;
         let table = &look::at(&self.reader.watched, &first.place)?.table.sql;
         let of: Vec<usize> = all.iter().map(|seen| partition(seen)).collect();
-        let mut firsts = [None; LANES];
+        let mut firsts = [None; PARTITIONS];
         for (seen, partition) in all.iter().zip(&of) {
             firsts[*partition].get_or_insert(*seen);
         }
-        // Everybody begins somewhere else.
-        let order = (0..LANES).map(|partition| (partition + self.first_partition % LANES) % LANES);
+        // Each sweeper begins with another partition.
+        let order =
+            (0..PARTITIONS).map(|partition| (partition + self.first_partition % PARTITIONS) % PARTITIONS);
         let (used, firsts): (Vec<usize>, Vec<&Seen>) =
             order.filter_map(|partition| Some((partition, firsts[partition]?))).unzip();
         let enough = (self.batch_size.claims / (all.len() / used.len())).max(1);
-        // In company the parts become smaller and smaller, so that all come to the end together; and it pays to
-        // look whether somebody else was in a partition before.
-        let (part, is_left) = if self.batch_size.in_company {
+        // With competitors, take an eighth of what is left, so that all finish at about the same time; and check first
+        // whether somebody else has already worked in a partition.
+        let (part, is_left) = if self.batch_size.has_competitors {
             let row = "c.ctid = l.spot::tid AND c.xmin::text = l.version";
             (8, format!("EXISTS (SELECT FROM {table} AS c WHERE {row})"))
         } else {
             (1, "true".into())
         };
-        let question = Question {
+        let question = BeginQuestion {
             with: format!(
-                "WITH claimtop_lanes AS MATERIALIZED (SELECT l.partition, {is_left} AS is_left \
+                "WITH claimtop_partitions AS MATERIALIZED (SELECT l.partition, {is_left} AS is_left \
                  FROM unnest(($2::text)::int[], ($3::text)::text[], ($4::text)::text[]) AS l(partition, spot, version)), \
-                 claimtop_mine AS MATERIALIZED (SELECT partition FROM claimtop_lanes WHERE CASE WHEN is_left THEN \
+                 claimtop_mine AS MATERIALIZED (SELECT partition FROM claimtop_partitions WHERE CASE WHEN is_left THEN \
                  pg_try_advisory_xact_lock({LOCKS} + partition, ($1::text)::regclass::oid::int) ELSE false END \
-                 LIMIT greatest(1, least({enough}, (SELECT count(*) FROM claimtop_lanes WHERE is_left) / {part})))"
+                 LIMIT greatest(1, least({enough}, (SELECT count(*) FROM claimtop_partitions WHERE is_left) / {part})))"
             ),
             columns: ", (SELECT string_agg(partition::text, ' ') FROM claimtop_mine), \
-                      (SELECT string_agg(partition::text, ' ') FROM claimtop_lanes WHERE NOT is_left)",
+                      (SELECT string_agg(partition::text, ' ') FROM claimtop_partitions WHERE NOT is_left)",
             values: vec![
                 table.clone(),
                 array(used.iter().map(|partition| Some(partition.to_string()))),
@@ -98,7 +99,7 @@ impl Actor {
     ) -> Result<BatchPart<'a, 'b>, StoreError> {
         self.is_crowded = false;
         let next = all.len().min(self.batch_size.claims);
-        // Whether he may is found out by asking.
+        // Whether the role may lock partitions is known only after it was tried.
         let Some(partitions) = partitions.filter(|_| !self.may_not_lock_partitions) else {
             return Ok(BatchPart { all: &all[..next], passed: 0, until: None });
         };
@@ -106,7 +107,7 @@ impl Actor {
         if found.mine.is_empty() && found.gone.is_empty() && self.wait_for(partitions)? {
             found = partitions.found(&self.ask(&partitions.question)?);
         }
-        self.batch_size.in_company = partitions.shows_others(&found);
+        self.batch_size.has_competitors = partitions.shows_others(&found);
         let mine = put_first(all, partitions.of.iter().map(|partition| found.mine.contains(partition)));
         if mine > 0 {
             // The rest of a partition would be a transaction of its own.
@@ -122,8 +123,8 @@ impl Actor {
         Ok(BatchPart { all: &all[passed..passed + next], passed, until: None })
     }
 
-    /// Waits until nobody is in the first of the partitions any more; whether that came to be. Who waits is in no
-    /// partition, so that nobody waits for him.
+    /// Waits until the first of the partitions is free; `false`, if it did not become free in time. A sweeper that
+    /// waits holds no partition, so nobody waits for it.
     fn wait_for(&mut self, partitions: &PartitionLocks) -> Result<bool, StoreError> {
         let sql = format!(
             "SELECT pg_advisory_xact_lock({LOCKS} + {}, ($1::text)::regclass::oid::int)::text",
@@ -133,7 +134,7 @@ impl Actor {
         let waited = self.ask_link(|link| match link.query_after(PATIENCE, &sql, &[table]) {
             Ok(_) => link.batch(&link.patience()).map(|()| true),
             Err(error) if is_locked(&error) => {
-                link.batch(&format!("ROLLBACK TO claimtop_lane; {}", link.patience())).map(|()| false)
+                link.batch(&format!("ROLLBACK TO claimtop_partition; {}", link.patience())).map(|()| false)
             }
             Err(error) => Err(error),
         });
@@ -153,16 +154,16 @@ impl Actor {
 }
 
 impl PartitionLocks {
-    fn found(&self, answer: &[Option<String>]) -> Found {
+    fn found(&self, answer: &[Option<String>]) -> FoundPartitions {
         let numbers = |at: usize| {
             let text = answer.get(at).and_then(Option::as_deref).unwrap_or_default();
             text.split(' ').filter_map(|partition| partition.parse().ok()).collect()
         };
-        Found { mine: numbers(0), gone: numbers(1) }
+        FoundPartitions { mine: numbers(0), gone: numbers(1) }
     }
 
     /// Whether somebody else works through the same claims.
-    fn shows_others(&self, found: &Found) -> bool {
+    fn shows_others(&self, found: &FoundPartitions) -> bool {
         let left = self.used.len() - found.gone.len();
         let wanted = self.enough.min(left / self.part).max(1);
         !found.gone.is_empty() || found.mine.len() < wanted
@@ -171,7 +172,7 @@ impl PartitionLocks {
 
 /// The partition of a claim.
 fn partition(seen: &Seen) -> usize {
-    seen.spot.map_or(0, |spot| spot.page as usize / PAGES % LANES)
+    seen.spot.map_or(0, |spot| spot.page as usize / PAGES % PARTITIONS)
 }
 
 /// Puts those first that are wanted: how many. Apart from that they stay in their order.

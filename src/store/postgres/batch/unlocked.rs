@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::super::actor::Actor;
 use super::super::look;
 use super::made::Made;
-use super::{Hold, Look, moved};
+use super::{LockTiming, SecondLook, moved};
 use crate::domain::recovery::Moved;
 use crate::profile::format::Act;
 use crate::store::StoreError;
@@ -19,13 +19,19 @@ const FEW: usize = 64;
 
 impl Actor {
     /// The claims as they were seen, judged by the clock of this transaction.
-    pub(super) fn remember<'a>(&self, turn: &Turn, all: &[&'a Seen], order: &Order<'_>) -> Vec<Look<'a>> {
+    pub(super) fn remember<'a>(
+        &self,
+        turn: &Turn,
+        all: &[&'a Seen],
+        order: &Order<'_>,
+    ) -> Vec<SecondLook<'a>> {
         let watch = all.first().and_then(|first| look::at(&self.reader.watched, &first.place));
         let Some(watch) = watch else {
-            return all.iter().map(|_| Look::Over(moved(Moved::TablesChanged))).collect();
+            return all.iter().map(|_| SecondLook::Over(moved(Moved::TablesChanged))).collect();
         };
-        let look =
-            |seen: &&'a Seen| Look::at(seen, watch.reader.judge_again(seen, &watch.board, turn.now), order);
+        let look = |seen: &&'a Seen| {
+            SecondLook::at(seen, watch.reader.judge_again(seen, &watch.board, turn.now), order)
+        };
         all.iter().map(look).collect()
     }
 
@@ -44,21 +50,21 @@ impl Actor {
         }
         let (some, rest) = all.split_at(all.len().min(FEW));
         let mut looks = self.look_at_all(made.turn, some, made.order)?;
-        if looks.iter().any(|look| matches!(look, Look::Eligible(_))) {
+        if looks.iter().any(|look| matches!(look, SecondLook::Eligible(_))) {
             looks.extend(self.look_at_all(made.turn, rest, made.order)?);
         } else if !rest.is_empty() {
-            // So many at once: somebody else works through the same claims, and what became of each is his.
+            // So many at once: another sweeper works through the same claims, and knows what became of each.
             let unchanged = self.unchanged(rest)?.into_iter();
             let why = |is_left| if is_left { Moved::RowLocked } else { Moved::SomebodyWasFaster };
-            looks.extend(unchanged.map(|is_left| Look::Over(moved(why(is_left)))));
+            looks.extend(unchanged.map(|is_left| SecondLook::Over(moved(why(is_left)))));
         }
         let mut left = Vec::new();
         for (at, look) in places.into_iter().zip(looks) {
             match look {
-                Look::Over(tried) => made.tried[at] = Some(tried),
-                Look::Eligible(fresh) => left.push((at, fresh)),
+                SecondLook::Over(tried) => made.tried[at] = Some(tried),
+                SecondLook::Eligible(fresh) => left.push((at, fresh)),
             }
         }
-        self.change_apart(made, &left, act, Hold::Taken)
+        self.change_apart(made, &left, act, LockTiming::Taken)
     }
 }

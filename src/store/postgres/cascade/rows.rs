@@ -3,26 +3,27 @@
 use std::collections::HashMap;
 
 use super::{CascadeStep, MOST};
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
 use crate::store::image::Image;
+use crate::store::image_sql;
 use crate::store::postgres::cell::sent;
 use crate::store::postgres::dependencies::ForeignKey;
-use crate::store::postgres::error::PgError;
-use crate::store::postgres::image;
-use crate::store::postgres::link::{Link, Row};
+use crate::store::postgres::dialect::PostgresDialect;
 use crate::store::postgres::named_params::{NamedParams, array};
 use crate::store::postgres::schema::quoted;
 use crate::store::postgres::watch::query;
 use crate::store::schema::Table;
 
 /// What tells a row of a table apart, as text.
-pub fn name(table: &Table, row: &Image) -> String {
-    let key = image::key(table, row);
+pub(super) fn name(table: &Table, row: &Image) -> String {
+    let key = row.part(&table.key);
     if key.is_empty() { format!("{row:?}") } else { format!("{key:?}") }
 }
 
 /// The rows that refer to those of a step, each with the number of that in the step; locked where we may, and
 /// nobody is waited for.
-pub fn referring(
+pub(super) fn referring(
     link: &mut Link,
     from: &Table,
     by: &ForeignKey,
@@ -36,7 +37,7 @@ pub fn referring(
     let same: Vec<String> = same.map(|(own, value)| format!("c.{} = {value}", quoted(own))).collect();
     let sql = format!(
         "SELECT claimtop_row.n, {} FROM {} AS c JOIN unnest(:claimtop_n, {}) AS claimtop_row(n, {}) ON {} LIMIT {}{}",
-        image::columns(from, "c").join(", "),
+        image_sql::columns(&PostgresDialect, from, "c"),
         from.sql,
         listed.arrays.join(", "),
         listed.names.join(", "),
@@ -45,12 +46,12 @@ pub fn referring(
         if by.can_lock { " FOR UPDATE OF c NOWAIT" } else { "" }
     );
     let rows = query(link, &params, &sql)?;
-    let read = |row: &Row| Some((row.get(0)?.parse().ok()?, image::read(from, row, 1)));
+    let read = |row: &Row| Some((row.get(0)?.parse().ok()?, image_sql::read(from, row, 1)));
     Ok(rows.iter().filter_map(read).collect())
 }
 
 /// The rows with the keys of these as they are now, by their names. What nothing tells apart is not found.
-pub fn read_again(
+pub(super) fn read_again(
     link: &mut Link,
     table: &Table,
     rows: &[&Image],
@@ -63,18 +64,18 @@ pub fn read_again(
     let same: Vec<String> = same.map(|(own, value)| format!("c.{} = {value}", quoted(own))).collect();
     let sql = format!(
         "SELECT {} FROM {} AS c JOIN unnest({}) AS claimtop_row({}) ON {}",
-        image::columns(table, "c").join(", "),
+        image_sql::columns(&PostgresDialect, table, "c"),
         table.sql,
         listed.arrays.join(", "),
         listed.names.join(", "),
         same.join(" AND ")
     );
     let rows = query(link, &params, &sql)?;
-    Ok(rows.iter().map(|row| image::read(table, row, 0)).map(|row| (name(table, &row), row)).collect())
+    Ok(rows.iter().map(|row| image_sql::read(table, row, 0)).map(|row| (name(table, &row), row)).collect())
 }
 
 /// Columns of rows as arrays that are sent along.
-struct Listed {
+struct KeyArrays {
     arrays: Vec<String>,
     names: Vec<String>,
     /// The value of each in its type.
@@ -85,9 +86,9 @@ fn listed<'a>(
     table: &Table,
     columns: impl Iterator<Item = &'a str>,
     rows: &[&Image],
-) -> (Listed, NamedParams) {
+) -> (KeyArrays, NamedParams) {
     let mut params = NamedParams::default();
-    let mut listed = Listed { arrays: Vec::new(), names: Vec::new(), values: Vec::new() };
+    let mut listed = KeyArrays { arrays: Vec::new(), names: Vec::new(), values: Vec::new() };
     for (at, column) in columns.enumerate() {
         let values = rows.iter().map(|row| row.get(column).and_then(sent));
         params.add(&format!("claimtop_k{at}"), "text[]", Some(array(values)));

@@ -1,6 +1,6 @@
 use super::*;
 
-fn found(sql: &str) -> Vec<(Role, String)> {
+fn found(sql: &str) -> Vec<(NameRole, String)> {
     let all = names(sql, Fragment::Whole).expect("names");
     let full = |name: &Name| match &name.schema {
         Some(schema) => format!("{schema}.{}", name.name),
@@ -9,7 +9,7 @@ fn found(sql: &str) -> Vec<(Role, String)> {
     all.iter().map(|name| (name.role, full(name))).collect()
 }
 
-fn of(role: Role, sql: &str) -> Vec<String> {
+fn of(role: NameRole, sql: &str) -> Vec<String> {
     found(sql).into_iter().filter(|(it, _)| *it == role).map(|(_, name)| name).collect()
 }
 
@@ -28,7 +28,7 @@ fn tables_are_found_wherever_one_can_stand() {
         ("(SELECT 1 FROM s.jobs, \"Odd Schema\".\"Jobs\")", "s.jobs Odd Schema.Jobs"),
         ("(SELECT 1 FROM jobs FOR UPDATE OF jobs)", "jobs"),
     ] {
-        assert_eq!(of(Role::Table, sql).join(" "), tables, "{sql}");
+        assert_eq!(of(NameRole::Table, sql).join(" "), tables, "{sql}");
     }
 }
 
@@ -45,7 +45,7 @@ fn what_only_looks_like_a_table_is_none() {
         "ROW(a, b)",
         "(SELECT 1 FROM unnest(a, b) AS t(x, y))",
     ] {
-        assert_eq!(of(Role::Table, sql), Vec::<String>::new(), "{sql}");
+        assert_eq!(of(NameRole::Table, sql), Vec::<String>::new(), "{sql}");
     }
 }
 
@@ -64,23 +64,24 @@ fn functions_are_found_in_every_notation() {
         ("a[1:pg_sleep(1)]", "pg_sleep"),
         ("pg_sleep\n--\n(1)", "pg_sleep"),
         ("e'a' || pg_sleep(1) || ''", "pg_sleep"),
+        ("$\u{b7}$ ' $\u{b7}$ || pg_sleep(1) || ''", "pg_sleep"),
     ] {
-        assert_eq!(of(Role::Function, sql).join(" "), functions, "{sql}");
+        assert_eq!(of(NameRole::Function, sql).join(" "), functions, "{sql}");
     }
     for sql in ["c.pg_sleep", "(1.0::float8).pg_sleep", "(a[1]).pg_sleep", "a[1].pg_sleep"] {
-        assert_eq!(of(Role::Attribute, sql), ["pg_sleep"], "{sql}");
+        assert_eq!(of(NameRole::Attribute, sql), ["pg_sleep"], "{sql}");
     }
 }
 
 #[test]
 fn operators_and_types_are_found_with_their_schemas() {
-    assert_eq!(of(Role::Operator, "a OPERATOR(public.||) b"), ["public.||"]);
-    assert_eq!(of(Role::Operator, "a operator ( \"p\" . + ) b"), ["p.+"]);
+    assert_eq!(of(NameRole::Operator, "a OPERATOR(public.||) b"), ["public.||"]);
+    assert_eq!(of(NameRole::Operator, "a operator ( \"p\" . + ) b"), ["p.+"]);
     assert_eq!(
-        of(Role::Type, "a::mood, CAST(a AS public.mood), public.mood 'x', a::s.mood[]").join(" "),
+        of(NameRole::Type, "a::mood, CAST(a AS public.mood), public.mood 'x', a::s.mood[]").join(" "),
         "mood public.mood public.mood s.mood"
     );
-    assert_eq!(of(Role::Type, "(SELECT a AS b FROM x)"), Vec::<String>::new());
+    assert_eq!(of(NameRole::Type, "(SELECT a AS b FROM x)"), Vec::<String>::new());
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn what_cannot_be_read_for_certain_is_an_error() {
 #[test]
 fn joins_go_on_where_a_table_was() {
     let all = names("JOIN types t ON t.id = c.type, more", Fragment::Joins).expect("names");
-    let tables = all.iter().filter(|name| name.role == Role::Table).map(|name| name.name.as_str());
+    let tables = all.iter().filter(|name| name.role == NameRole::Table).map(|name| name.name.as_str());
     assert_eq!(tables.collect::<Vec<_>>(), ["types", "more"]);
 }
 
@@ -106,7 +107,7 @@ fn names_are_replaced_where_they_stand() {
     let all = names(sql, Fragment::Whole).expect("names");
     let changes = all
         .into_iter()
-        .filter(|name| name.role == Role::Table)
+        .filter(|name| name.role == NameRole::Table)
         .map(|name| (name.at.clone(), format!("\"s\".\"{}\"", name.name)));
     assert_eq!(
         rewritten(sql, changes.collect()),

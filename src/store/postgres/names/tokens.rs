@@ -2,43 +2,38 @@
 
 use std::ops::Range;
 
+use crate::store::sql_text::{comment_length, dollar_length, dollar_tag, quoted_length};
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Token {
+pub(super) enum Token {
     /// A name or a keyword, in lower case.
-    Authorization {
-        text: String,
-        at: Range<usize>,
-    },
+    Word { text: String, at: Range<usize> },
     /// A name in quotes, as it is meant.
-    Quoted {
-        text: String,
-        at: Range<usize>,
-    },
-    Operator {
-        text: String,
-        at: Range<usize>,
-    },
+    Quoted { text: String, at: Range<usize> },
+    /// One or more signs, such as `<=`.
+    Operator { text: String, at: Range<usize> },
     /// `::`
     Cast,
     /// A string.
     Text,
     /// A number, or a value that is sent along by number.
     Value,
+    /// Any other letter.
     Symbol(char),
 }
 
 impl Token {
     /// What it names, if it is a name.
-    pub fn name(&self) -> Option<(&str, Range<usize>)> {
+    pub(super) fn name(&self) -> Option<(&str, Range<usize>)> {
         match self {
-            Token::Authorization { text, at } | Token::Quoted { text, at } => Some((text, at.clone())),
+            Token::Word { text, at } | Token::Quoted { text, at } => Some((text, at.clone())),
             _ => None,
         }
     }
 }
 
 /// Cuts a text; an error where PostgreSQL could read it otherwise.
-pub fn tokens(sql: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
     let mut all = Vec::new();
     let mut at = 0;
     // A string that goes on after a line break keeps the escapes of its first part.
@@ -47,12 +42,14 @@ pub fn tokens(sql: &str) -> Result<Vec<Token>, String> {
         let rest = &sql[at..];
         let (token, length) = match first {
             ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c' => (None, 1),
-            '-' if rest.starts_with("--") => (None, rest.find(['\n', '\r']).unwrap_or(rest.len())),
-            '/' if rest.starts_with("/*") => (None, comment(rest)?),
+            '-' | '/' if rest.starts_with("--") || rest.starts_with("/*") => {
+                (None, comment_length(rest).ok_or("a comment is not closed")?)
+            }
             '\'' if escapes => return Err("a string with escapes must be written in one part".into()),
-            '\'' => (Some(Token::Text), quoted(rest, '\'', false)?.1),
+            '\'' => (Some(Token::Text), quoted(rest, false)?),
             '"' => {
-                let (text, length) = quoted(rest, '"', false)?;
+                let length = quoted(rest, false)?;
+                let text = rest[1..length - 1].replace("\"\"", "\"");
                 (Some(Token::Quoted { text, at: at..at + length }), length)
             }
             '$' => dollar(rest)?,
@@ -109,64 +106,26 @@ fn named(rest: &str, at: usize) -> Result<(Option<Token>, usize), String> {
     let after = &rest[length..];
     if after.starts_with('\'') && length == 1 && "eEbBxXnN".contains(text) {
         let escapes = text.eq_ignore_ascii_case("e");
-        return Ok((Some(Token::Text), length + quoted(after, '\'', escapes)?.1));
+        return Ok((Some(Token::Text), length + quoted(after, escapes)?));
     }
     if text.eq_ignore_ascii_case("u") && (after.starts_with("&'") || after.starts_with("&\"")) {
         return Err("names and strings with Unicode escapes (U&) cannot be used here".into());
     }
     let text = text.chars().map(|letter| letter.to_ascii_lowercase()).collect();
-    Ok((Some(Token::Authorization { text, at: at..at + length }), length))
+    Ok((Some(Token::Word { text, at: at..at + length }), length))
 }
 
-/// What is between quotes, and the length with them.
-fn quoted(text: &str, quote: char, escapes: bool) -> Result<(String, usize), String> {
-    let mut inside = String::new();
-    let mut letters = text.char_indices().skip(1).peekable();
-    while let Some((at, letter)) = letters.next() {
-        if letter == '\\' && escapes {
-            letters.next();
-        } else if letter == quote && letters.peek().is_some_and(|(_, next)| *next == quote) {
-            letters.next();
-            inside.push(quote);
-        } else if letter == quote {
-            return Ok((inside, at + 1));
-        } else {
-            inside.push(letter);
-        }
-    }
-    Err(format!("a {quote} is not closed"))
-}
-
-/// Comments nest.
-fn comment(text: &str) -> Result<usize, String> {
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(found) = text[at..].find(['/', '*']) {
-        at += found;
-        if text[at..].starts_with("/*") {
-            depth += 1;
-            at += 2;
-        } else if text[at..].starts_with("*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                return Ok(at);
-            }
-        } else {
-            at += 1;
-        }
-    }
-    Err("a comment is not closed".into())
+/// The length of what is between quotes, with them.
+fn quoted(text: &str, escapes: bool) -> Result<usize, String> {
+    let quote = text.chars().next().unwrap_or_default();
+    quoted_length(text, escapes).ok_or_else(|| format!("a {quote} is not closed"))
 }
 
 /// `$tag$ ... $tag$`, or `$1`.
 fn dollar(text: &str) -> Result<(Option<Token>, usize), String> {
-    let tag = word(&text[1..]);
-    let tag = text[1..=tag].split('$').next().unwrap_or_default();
-    let is_tag = !tag.starts_with(|letter: char| letter.is_ascii_digit());
-    let mark = format!("${tag}$");
-    if is_tag && text.starts_with(&mark) {
-        let end = text[mark.len()..].find(&mark).ok_or_else(|| format!("a {mark} is not closed"))?;
-        return Ok((Some(Token::Text), end + 2 * mark.len()));
+    if let Some(tag) = dollar_tag(text) {
+        let length = dollar_length(text, tag).ok_or_else(|| format!("a {tag} is not closed"))?;
+        return Ok((Some(Token::Text), length));
     }
     let digits = text[1..].find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len() - 1);
     Ok((Some(Token::Value), 1 + digits))

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::{Found, MOST, Watch, limit, query};
+use super::{MOST, PollFindings, Watch, limit, query};
 use crate::domain::claim::Process;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::judge;
+use crate::postgres::error::PgError;
+use crate::postgres::link::Link;
+use crate::store::driver::Row as _;
 use crate::store::postgres::candidate_queries::{self, CandidateQuery};
-use crate::store::postgres::cell::{is_true, text};
-use crate::store::postgres::error::PgError;
-use crate::store::postgres::link::Link;
 use crate::store::postgres::named_params::{NamedParams, array};
 use crate::store::postgres::rows;
 use crate::store::postgres::surroundings;
@@ -32,12 +32,12 @@ pub(super) struct UnindexedQuery {
 
 /// Claims, each once.
 #[derive(Debug, Default)]
-pub(super) struct Claims {
+pub(super) struct GatheredClaims {
     pub(super) all: Vec<Judged>,
     pub(super) places: Vec<Option<String>>,
 }
 
-impl Claims {
+impl GatheredClaims {
     /// Adds a row of a statement that brings each only once.
     fn add(&mut self, place: Option<&str>, judged: Judged) {
         self.all.push(judged);
@@ -46,7 +46,7 @@ impl Claims {
 
     /// Adds what another statement found. Rows are told apart by their places, and where one has none
     /// by their keys.
-    fn join(&mut self, other: Claims) {
+    fn join(&mut self, other: GatheredClaims) {
         if self.all.is_empty() {
             *self = other;
             return;
@@ -73,7 +73,7 @@ impl Watch {
         now: Moment,
         condition: &str,
         params: NamedParams,
-        claims: &mut Claims,
+        claims: &mut GatheredClaims,
     ) -> Result<bool, PgError> {
         self.gather_up_to(MOST, link, now, condition, params, claims)
     }
@@ -85,12 +85,12 @@ impl Watch {
         now: Moment,
         condition: &str,
         mut params: NamedParams,
-        claims: &mut Claims,
+        claims: &mut GatheredClaims,
     ) -> Result<bool, PgError> {
         params.extend(self.clock(now));
         let sql = format!("{}{condition} LIMIT {}", self.reader.select(), limit(most));
         let rows = query(link, &params, &sql)?;
-        let mut own = Claims::default();
+        let mut own = GatheredClaims::default();
         for row in rows.iter().take(most) {
             own.add(rows::place(row), self.reader.read(row, &self.board, now));
         }
@@ -103,8 +103,8 @@ impl Watch {
         &mut self,
         link: &mut Link,
         now: Moment,
-        found: &mut Found,
-        claims: &mut Claims,
+        found: &mut PollFindings,
+        claims: &mut GatheredClaims,
     ) -> Result<(), PgError> {
         let mut burdens = std::mem::take(&mut self.burdens);
         let queries = self.queries.as_deref().unwrap_or_default();
@@ -114,7 +114,7 @@ impl Watch {
                 continue;
             }
             let started = Instant::now();
-            let mut own = Claims::default();
+            let mut own = GatheredClaims::default();
             let params = candidate_queries::params(std::slice::from_ref(query), now);
             found.more |= match self.bad_holders(link, now, query, &params)? {
                 Some(holders) => self.gather_of(link, now, &holders, &mut own)?,
@@ -132,7 +132,7 @@ impl Watch {
         // What was just read says it better than what is remembered.
         for burden in burdens.iter().filter(|(number, _)| !asked.contains(number)).map(|(_, burden)| burden) {
             found.since = Some(found.since.map_or(burden.at, |since| since.min(burden.at)));
-            let mut remembered = Claims::default();
+            let mut remembered = GatheredClaims::default();
             for known in &burden.claims {
                 let mut judged = known.clone();
                 judged.verdict = judge(&judged.claim, &self.board.rules, now);
@@ -176,11 +176,11 @@ impl Watch {
         let mut all = self.clock(now);
         all.extend(params.clone());
         let rows = query(link, &all, &sql)?;
-        if rows.iter().any(|row| is_true(row, 1)) {
+        if rows.iter().any(|row| row.is_true(1)) {
             // As many holders as claims: then the join is the shorter way.
             return Ok(None);
         }
-        Ok(Some(rows.iter().map(|row| text(row, 0)).collect()))
+        Ok(Some(rows.iter().map(|row| row.text(0)).collect()))
     }
 
     /// The claims of some holders, and those of nobody.
@@ -189,7 +189,7 @@ impl Watch {
         link: &mut Link,
         now: Moment,
         holders: &[Option<String>],
-        claims: &mut Claims,
+        claims: &mut GatheredClaims,
     ) -> Result<bool, PgError> {
         let Some(holder) = &self.board.holder else { return Ok(false) };
         let mut params = NamedParams::default();
@@ -206,7 +206,7 @@ impl Watch {
         &self,
         link: &mut Link,
         now: Moment,
-        claims: &mut Claims,
+        claims: &mut GatheredClaims,
     ) -> Result<(), PgError> {
         let (Some(prober), Some(pid)) = (&self.prober, &self.board.pid) else { return Ok(()) };
         let Some(registry) = &self.board.registry else {

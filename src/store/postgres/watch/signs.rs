@@ -9,11 +9,11 @@ use crate::domain::rules::DeadlineRule;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::zone_doubt::{Signs, ZoneDoubt};
+use crate::postgres::error::PgError;
+use crate::postgres::link::{Link, Row};
 use crate::store::bound::TimeSql;
+use crate::store::driver::Row as _;
 use crate::store::postgres::candidate_queries;
-use crate::store::postgres::cell::text;
-use crate::store::postgres::error::PgError;
-use crate::store::postgres::link::{Link, Row};
 use crate::store::postgres::named_params::NamedParams;
 use crate::store::registrations;
 
@@ -23,7 +23,7 @@ const SHARE: u32 = 20;
 
 /// The signs of the last look.
 #[derive(Debug, Default)]
-pub(super) struct Examined {
+pub(super) struct ZoneExamination {
     signs: Signs,
     /// When a look that took long may be taken again.
     next: Option<Instant>,
@@ -31,7 +31,7 @@ pub(super) struct Examined {
 
 impl Watch {
     /// Finds out whether the rows contradict the zone in which their times are read.
-    pub fn examine_zone(&mut self, link: &mut Link, now: Moment) -> Result<(), PgError> {
+    pub(crate) fn examine_zone(&mut self, link: &mut Link, now: Moment) -> Result<(), PgError> {
         let undetermined = matches!(self.board.rules.doubt.as_deref(), Some(ZoneDoubt::Undetermined(_)));
         if undetermined || !self.board.has_naive_times() {
             return Ok(());
@@ -53,14 +53,14 @@ impl Watch {
     }
 
     /// Remembers who is registered, where a missing registration proves nothing by itself.
-    pub fn remember_holders(&self, link: &mut Link) -> Result<(), PgError> {
+    pub(crate) fn remember_holders(&self, link: &mut Link) -> Result<(), PgError> {
         let Some(registry) = self.board.registry.as_ref().filter(|registry| !registry.required) else {
             return Ok(());
         };
         let most = registrations::MOST + 1;
         let sql = format!("SELECT ({})::text FROM {} LIMIT {most}", registry.id.text, registry.from);
         let rows = query(link, &NamedParams::default(), &sql)?;
-        let present: HashSet<String> = rows.iter().filter_map(|row| text(row, 0)).collect();
+        let present: HashSet<String> = rows.iter().filter_map(|row| row.text(0)).collect();
         registry.remembered.note(&registry.table, present);
         Ok(())
     }
@@ -98,16 +98,16 @@ impl Watch {
         );
         for row in query(link, &self.clock(now), &sql)? {
             let newest = moment(&row, 1).max(moment(&row, 2));
-            signs.add(text(&row, 0), newest);
+            signs.add(row.text(0), newest);
             signs.deadline = signs.deadline.max(moment(&row, 3));
-            signs.count += count(&row, 4);
+            signs.count += row.count(4);
         }
         if let Some(registry) = &board.registry {
-            let (beat, end) = (newest(Some(&registry.beat_at)), newest(registry.stale_at.as_ref()));
+            let (beat, end) = (newest(registry.beat_at.as_ref()), newest(registry.stale_at.as_ref()));
             let sql = format!("SELECT {beat}, {end}, count(*)::text FROM {}", registry.from);
             for row in query(link, &self.clock(now), &sql)? {
                 (signs.session, signs.session_end) = (moment(&row, 0), moment(&row, 1));
-                signs.count += count(&row, 2);
+                signs.count += row.count(2);
             }
         }
         Ok(signs)
@@ -133,17 +133,18 @@ impl Watch {
         for row in query(link, &self.clock(now), &sql)? {
             let own = [&board.claimed_at, &board.beat_at].into_iter().zip(1..);
             let own = own.filter_map(|(time, at)| naive(&row, at, time.as_ref()?)).max();
-            signs.add(text(&row, 0), own);
+            signs.add(row.text(0), own);
             let deadline = board.deadline.as_ref().and_then(|time| naive(&row, 3, time));
             signs.deadline = signs.deadline.max(deadline);
             signs.count += 1;
         }
         if let Some(registry) = &board.registry {
-            let beat = column(&Some(registry.beat_at.clone()));
+            let beat = column(&registry.beat_at);
             let sql =
                 format!("SELECT {beat}, {} FROM {} LIMIT {MOST}", column(&registry.stale_at), registry.from);
             for row in query(link, &self.clock(now), &sql)? {
-                signs.session = signs.session.max(naive(&row, 0, &registry.beat_at));
+                let beat = registry.beat_at.as_ref().and_then(|time| naive(&row, 0, time));
+                signs.session = signs.session.max(beat);
                 let end = registry.stale_at.as_ref().and_then(|time| naive(&row, 1, time));
                 signs.session_end = signs.session_end.max(end);
                 signs.count += 1;
@@ -168,10 +169,6 @@ fn newest(time: Option<&TimeSql>) -> String {
         Some(time) => format!("(max({t}) FILTER (WHERE isfinite({t})))::text", t = time.selected),
         None => "NULL".into(),
     }
-}
-
-fn count(row: &Row, at: usize) -> u64 {
-    row.get(at).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 fn moment(row: &Row, at: usize) -> Option<Moment> {

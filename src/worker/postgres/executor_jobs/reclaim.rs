@@ -1,13 +1,13 @@
-//! Taking jobs from silent workers, as document 001's `reclaim_stale_jobs()`, in one statement.
+//! Reclaims jobs from silent workers, as `reclaim_stale_jobs()` of executor-jobs does.
 
 use crate::domain::time::{Moment, Span};
-use crate::store::postgres::Row;
+use crate::postgres::Row;
 use crate::worker::executor_jobs::{Reclaimed, ReclaimedJob, Ttls, millis};
 use crate::worker::postgres::cells::{flag, moment, number, optional, stamp, text};
-use crate::worker::postgres::database::Turn;
+use crate::worker::postgres::database::WorkerTransaction;
 use crate::worker::{Event, WorkerError};
 
-/// A job that somebody else has locked is being settled or reclaimed: it is left to them.
+/// A locked job is being settled or reclaimed by another process: skip it.
 const RECLAIM: &str = "
   WITH stale AS (
     SELECT j.id, j.locked_at, j.locked_by, greatest(j.locked_at, j.heartbeat_at) AS seen_at,
@@ -35,13 +35,13 @@ const RECLAIM: &str = "
          locked_at::text, seen_at::text, micros::text
   FROM taken ORDER BY type COLLATE \"C\", taken.locked_at, taken.id";
 
-pub fn all(turn: &mut Turn<'_>, ttls: &Ttls) -> Result<Reclaimed, WorkerError> {
-    let now = turn.now()?;
+pub(super) fn all(transaction: &mut WorkerTransaction<'_>, ttls: &Ttls) -> Result<Reclaimed, WorkerError> {
+    let now = transaction.now()?;
     let lengths: serde_json::Map<String, serde_json::Value> =
         ttls.iter().map(|(kind, ttl)| (kind.into(), ttl.as_micros().into())).collect();
     let lengths = serde_json::Value::Object(lengths).to_string();
     let (mut reclaimed, mut dead) = (Vec::new(), Vec::new());
-    for row in turn.query(RECLAIM, &[Some(&stamp(now)), Some(&lengths)])? {
+    for row in transaction.query(RECLAIM, &[Some(&stamp(now)), Some(&lengths)])? {
         let job = ReclaimedJob {
             id: text(&row, 0)?,
             kind: text(&row, 1)?,
@@ -50,7 +50,7 @@ pub fn all(turn: &mut Turn<'_>, ttls: &Ttls) -> Result<Reclaimed, WorkerError> {
             ttl_minutes: number(&row, 4)?,
             locked_by: optional(&row, 5),
         };
-        turn.tell([expired(&job, &row, now)?]);
+        transaction.tell([expired(&job, &row, now)?]);
         if flag(&row, 6) { dead.push(job) } else { reclaimed.push(job) }
     }
     Ok(Reclaimed {

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::support::options::writable;
-use claimtop::recovery::{Report, Told};
-use claimtop::report::act::{Telling, json, text};
+use claimtop::recovery::{ActReport, PerformedAct};
+use claimtop::report::act::{ActMode, json, text};
 use claimtop::store::Side;
 
 const DELETED: &str = "reclaim = { delete = true }";
@@ -20,7 +20,7 @@ impl Table {
         self.database.query(&all).into_iter().map(|row| format!("{row:?}")).collect()
     }
 
-    fn report(&mut self, id: &str) -> Report {
+    fn report(&mut self, id: &str) -> ActReport {
         let seen = self.desk.actor().find(id, None).expect("a look").pop().expect("a claim");
         self.desk.perform(&seen, Action::Reclaim, &Authorization::default()).expect("an act")
     }
@@ -127,7 +127,7 @@ const COUNTED: &str = "CREATE TABLE runs (id int PRIMARY KEY, held_by text, stam
       UPDATE counters SET n = n + 1; INSERT INTO diary (what) VALUES (''changed '' || old.id); RETURN NULL; END';
     CREATE TRIGGER noted AFTER UPDATE OF held_by ON runs FOR EACH ROW EXECUTE FUNCTION noted();";
 
-const DONE: Telling<'_> = Telling::Done { undo: "claimtop undo tasks.db" };
+const DONE: ActMode<'_> = ActMode::Done { undo: "claimtop undo tasks.db" };
 
 #[test]
 fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
@@ -155,13 +155,13 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     let seen = table.desk.actor().find("4", None).expect("a look").remove(0);
     let rehearsed =
         table.desk.rehearse(&seen, Action::Reclaim, &Authorization::default()).expect("a rehearsal");
-    let said = text(&rehearsed, Telling::Rehearsed);
+    let said = text(&rehearsed, ActMode::Rehearsed);
     assert!(said.contains("an undo does not take back") && !said.contains("diary: null"), "{said}");
     // And the same of many.
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut heard = 0;
-    let mut hear = |told: Told<'_>| {
+    let mut hear = |told: PerformedAct<'_>| {
         heard += 1;
         let report = told.report();
         json(&report).contains("\"not_undone\":[\"counters\",\"diary\"]") || panic!("{report:#?}")
@@ -192,7 +192,7 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
     let all = table.desk.actor().select(&filter).expect("a look");
     let mut moved = Vec::new();
-    let mut hear = |told: Told<'_>| {
+    let mut hear = |told: PerformedAct<'_>| {
         match &told.acted.outcome {
             Outcome::Applied => {}
             Outcome::Moved(_) => moved.push(told.report().id),

@@ -9,7 +9,7 @@ impl Table {
         let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
         let all = self.desk.actor().select(&filter).expect("a look");
         let mut outcomes = Vec::new();
-        let mut heard = |told: Told<'_>| {
+        let mut heard = |told: PerformedAct<'_>| {
             let report = told.report();
             outcomes.push((report.id.parse().expect("a number"), report.outcome));
             true
@@ -129,7 +129,7 @@ fn by_a_policy_and_without_the_privilege_nothing_is_tried_row_by_row() {
     table.database.run(&format!("UPDATE runs SET held_by = 'w'; REVOKE UPDATE ON runs FROM {login}"));
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
     let all = table.desk.actor().select(&filter).expect("a look");
-    let mut heard = |told: Told<'_>| panic!("{told:?}");
+    let mut heard = |told: PerformedAct<'_>| panic!("{told:?}");
     let refused =
         table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut heard);
     assert!(refused.expect_err("no privilege").to_string().contains("permission denied"));

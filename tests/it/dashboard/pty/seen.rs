@@ -7,6 +7,9 @@ use vt100::{Parser, Screen};
 
 use super::{DEADLINE, count};
 
+/// On a busy machine it takes a moment until all that a program wrote is read.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
 /// What the terminal has been told so far.
 pub(super) struct Seen {
     state: Mutex<State>,
@@ -48,12 +51,15 @@ impl Seen {
         is_so: impl Fn(&Screen) -> bool,
     ) -> String {
         let deadline = Instant::now() + DEADLINE;
+        let mut gone_since = None;
         let mut state = self.state();
         loop {
             if state.is_whole() && is_so(state.parser.screen()) {
                 return state.parser.screen().contents();
             }
-            let is_over = state.is_over || is_gone();
+            // A program that has ended may have written more than was read.
+            let gone_for = is_gone().then(|| gone_since.get_or_insert_with(Instant::now).elapsed());
+            let is_over = state.is_over || gone_for.is_some_and(|time| time > LAST_WORDS);
             if Instant::now() >= deadline || is_over {
                 let over = if is_over { "the program is gone" } else { "it did not come" };
                 let shown = state.parser.screen().contents();
@@ -69,7 +75,11 @@ impl Seen {
     pub(super) fn read(&self, mut reader: Box<dyn Read + Send>) {
         let mut buffer = [0; 16_384];
         loop {
-            let got = reader.read(&mut buffer).unwrap_or(0);
+            let got = match reader.read(&mut buffer) {
+                Ok(got) => got,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => 0,
+            };
             let mut state = self.state();
             state.parser.process(&buffer[..got]);
             state.bytes.extend(&buffer[..got]);

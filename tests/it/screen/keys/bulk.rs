@@ -1,12 +1,13 @@
 //! Acts on many: marked or the whole set, looked at first, then done once.
 
-use claimtop::app::dialog::{InBulk, Stage as Step};
-use claimtop::app::message::{BulkOf, Many, Ready, Summary};
+use claimtop::app::bulk::{
+    BulkOf, InBulk, Many, PreviewLine, Ready, Stage as Step, Summary, options_of_worst,
+};
 use claimtop::app::model::Tone;
 use claimtop::app::overlay::Overlay;
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::recovery::{Action, Authorization, Moved, Outcome};
-use claimtop::domain::tally::BulkTally;
+use claimtop::domain::tally::{BulkTally, Foreseen};
 use claimtop::domain::verdict::Set;
 
 use super::super::stage::holders::session;
@@ -22,16 +23,15 @@ fn three() -> World {
 }
 
 fn ready(count: usize, holder: Option<&str>) -> Msg {
-    let lines = (0..count).map(|at| format!("t-{at}")).collect();
+    let lines = (0..count).map(|at| PreviewLine::Also(format!("t-{at}"))).collect();
     let (notes, holder) = (Vec::new(), holder.map(Into::into));
     let tally = BulkTally { applied: count, ..BulkTally::of(count) };
-    let ready = Ready { tally, lines, notes, holder, profiles: vec!["taskqueue".into()] };
+    let ready = Ready { tally, lines, notes, holder, profiles: vec!["taskqueue".into()], ..Ready::default() };
     Msg::BulkReady { question: 1, ready: Ok(ready) }
 }
 
 fn nothing_to_do() -> Ready {
-    let tally = BulkTally::of(0);
-    Ready { tally, lines: Vec::new(), notes: Vec::new(), holder: None, profiles: Vec::new() }
+    Ready::default()
 }
 
 fn dialog(stage: &Stage) -> &InBulk {
@@ -61,7 +61,7 @@ fn marked_claims_are_looked_at_first() {
 fn without_marks_the_whole_set_is_meant() {
     let mut stage = Stage::on(&three());
     let effects = stage.press("X");
-    let [Effect::PrepareBulk { action: Action::Release, what: Many::Set(Set::Stale), .. }] = &effects[..]
+    let [Effect::PrepareBulk { action: Action::Release, what: Many::Worst(Set::Stale), .. }] = &effects[..]
     else {
         panic!("{effects:?}")
     };
@@ -84,10 +84,10 @@ fn a_yes_after_the_preview_runs_it_once() {
     assert!(stage.text().contains("3 claims will be reclaimed"));
     let effects = stage.press("y");
     assert!(
-        matches!(&effects[..], [Effect::RunBulk { source: 0, word, .. }] if *word == Authorization::default()),
+        matches!(&effects[..], [Effect::RunBulk { source: 0, authorization, .. }] if *authorization == Authorization::default()),
         "{effects:?}"
     );
-    assert!(stage.press("y enter n q esc r R u").is_empty(), "what runs is not stopped half-way");
+    assert!(stage.press("y enter n q r R u").is_empty(), "what runs is not stopped by a stray key");
     stage.tell(Msg::BulkProgress { done: 2 });
     assert!(matches!(dialog(&stage).stage, Step::Running { done: 2, of: 3 }));
 }
@@ -156,7 +156,7 @@ fn a_preview_tells_what_is_skipped_and_why_and_does_the_rest() {
     stage.press("R");
     let mut ready = nothing_to_do();
     ready.tally = tally(2, &alive(7, "w7"));
-    ready.lines = vec!["t-1".into(), "t-2".into()];
+    ready.lines = ["t-1", "t-2"].map(|line| PreviewLine::Also(line.into())).into();
     stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     let text = stage.text();
     assert!(text.contains("(2 of 3)"), "{text}");
@@ -251,7 +251,7 @@ fn claims_of_a_profile_that_could_be_anybodys_are_not_taken_in_bulk_until_somebo
     let Msg::BulkReady { ready, .. } = ready(3, None) else { unreachable!() };
     stage.tell(Msg::BulkReady { question: 2, ready });
     assert!(matches!(dialog(&stage).stage, Step::Preview(_)));
-    assert!(stage.text().contains("--profile taskqueue"), "{}", stage.text());
+    assert!(stage.text().contains("--profile"), "{}", stage.text());
 }
 
 #[test]
@@ -274,15 +274,15 @@ fn nothing_to_do_does_nothing() {
 
 #[test]
 fn a_set_with_nothing_in_it_says_so() {
-    let mut stage = Stage::on(&three());
-    assert!(stage.press("l R").is_empty());
-    assert_eq!(stage.notice().1, "nothing is expiring");
+    let mut stage = Stage::on(&World::of([task_board([claim("t-1")])]));
+    assert!(stage.press("R").is_empty());
+    assert_eq!(stage.notice().1, "nothing is orphaned");
 }
 
 #[test]
 fn a_session_is_released_with_all_it_holds() {
     let mut stage = Stage::on(&three());
-    stage.press("3");
+    stage.press("4");
     let holders = vec![session("worker-7", "25m", 3), session("worker-8", "2s", 1)];
     stage.tell(Msg::Holders { source: 0, holders: Ok(holders) });
     let effects = stage.press("x");
@@ -296,7 +296,7 @@ fn a_session_is_released_with_all_it_holds() {
 #[test]
 fn a_session_that_may_live_takes_its_name_and_a_reason() {
     let mut stage = Stage::on(&three());
-    stage.press("3");
+    stage.press("4");
     stage.tell(Msg::Holders { source: 0, holders: Ok(vec![session("worker-8", "2s", 1)]) });
     stage.press("x");
     stage.tell(ready(1, Some("worker-8")));
@@ -308,7 +308,56 @@ fn a_session_that_may_live_takes_its_name_and_a_reason() {
     assert!(stage.press("enter").is_empty(), "a reason is missing");
     stage.write("drained");
     let effects = stage.press("enter");
-    let [Effect::RunBulk { word, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert!(word.force);
-    assert_eq!((word.holder.as_deref(), word.reason.as_deref()), (Some("worker-8"), Some("drained")));
+    let [Effect::RunBulk { authorization, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert!(authorization.force);
+    assert_eq!(
+        (authorization.holder.as_deref(), authorization.reason.as_deref()),
+        (Some("worker-8"), Some("drained"))
+    );
+}
+
+#[test]
+fn every_claim_of_a_preview_has_a_line_that_says_what_comes_of_it() {
+    let mut stage = Stage::on(&three()).then("R");
+    let claim = |at: usize| PreviewLine::Claim {
+        address: format!("taskqueue/tasks/t-{at:02}"),
+        foreseen: [Foreseen::Done, Foreseen::NeedsName, Foreseen::Skipped][at / 20],
+        why: ["its lease ran out", "the holder may be alive", "its process is running"][at / 20].into(),
+    };
+    let tally = BulkTally { applied: 20, refused: 40, ..BulkTally::of(60) };
+    let ready = Ready { tally, lines: (0..60).map(claim).collect(), ..Ready::default() };
+    stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
+    let mut seen = stage.text();
+    for _ in 0..60 {
+        stage.press("j");
+        seen.push_str(&stage.text());
+    }
+    for at in 0..60 {
+        let said =
+            ["its lease ran out", "needs the name: the holder may", "skipped: its process is"][at / 20];
+        assert!(seen.contains(&format!("t-{at:02}  {said}")), "{at}: {said}");
+    }
+    let text = stage.text();
+    assert!(text.contains("t-59") && text.contains("the end of the list"), "{text}");
+    assert!(stage.then("g").text().contains("t-00"));
+}
+
+#[test]
+fn a_pane_means_the_claims_that_it_shows_and_says_which_it_leaves_out() {
+    let both = claim("both").lease_ran_out("30m").session_silent_for("20m");
+    let stale = [claim("a").lease_ran_out("20m"), claim("b").lease_ran_out("10m")];
+    let world = World::of([task_board(stale.into_iter().chain([both]))]);
+    let mut stage = Stage::on(&world).then("l");
+    assert!(stage.text().contains("Stale 2 (+1 shown as orphaned)"), "{}", stage.text());
+    let effects = stage.press("R");
+    let [Effect::PrepareBulk { what: Many::Worst(Set::Stale), .. }] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(options_of_worst(Set::Stale), ["--set", "stale", "--filter", "'!set:orphaned'"]);
+    let tally = BulkTally { applied: 2, ..BulkTally::of(2) };
+    let ready = Ready { tally, profiles: vec!["taskqueue".into()], ..Ready::default() };
+    stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
+    let text = stage.text();
+    assert!(text.contains("Not included: 1 more that are stale, shown in a worse pane"), "{text}");
+    assert!(text.contains("--set stale --filter '!set:orphaned'"), "{text}");
 }

@@ -23,7 +23,7 @@ fn ahead() -> World {
 fn a_lease_ends_by_the_clock_of_the_database() {
     let mut stage = Stage::on(&ahead());
     assert_eq!(stage.listed(), ["t-1"]);
-    assert!(stage.text().contains("+10m"), "{}", stage.text());
+    assert!(stage.text().contains("its lease ran out 10m ago"), "{}", stage.text());
     assert!(stage.text().contains("13:00:00Z (1h off ours)"), "{}", stage.text());
     assert_eq!(super::act(&stage.press("r")).claim, "taskqueue/tasks/t-1");
 }
@@ -31,7 +31,7 @@ fn a_lease_ends_by_the_clock_of_the_database() {
 #[test]
 fn a_beat_of_a_session_is_as_old_as_the_database_says() {
     let mut stage = Stage::on(&ahead());
-    stage.press("3");
+    stage.press("4");
     let mut beats = session("worker-7", "0s", 1);
     beats.beat_at = claimtop::domain::time::Reading::At(stage.now.plus(super::super::stage::span("59m30s")));
     stage.tell(Msg::Holders { source: 0, holders: Ok(vec![beats]) });

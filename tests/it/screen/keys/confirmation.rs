@@ -1,9 +1,10 @@
 //! Where one key is not enough: what is asked, and which answers count.
 
 use claimtop::app::Msg;
-use claimtop::app::dialog::{Asks, Confirm, Field};
+use claimtop::app::dialog::{Asks, Confirm, ConfirmField};
 use claimtop::app::overlay::Overlay;
 use claimtop::domain::claim::{Process, Registry};
+use claimtop::domain::fencing::UNFENCED;
 use claimtop::domain::recovery::Authorization;
 use claimtop::domain::time::Reading;
 
@@ -57,7 +58,10 @@ fn the_name_and_a_reason_do_it() {
     stage.write("it hangs");
     let asked = act(&stage.press("enter"));
     let (reason, holder) = (Some("it hangs".to_owned()), Some("worker-7".to_owned()));
-    assert_eq!(asked.word, Authorization { force: true, reason, holder, ..Authorization::default() });
+    assert_eq!(
+        asked.authorization,
+        Authorization { force: true, reason, holder, ..Authorization::default() }
+    );
     assert!(stage.model.overlay.is_empty());
 }
 
@@ -80,7 +84,7 @@ fn a_missing_reason_is_said_and_does_nothing() {
     stage.write("worker-7");
     assert!(stage.press("enter").is_empty());
     assert!(dialog(&stage).complaint.as_deref().unwrap_or_default().contains("a reason is needed"));
-    assert_eq!(dialog(&stage).field, Field::Reason, "keys go where something is missing");
+    assert_eq!(dialog(&stage).field, ConfirmField::Reason, "keys go where something is missing");
     stage.write("   ");
     assert!(stage.press("enter").is_empty(), "blanks are no reason");
 }
@@ -128,7 +132,7 @@ fn a_slow_holder_on_a_board_without_fencing_is_asked_about() {
     let mut stage = Stage::on(&World::of([task_board([claim("a").lease_ran_out("11m")]).unfenced()]));
     assert!(acts(&stage.press("r")).is_empty());
     assert_eq!(dialog(&stage).asks, Asks::Yes);
-    assert!(dialog(&stage).why.contains("not fenced"));
+    assert_eq!(dialog(&stage).why, UNFENCED);
     assert!(stage.press("r x z").is_empty(), "only a yes is a yes");
     assert_eq!(act(&stage.press("y")).claim, "taskqueue/tasks/a");
 }

@@ -2,6 +2,8 @@
 
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::claim::Process;
+use claimtop::domain::filter::{Filter, Test, exactly};
+use claimtop::domain::verdict::Set;
 
 use super::super::stage::{Stage, World, claim, job_board, task_board};
 
@@ -17,14 +19,14 @@ fn fleet() -> World {
     ])
 }
 
-/// The stale claims that pass a filter, in the order of their ids.
+/// The claims in trouble that pass a filter, in the order of their ids.
 fn passing(filter: &str) -> Vec<String> {
     let mut stage = Stage::on(&fleet());
     stage.press("/");
     stage.write(filter);
     stage.press("enter");
     assert_eq!(stage.model.query_problem, None, "{filter}");
-    let mut ids = stage.listed();
+    let mut ids = stage.in_trouble();
     ids.sort();
     ids
 }
@@ -82,11 +84,11 @@ fn the_filter_works_while_it_is_written_and_esc_clears_it() {
     let mut stage = Stage::on(&fleet());
     stage.press("/");
     stage.write("mail");
-    assert_eq!(stage.listed().len(), 2);
+    assert_eq!(stage.in_trouble().len(), 2);
     stage.press("enter");
-    assert_eq!(stage.listed().len(), 2);
+    assert_eq!(stage.in_trouble().len(), 2);
     stage.press("esc");
-    assert_eq!(stage.listed().len(), 5);
+    assert_eq!(stage.in_trouble().len(), 5);
 }
 
 #[test]
@@ -100,41 +102,37 @@ fn a_pasted_filter_filters() {
 }
 
 #[test]
-fn in_claims_whole_holders_and_kinds_are_looked_for_by_the_database() {
+fn in_claims_the_database_is_asked_anew_with_every_letter() {
     let mut stage = Stage::on(&fleet());
-    stage.press("2");
-    stage.model.browsed.pending = None;
-    stage.press("/");
+    stage.press("2 /");
     stage.write("kind=rende");
     let effects = stage.write("r");
-    let [Effect::LoadPage { request, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((request.holder.as_deref(), request.kind.as_deref()), (None, Some("render")));
-    assert!(stage.model.query.is_for_database());
-    let effects = stage.write(" holder=w");
-    let [Effect::LoadPage { request, .. }] = &effects[effects.len() - 1..] else { panic!("{effects:?}") };
-    assert_eq!((request.holder.as_deref(), request.kind.as_deref()), (Some("w"), Some("render")));
-    assert!(stage.write(" more").is_empty(), "that is for the loaded rows");
-    assert!(!stage.model.query.is_for_database());
+    let [Effect::LoadList { request, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(request.filter, Filter::default().with(Test::Kind(exactly(["render"]))));
+    let effects = stage.write(" set:stale");
+    let [Effect::LoadList { request, .. }] = &effects[effects.len() - 1..] else { panic!("{effects:?}") };
+    let both = Filter { sets: vec![Set::Stale], ..Filter::default().with(Test::Kind(exactly(["render"]))) };
+    assert_eq!(request.filter, both);
 }
 
 #[test]
 fn what_a_session_holds_is_one_key_away() {
     use super::super::stage::holders::session;
     let mut stage = Stage::on(&fleet());
-    stage.press("3");
+    stage.press("4");
     stage.tell(Msg::Holders { source: 0, holders: Ok(vec![session("worker-7", "25m", 2)]) });
     let effects = stage.press("enter");
-    let [Effect::LoadPage { request, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(request.holder.as_deref(), Some("worker-7"));
+    let [Effect::LoadList { request, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(request.filter, Filter::of_holders(["worker-7"]));
 }
 
 #[test]
 fn a_session_with_a_blank_in_its_name_is_looked_for_by_its_whole_name() {
     use super::super::stage::holders::session;
     let mut stage = Stage::on(&fleet());
-    stage.press("3");
+    stage.press("4");
     stage.tell(Msg::Holders { source: 0, holders: Ok(vec![session("worker 7 on web1", "25m", 2)]) });
     let effects = stage.press("enter");
-    let [Effect::LoadPage { request, .. }] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(request.holder.as_deref(), Some("worker 7 on web1"));
+    let [Effect::LoadList { request, .. }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(request.filter, Filter::of_holders(["worker 7 on web1"]));
 }

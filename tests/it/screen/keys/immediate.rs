@@ -2,6 +2,7 @@
 
 use claimtop::domain::claim::Process;
 use claimtop::domain::recovery::{Action, Authorization};
+use claimtop::domain::time::Span;
 
 use super::super::stage::{Held, Stage, World, claim, job_board, task_board};
 use super::act;
@@ -16,7 +17,7 @@ fn an_expired_lease_is_reclaimed_at_once() {
     let mut stage = with(claim("t-1").lease_ran_out("11m"));
     let asked = act(&stage.press("r"));
     assert_eq!((asked.action, asked.claim.as_str()), (Action::Reclaim, "taskqueue/tasks/t-1"));
-    assert_eq!(asked.word, Authorization::default());
+    assert_eq!(asked.authorization, Authorization::default());
     assert!(stage.model.overlay.is_empty());
 }
 
@@ -51,9 +52,22 @@ fn a_claim_of_a_silent_session_is_reclaimed_at_once() {
 }
 
 #[test]
-fn more_time_is_given_to_a_living_holder_without_a_question() {
+fn an_extension_asks_how_much_time_and_says_until_when() {
     let mut stage = with(claim("t-1").runs_out_in("2m"));
-    assert_eq!(act(&stage.press("l e")).action, Action::Extend);
+    assert!(stage.press("e").is_empty());
+    let text = stage.text();
+    assert!(text.contains("30m from now: until 12:30:00Z instead of 12:02:00Z"), "{text}");
+    let asked = act(&stage.press("enter"));
+    assert_eq!((asked.action, asked.authorization.by), (Action::Extend, Some(Span::minutes(30))));
+
+    stage.press("e ctrl-c");
+    stage.write("soon");
+    assert!(stage.press("enter").is_empty());
+    assert!(stage.text().contains("soon"), "{}", stage.text());
+    stage.press("ctrl-c");
+    stage.write("1h 30m");
+    assert!(stage.text().contains("until 13:30:00Z"), "{}", stage.text());
+    assert_eq!(act(&stage.press("enter")).authorization.by, Some(Span::minutes(90)));
 }
 
 #[test]
@@ -83,7 +97,7 @@ fn the_palette_finds_a_command_by_its_beginning_and_passes_the_reason() {
     stage.write("recl the host is gone");
     let asked = act(&stage.press("enter"));
     assert_eq!(asked.action, Action::Reclaim);
-    assert_eq!(asked.word.reason.as_deref(), Some("the host is gone"));
+    assert_eq!(asked.authorization.reason.as_deref(), Some("the host is gone"));
 }
 
 #[test]

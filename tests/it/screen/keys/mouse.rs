@@ -1,7 +1,9 @@
-//! The mouse selects and switches; it never acts.
+//! The mouse selects and switches; it acts only on the buttons of a dialog.
 
-use claimtop::app::Msg;
+use claimtop::app::bulk::Ready;
 use claimtop::app::model::Pane;
+use claimtop::app::{Effect, Msg};
+use claimtop::domain::tally::BulkTally;
 use claimtop::domain::verdict::Set;
 
 use super::super::stage::{Stage, World, claim, task_board};
@@ -26,9 +28,7 @@ fn place(stage: &mut Stage, text: &str) -> (u16, u16) {
 
 fn click_on(stage: &mut Stage, text: &str) {
     let (column, line) = place(stage, text);
-    assert!(
-        stage.click(column, line).iter().all(|effect| !matches!(effect, claimtop::app::Effect::Act { .. }))
-    );
+    assert!(stage.click(column, line).iter().all(|effect| !matches!(effect, Effect::Act { .. })));
 }
 
 #[test]
@@ -82,4 +82,39 @@ fn the_wheel_does_not_move_what_lies_under_a_dialog() {
     stage.tell(Msg::Scrolled(1));
     stage.press("esc");
     assert_eq!(stage.selected().as_deref(), Some("stale-a"));
+}
+
+/// A preview of both stale claims.
+fn preview() -> Stage {
+    let mut stage = fleet().then("R");
+    let tally = BulkTally { applied: 2, ..BulkTally::of(2) };
+    let ready = Ready { tally, profiles: vec!["taskqueue".into()], ..Ready::default() };
+    stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
+    stage
+}
+
+#[test]
+fn the_buttons_of_a_bulk_act_answer_to_clicks() {
+    let click = |stage: &mut Stage, text: &str| {
+        let (column, line) = place(stage, text);
+        stage.click(column, line)
+    };
+    let mut stage = preview();
+    click(&mut stage, "tab reason");
+    stage.write("INC-204");
+    let effects = click(&mut stage, "enter reclaim 2");
+    assert!(
+        matches!(&effects[..], [Effect::RunBulk { authorization, .. }] if authorization.reason.as_deref() == Some("INC-204"))
+    );
+    assert!(matches!(click(&mut stage, "esc cancel the rest")[..], [Effect::CancelBulk { source: 0 }]));
+
+    let mut stage = preview();
+    assert!(matches!(click(&mut stage, "c copy")[..], [Effect::Copy(_)]));
+    assert!(click(&mut stage, "n cancel").is_empty());
+    assert!(stage.model.overlay.is_empty());
+
+    let mut stage = fleet().then("R");
+    stage.tell(Msg::BulkReady { question: 1, ready: Err("database is locked".into()) });
+    click(&mut stage, "esc close");
+    assert!(stage.model.overlay.is_empty());
 }

@@ -5,7 +5,7 @@ use claimtop::app::message::Done;
 use claimtop::domain::recovery::Outcome;
 use claimtop::domain::time::Reading;
 use claimtop::domain::verdict::Set;
-use claimtop::events::{Again, BOUND, What};
+use claimtop::events::{BOUND, EventKind, Reread};
 
 use super::super::stage::{Held, Stage, World, claim, noon, span, task_board};
 
@@ -14,17 +14,17 @@ fn world(held: impl IntoIterator<Item = Held>) -> World {
 }
 
 /// The log, newest first.
-fn log(stage: &Stage) -> Vec<(What, String, String)> {
-    let events = stage.model.happenings.iter().map(|line| &line.event);
-    events.map(|event| (event.what(), event.shown(), event.said())).collect()
+fn log(stage: &Stage) -> Vec<(EventKind, String, String)> {
+    let events = stage.model.event_log.iter().map(|line| &line.event);
+    events.map(|event| (event.kind(), event.shown(), event.message())).collect()
 }
 
-fn read_again(held: Held) -> Again {
-    Again::Is(Box::new(task_board([held]).judged(noon()).remove(0)))
+fn read_again(held: Held) -> Reread {
+    Reread::Is(Box::new(task_board([held]).judged(noon()).remove(0)))
 }
 
 /// A stale claim leaves its set; this is what it is when it is read again.
-fn became(again: Again) -> Vec<(What, String, String)> {
+fn became(again: Reread) -> Vec<(EventKind, String, String)> {
     let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
     stage.again = again;
     stage.poll(&world([]));
@@ -53,24 +53,24 @@ fn a_claim_that_enters_a_set_is_told_with_its_reason() {
     let mut stage = Stage::on(&world([claim("a")]));
     stage.poll(&world([claim("a").lease_ran_out("2s"), claim("b").without_session()]));
     let log = log(&stage);
-    assert!(log.contains(&(What::Entered(Set::Stale), "a".into(), "its lease ran out 2s ago".into())));
-    assert!(log.iter().any(|(what, shown, _)| *what == What::Entered(Set::Orphaned) && shown == "b"));
+    assert!(log.contains(&(EventKind::Entered(Set::Stale), "a".into(), "its lease ran out 2s ago".into())));
+    assert!(log.iter().any(|(what, shown, _)| *what == EventKind::Entered(Set::Orphaned) && shown == "b"));
     let before = log.len();
     stage.poll(&world([claim("a").lease_ran_out("2s"), claim("b").without_session()]));
-    assert_eq!(stage.model.happenings.len(), before, "once");
+    assert_eq!(stage.model.event_log.len(), before, "once");
 }
 
 #[test]
 fn a_claim_that_gets_worse_is_told_again() {
     let mut stage = Stage::on(&world([claim("a").runs_out_in("2m")]));
     stage.poll(&world([claim("a").lease_ran_out("1s")]));
-    assert_eq!(log(&stage)[0].0, What::Entered(Set::Stale));
+    assert_eq!(log(&stage)[0].0, EventKind::Entered(Set::Stale));
 }
 
 #[test]
 fn a_claim_that_is_gone_was_finished() {
-    let log = became(Again::Gone);
-    assert_eq!(log[0].0, What::Finished);
+    let log = became(Reread::Gone);
+    assert_eq!(log[0].0, EventKind::Finished);
     assert_eq!(log[0].2, "worker-7 no longer has it: finished or released");
 }
 
@@ -79,25 +79,25 @@ fn a_claim_that_beats_again_was_renewed() {
     let mut renewed = claim("a").lease_ran_out("10m");
     renewed.claim.beat_at = Reading::At(noon().minus(span("3s")));
     let log = became(read_again(renewed));
-    assert_eq!((log[0].0, log[0].2.as_str()), (What::Renewed, "renewed 3s ago by worker-7"));
+    assert_eq!((log[0].0, log[0].2.as_str()), (EventKind::Renewed, "renewed 3s ago by worker-7"));
 }
 
 #[test]
 fn a_claim_of_another_holder_changed_hands() {
     let log = became(read_again(claim("a").lease_ran_out("10m").held_by("worker-9")));
-    assert_eq!((log[0].0, log[0].2.as_str()), (What::ChangedHands, "worker-7 → worker-9"));
+    assert_eq!((log[0].0, log[0].2.as_str()), (EventKind::ChangedHands, "worker-7 → worker-9"));
 }
 
 #[test]
 fn a_claim_that_cannot_be_read_again_left_and_nobody_knows_why() {
-    assert_eq!(became(Again::Unknown)[0].0, What::Left);
+    assert_eq!(became(Reread::Unknown)[0].0, EventKind::Left);
 }
 
 #[test]
 fn a_claim_that_is_renewed_into_a_better_set_was_renewed() {
     let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
     stage.poll(&world([claim("a").lease_ran_out("10m").runs_out_in("2m").beat("1s")]));
-    assert_eq!(log(&stage)[0].0, What::Renewed, "{:?}", log(&stage));
+    assert_eq!(log(&stage)[0].0, EventKind::Renewed, "{:?}", log(&stage));
 }
 
 #[test]
@@ -110,9 +110,10 @@ fn a_session_that_is_lost_is_told_once_with_all_its_claims_and_before_them() {
     ]);
     stage.poll(&lost);
     let told = log(&stage);
-    let what: Vec<(What, &str)> = told.iter().rev().map(|(what, shown, _)| (*what, shown.as_str())).collect();
-    let orphaned = What::Entered(Set::Orphaned);
-    assert_eq!(what, [(What::SessionLost, "worker-7"), (orphaned, "a"), (orphaned, "b")]);
+    let what: Vec<(EventKind, &str)> =
+        told.iter().rev().map(|(what, shown, _)| (*what, shown.as_str())).collect();
+    let orphaned = EventKind::Entered(Set::Orphaned);
+    assert_eq!(what, [(EventKind::SessionLost, "worker-7"), (orphaned, "a"), (orphaned, "b")]);
     assert_eq!(told[2].2, "has stopped beating, and holds 2 claims");
     stage.poll(&lost);
     assert_eq!(log(&stage).len(), 3);
@@ -122,8 +123,8 @@ fn a_session_that_is_lost_is_told_once_with_all_its_claims_and_before_them() {
 fn a_session_that_lets_go_of_all_it_held_is_told_in_one_line_more() {
     let mut stage = Stage::on(&world([claim("a"), claim("b"), claim("c").held_by("worker-8")]).read_whole());
     stage.poll(&world([claim("c").held_by("worker-8")]).read_whole());
-    let what: Vec<What> = log(&stage).into_iter().rev().map(|(what, ..)| what).collect();
-    assert_eq!(what, [What::Finished, What::Finished, What::SessionCleanup]);
+    let what: Vec<EventKind> = log(&stage).into_iter().rev().map(|(what, ..)| what).collect();
+    assert_eq!(what, [EventKind::Finished, EventKind::Finished, EventKind::SessionCleanup]);
 }
 
 #[test]
@@ -131,16 +132,16 @@ fn a_claim_that_was_taken_by_an_act_of_ours_was_recovered() {
     let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
     stage.tell(reclaimed("taskqueue/tasks/a"));
     stage.poll(&world([]));
-    assert_eq!(log(&stage)[0].0, What::Recovered, "{:?}", log(&stage));
+    assert_eq!(log(&stage)[0].0, EventKind::Recovered, "{:?}", log(&stage));
 }
 
 #[test]
 fn it_was_recovered_even_if_the_poll_saw_it_before_the_word_of_the_act_came() {
     let mut stage = Stage::on(&world([claim("a").lease_ran_out("10m")]));
     stage.poll(&world([]));
-    assert_eq!(log(&stage)[0].0, What::Finished);
+    assert_eq!(log(&stage)[0].0, EventKind::Finished);
     stage.tell(reclaimed("taskqueue/tasks/a"));
-    assert_eq!(log(&stage), [(What::Recovered, "a".into(), "reclaim by you".into())]);
+    assert_eq!(log(&stage), [(EventKind::Recovered, "a".into(), "reclaim by you".into())]);
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn what_happens_while_the_screen_stands_still_is_told_when_it_goes_on() {
     assert!(log(&stage).is_empty());
     stage.press("f");
     stage.poll(&world([claim("a").lease_ran_out("2s")]));
-    assert_eq!(log(&stage)[0].0, What::Entered(Set::Stale));
+    assert_eq!(log(&stage)[0].0, EventKind::Entered(Set::Stale));
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn many_of_a_kind_are_one_line() {
     let mut stage = Stage::on(&world([]));
     stage.poll(&world(stale(BOUND + 1).collect::<Vec<_>>()));
     let told = log(&stage);
-    assert_eq!((told.len(), told[0].0, told[0].1.as_str()), (1, What::Entered(Set::Stale), "51 claims"));
+    assert_eq!((told.len(), told[0].0, told[0].1.as_str()), (1, EventKind::Entered(Set::Stale), "51 claims"));
     assert!(told[0].2.starts_with("taskqueue/tasks/t-000, taskqueue/tasks/t-001"), "{}", told[0].2);
 }
 
@@ -183,7 +184,7 @@ fn a_claim_that_slides_into_a_window_that_was_full_is_no_news() {
     let mut stage = Stage::on(&four(claim("a").lease_ran_out("30m")));
     stage.poll(&four(claim("a")));
     assert!(
-        log(&stage).iter().all(|(what, ..)| !matches!(what, What::Entered(_))),
+        log(&stage).iter().all(|(what, ..)| !matches!(what, EventKind::Entered(_))),
         "c has been stale all along: {:?}",
         log(&stage)
     );
@@ -196,7 +197,7 @@ fn small_boards_tell_who_took_and_who_finished() {
     assert_eq!(log(&stage)[0].1, "b");
     assert_eq!(log(&stage)[0].2, "by worker-8");
     stage.poll(&world([claim("b").held_by("worker-8")]).read_whole());
-    assert_eq!((log(&stage)[0].0, log(&stage)[0].1.as_str()), (What::Finished, "a"));
+    assert_eq!((log(&stage)[0].0, log(&stage)[0].1.as_str()), (EventKind::Finished, "a"));
 }
 
 #[test]
@@ -206,8 +207,8 @@ fn the_log_has_an_end() {
         let held = (0..40).map(|at| claim(&format!("t-{round}-{at}")).lease_ran_out("1s"));
         stage.poll(&world(held.collect::<Vec<_>>()));
     }
-    assert_eq!(stage.model.happenings.len(), 2_000);
-    assert!(stage.model.happenings[0].event.shown().starts_with("t-58-"), "the newest are kept");
+    assert_eq!(stage.model.event_log.len(), 2_000);
+    assert!(stage.model.event_log[0].event.shown().starts_with("t-58-"), "the newest are kept");
 }
 
 #[test]

@@ -1,151 +1,210 @@
-//! A million claims, page by page.
+//! One list of all boards, part by part.
 
 use claimtop::app::{Effect, Msg};
-use claimtop::domain::detail::{Cursor, PageRequest};
+use claimtop::domain::claim_list::{ListRequest, Start};
+use claimtop::domain::detail::Cursor;
 use claimtop::domain::snapshot::Mark;
+use std::collections::BTreeSet;
 
 use super::super::stage::{Held, Stage, World, claim, job_board, task_board};
 
+/// Five stale claims on two boards, and many healthy ones.
 fn many() -> World {
-    let tasks: Vec<Held> = (1..=500).map(|at| claim(&format!("t-{at:03}"))).collect();
-    World::of([task_board(tasks), job_board([claim("j-1"), claim("j-2")])])
+    let tasks = (1..=2_000).map(|at| claim(&format!("t-{at:04}")));
+    let late = |at: i64| claim(&format!("late-{at}")).lease_ran_out(&format!("{at}m"));
+    let tasks: Vec<Held> = (1..=4).map(late).chain(tasks).collect();
+    let jobs = [claim("j-late").taken("31m").beat("31m"), claim("j-1"), claim("j-2")];
+    World::of([task_board(tasks), job_board(jobs)])
 }
 
-fn request(effects: &[Effect]) -> PageRequest {
+fn request(effects: &[Effect]) -> ListRequest {
     match effects {
-        [Effect::LoadPage { request, .. }] => request.clone(),
-        other => panic!("no page was asked for: {other:?}"),
+        [Effect::LoadList { request, .. }] => request.clone(),
+        other => panic!("one part should be asked for: {other:?}"),
     }
 }
 
-/// Answers a request with the rows `from..to` of its board.
-fn answer(stage: &mut Stage, world: &World, request: PageRequest, rows: std::ops::Range<usize>) {
-    let board = usize::from(request.board == "jobs");
-    let page = Ok(world.page(board, rows.start, rows.end, stage.now));
-    assert!(stage.tell(Msg::Paged { source: 0, request, page }).is_empty());
-}
-
-/// The Claims pane on the first page.
+/// The Claims pane with what it asked for.
 fn browsing(world: &World) -> Stage {
     let mut stage = Stage::on(world);
-    let first = request(&stage.press("2"));
-    assert_eq!((first.board.as_str(), first.from.clone()), ("tasks", Cursor::First));
-    answer(&mut stage, world, first, 0..200);
+    stage.browse(std::slice::from_ref(world), "2");
     stage
 }
 
-fn down_to_the_end(stage: &mut Stage) {
-    while stage.selected().as_deref() != Some("t-200") {
-        assert!(stage.press("pagedown").is_empty());
+#[test]
+fn the_worst_of_all_boards_come_first_and_then_the_others_in_the_order_of_their_rows() {
+    let stage = browsing(&many());
+    let listed = stage.listed();
+    assert_eq!(listed[..7], ["j-late", "late-4", "late-3", "late-2", "late-1", "t-0001", "t-0002"]);
+    assert_eq!(listed.len(), 205, "only a part is loaded");
+}
+
+#[test]
+fn moving_down_loads_more_and_lets_go_of_what_is_far_above() {
+    let world = many();
+    let mut stage = browsing(&world);
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    while stage.selected().as_deref() != Some("j-2") {
+        stage.browse(std::slice::from_ref(&world), "pagedown");
+        seen.extend(stage.listed());
+        assert!(stage.listed().len() <= 1_205, "{}", stage.listed().len());
     }
+    assert_eq!(seen.len(), 2_007, "no row is skipped, and those of the next board follow");
+    assert!(!stage.listed().contains(&"j-late".to_owned()), "the worst are far above");
 }
 
 #[test]
-fn below_the_last_row_of_a_page_comes_the_next_page_from_its_top() {
+fn moving_up_from_the_end_reaches_the_worst_again() {
     let world = many();
     let mut stage = browsing(&world);
-    down_to_the_end(&mut stage);
-    let next = request(&stage.press("j"));
-    assert_eq!(next.from, Cursor::After(Mark::Rowid(200)));
-    answer(&mut stage, &world, next, 200..400);
-    assert_eq!(stage.selected().as_deref(), Some("t-201"));
-}
-
-#[test]
-fn above_the_first_row_of_a_page_comes_the_page_before_from_its_bottom() {
-    let world = many();
-    let mut stage = browsing(&world);
-    let last = request(&stage.press("G"));
-    assert_eq!(last.from, Cursor::Last);
-    answer(&mut stage, &world, last, 300..500);
-    assert_eq!(stage.selected().as_deref(), Some("t-500"));
+    stage.browse(std::slice::from_ref(&world), "G");
+    assert_eq!(stage.selected().as_deref(), Some("j-2"));
     assert!(stage.press("j").is_empty(), "there is nothing below");
-    while stage.selected().as_deref() != Some("t-301") {
-        assert!(stage.press("pageup").is_empty());
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    while stage.selected().as_deref() != Some("j-late") {
+        stage.browse(std::slice::from_ref(&world), "pageup");
+        seen.extend(stage.listed());
     }
-    let before = request(&stage.press("k"));
-    assert_eq!(before.from, Cursor::Before(Mark::Rowid(301)));
-    answer(&mut stage, &world, before, 100..300);
-    assert_eq!(stage.selected().as_deref(), Some("t-300"));
-}
-
-#[test]
-fn home_goes_to_the_very_first_row() {
-    let world = many();
-    let mut stage = browsing(&world);
-    let last = request(&stage.press("G"));
-    answer(&mut stage, &world, last, 300..500);
-    let first = request(&stage.press("g"));
-    assert_eq!(first.from, Cursor::First);
-    answer(&mut stage, &world, first, 0..200);
-    assert_eq!(stage.selected().as_deref(), Some("t-001"));
+    assert_eq!(seen.len(), 2_007, "no row is skipped");
     assert!(stage.press("k").is_empty(), "there is nothing above");
+    stage.browse(std::slice::from_ref(&world), "G g");
+    assert_eq!(stage.selected().as_deref(), Some("j-late"));
 }
 
 #[test]
-fn a_poll_reads_the_page_again_and_the_selection_stays() {
+fn a_key_that_comes_before_the_rows_moves_the_selection_when_they_are_there() {
     let world = many();
     let mut stage = browsing(&world);
-    let last = request(&stage.press("G"));
-    answer(&mut stage, &world, last, 300..500);
-    stage.press("k k");
+    let mut effects = Vec::new();
+    while stage.place() + 1 < stage.listed().len() {
+        effects.extend(stage.press("pagedown"));
+    }
+    let last = stage.selected();
+    effects.extend(stage.press("pagedown"));
+    assert_eq!(stage.selected(), last);
+    stage.answer_lists(std::slice::from_ref(&world), effects);
+    assert_ne!(stage.selected(), last);
+}
+
+#[test]
+fn a_poll_reads_what_is_loaded_again_and_the_selection_stays() {
+    let world = many();
+    let mut stage = browsing(&world);
+    stage.browse(std::slice::from_ref(&world), "G k k");
+    let selected = stage.selected();
+    stage.later("1s");
     let again = stage.poll(&world);
-    let again = request(&again);
-    assert_eq!(again.from, Cursor::From(Mark::Rowid(301)));
-    answer(&mut stage, &world, again, 300..500);
-    assert_eq!(stage.selected().as_deref(), Some("t-498"));
+    let asked = request(&again).others.expect("the loaded rows");
+    assert!(matches!(asked.from, Start::At(place) if matches!(place.cursor, Cursor::From(Mark::Rowid(_)))));
+    stage.answer_lists(std::slice::from_ref(&world), again);
+    assert_eq!(stage.selected(), selected);
 }
 
 #[test]
-fn an_empty_page_past_the_end_leaves_the_rows_where_they_are() {
-    let world = many();
-    let mut stage = browsing(&world);
-    down_to_the_end(&mut stage);
-    let next = request(&stage.press("j"));
-    answer(&mut stage, &world, next, 500..500);
-    assert_eq!(stage.selected().as_deref(), Some("t-200"));
-    assert!(stage.press("j").is_empty());
+fn a_claim_that_gets_worse_moves_up_and_the_selection_goes_with_it() {
+    let world = |left: &str| {
+        let tasks = (1..=30).map(|at| claim(&format!("t-{at:02}")));
+        World::of([task_board(tasks.chain([claim("near").runs_out_in(left)]).collect::<Vec<_>>())])
+    };
+    let mut stage = browsing(&world("29m"));
+    stage.browse(&[world("29m")], "G");
+    assert_eq!(stage.selected().as_deref(), Some("near"));
+    stage.later("1s");
+    let again = stage.poll(&world("1m"));
+    stage.answer_lists(&[world("1m")], again);
+    assert_eq!((stage.selected().as_deref(), stage.place()), (Some("near"), 0));
 }
 
 #[test]
-fn left_and_right_change_the_board() {
+fn a_board_is_a_filter() {
     let world = many();
     let mut stage = browsing(&world);
-    assert!(stage.press("h").is_empty(), "there is none before the first");
-    let jobs = request(&stage.press("l"));
-    assert_eq!((jobs.board.as_str(), jobs.from.clone()), ("jobs", Cursor::First));
-    assert!(stage.listed().is_empty(), "rows of the other board do not linger");
-    answer(&mut stage, &world, jobs, 0..2);
-    assert_eq!(stage.listed(), ["j-1", "j-2"]);
+    assert!(stage.press("h").is_empty(), "all boards are before the first");
+    stage.browse(std::slice::from_ref(&world), "l");
+    assert_eq!(stage.model.query.text, "board=jobs");
+    assert_eq!(stage.listed(), ["j-late", "j-1", "j-2"]);
+    stage.browse(std::slice::from_ref(&world), "l");
+    assert_eq!(stage.model.query.text, "board=tasks");
     assert!(stage.press("l").is_empty(), "there is none after the last");
+    stage.browse(std::slice::from_ref(&world), "h h");
+    assert!(stage.model.query.is_empty());
 }
 
 #[test]
-fn a_page_of_a_board_that_was_left_is_not_shown() {
+fn an_answer_to_a_filter_that_was_changed_is_not_shown() {
     let world = many();
     let mut stage = Stage::on(&world);
-    let tasks = request(&stage.press("2"));
-    let jobs = request(&stage.press("l"));
-    answer(&mut stage, &world, tasks, 0..200);
+    let all = stage.press("2");
+    let jobs = stage.press("l");
+    stage.answer_lists(std::slice::from_ref(&world), all);
     assert!(stage.listed().is_empty());
-    answer(&mut stage, &world, jobs, 0..2);
-    assert_eq!(stage.listed(), ["j-1", "j-2"]);
+    stage.answer_lists(std::slice::from_ref(&world), jobs);
+    assert_eq!(stage.listed(), ["j-late", "j-1", "j-2"]);
 }
 
 #[test]
-fn a_page_that_cannot_be_read_says_why() {
-    let mut stage = Stage::on(&many());
+fn a_part_that_cannot_be_read_says_why_and_is_asked_for_again() {
+    let world = many();
+    let mut stage = Stage::on(&world);
     let first = request(&stage.press("2"));
-    stage.tell(Msg::Paged { source: 0, request: first, page: Err("database is locked".into()) });
+    stage.tell(Msg::Listed { source: 0, request: first, part: Err("database is locked".into()) });
     assert!(stage.text().contains("database is locked"));
-    assert!(stage.model.browsed.pending.is_none(), "it is tried again with the next poll");
+    assert!(!stage.poll(&world).is_empty(), "it is tried again with the next poll");
 }
 
 #[test]
-fn an_act_in_claims_goes_by_the_page_and_not_by_the_poll() {
+fn a_source_that_was_busy_with_the_list_for_long_is_left_alone_for_a_while() {
+    use claimtop::domain::time::Span;
+    let world = many();
+    let mut stage = Stage::on(&world);
+    let first = request(&stage.press("2"));
+    let mut part = world.list_part(&first, stage.now);
+    part.cost = Span::millis(500);
+    stage.tell(Msg::Listed { source: 0, request: first, part: Ok(part) });
+    stage.later("5s");
+    assert!(stage.poll(&world).is_empty());
+    stage.later("6s");
+    assert!(!stage.poll(&world).is_empty());
+}
+
+#[test]
+fn n_goes_to_the_next_match_of_the_last_filter() {
+    let world = many();
+    let mut stage = browsing(&world);
+    stage.press("/");
+    let effects = stage.write("late-");
+    stage.answer_lists(std::slice::from_ref(&world), effects);
+    stage.browse(std::slice::from_ref(&world), "enter n");
+    assert_eq!(stage.selected().as_deref(), Some("late-3"));
+    stage.browse(std::slice::from_ref(&world), "esc g n");
+    assert_eq!(stage.selected().as_deref(), Some("late-4"));
+    stage.press("n n n N");
+    assert_eq!(stage.selected().as_deref(), Some("late-2"));
+    stage.press("n n");
+    assert!(stage.notice().1.contains("no further match"), "{:?}", stage.notice());
+}
+
+#[test]
+fn the_order_is_reversed_and_named() {
+    let world = many();
+    let mut stage = browsing(&world);
+    stage.press(":");
+    stage.write("sort -id");
+    stage.press("enter");
+    let listed = stage.listed();
+    assert!(listed.is_sorted_by(|one, other| one >= other), "{:?}", &listed[..5]);
+    stage.press("S");
+    assert!(stage.listed().is_sorted());
+    stage.press(":");
+    stage.write("sort agee");
+    stage.press("enter");
+    assert!(stage.notice().1.contains("did you mean age?"), "{:?}", stage.notice());
+}
+
+#[test]
+fn an_act_in_claims_goes_by_the_list_and_not_by_the_poll() {
     let late = |token: &str| World::of([task_board([claim("t-1").lease_ran_out("9m").seen_as(token)])]);
     let mut stage = Stage::on(&late("polled"));
-    let first = request(&stage.press("2"));
-    answer(&mut stage, &late("paged"), first, 0..1);
-    assert_eq!(super::act(&stage.press("r")).seen.as_deref(), Some("paged"));
+    stage.browse(&[late("listed")], "2");
+    assert_eq!(super::act(&stage.press("r")).seen.as_deref(), Some("listed"));
 }

@@ -29,11 +29,11 @@ fn numbers_and_tabs_go_through_the_panes() {
 #[test]
 fn a_pane_asks_for_what_it_needs() {
     let mut stage = Stage::on(&two());
-    assert!(matches!(&stage.press("3")[..], [Effect::LoadHolders { source: 0 }]));
+    assert!(matches!(&stage.press("4")[..], [Effect::LoadHolders { source: 0 }]));
     assert!(matches!(&stage.poll(&two())[..], [Effect::LoadHolders { source: 0 }]), "and with each poll");
-    assert!(matches!(&stage.press("4")[..], [Effect::LoadKinds { source: 0 }]));
-    assert!(matches!(&stage.press("7")[..], [Effect::LoadTrail]));
-    assert!(stage.press("5 6 1").is_empty());
+    assert!(matches!(&stage.press("5")[..], [Effect::LoadKinds { source: 0 }]));
+    assert!(matches!(&stage.press("8")[..], [Effect::LoadTrail(_)]));
+    assert!(stage.press("6 7 1").is_empty());
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_detail_follows_its_claim() {
     use claimtop::app::overlay::{Examination, Overlay};
     let mut stage = Stage::on(&two());
     let effects = stage.press("enter");
-    let [Effect::Examine { target }, Effect::LoadTrail] = &effects[..] else { panic!("{effects:?}") };
+    let [Effect::Examine { target }, Effect::LoadHistory(_)] = &effects[..] else { panic!("{effects:?}") };
     let id = target.id.clone();
     assert!(matches!(&stage.poll(&two())[..], [Effect::Examine { .. }]), "read again with each poll");
     stage.tell(Msg::Examined { id, found: Ok(None) });

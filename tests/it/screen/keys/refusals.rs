@@ -19,7 +19,7 @@ fn a_read_only_session_refuses_every_act() {
         assert!(stage.press(key).is_empty(), "{key}");
         let (tone, said) = stage.notice();
         assert_eq!(tone, Tone::Refused);
-        assert_eq!(said, "this session is read-only: --read-only was given");
+        assert_eq!(said, "this source is read-only: --read-only was given");
         assert!(stage.model.overlay.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use claimtop::app::model::Tone;
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::recovery::{Moved, Outcome};
 
-use super::super::stage::{Stage, World, claim, entry, task_board};
+use super::super::stage::{Stage, World, acts, claim, entry, task_board};
 
 fn stage() -> Stage {
     Stage::on(&World::of([task_board([claim("t-1").lease_ran_out("11m")])]))
@@ -63,9 +63,9 @@ fn an_act_that_was_not_done_leaves_nothing_to_undo() {
 #[test]
 fn in_audit_the_selected_act_is_taken_back() {
     let mut stage = stage();
-    assert!(matches!(&stage.press("7")[..], [Effect::LoadTrail]));
+    assert!(matches!(&stage.press("8")[..], [Effect::LoadTrail(_)]));
     let line = |seq| entry(seq, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
-    stage.tell(Msg::Trail(Ok(vec![line(3), line(2), line(1)])));
+    stage.tell(acts([line(3), line(2), line(1)]));
     stage.tell(done("reclaim", "0193-0003", Outcome::Applied));
     assert_eq!(undone(&mut stage, "j u"), "0193-0002");
 }
@@ -73,19 +73,19 @@ fn in_audit_the_selected_act_is_taken_back() {
 #[test]
 fn an_open_entry_is_the_one_that_is_taken_back() {
     let mut stage = stage();
-    stage.press("7");
+    stage.press("8");
     let line = |seq| entry(seq, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
-    stage.tell(Msg::Trail(Ok(vec![line(3), line(2)])));
+    stage.tell(acts([line(3), line(2)]));
     assert_eq!(undone(&mut stage, "j enter u"), "0193-0002");
 }
 
 #[test]
 fn an_act_on_a_source_that_is_not_open_is_refused() {
     let mut stage = stage();
-    stage.press("7");
+    stage.press("8");
     let mut line = entry(3, "reclaim", Some("applied"), "taskqueue/tasks/t-1");
     line.on = None;
-    stage.tell(Msg::Trail(Ok(vec![line])));
+    stage.tell(acts([line]));
     assert!(stage.press("u").is_empty());
     assert_eq!(stage.notice(), (Tone::Refused, "that act was done to a source that is not open here"));
 }
@@ -93,8 +93,8 @@ fn an_act_on_a_source_that_is_not_open_is_refused() {
 #[test]
 fn an_act_that_ends_while_audit_is_open_reads_the_trail_again() {
     let mut stage = stage();
-    stage.press("7");
-    assert!(matches!(&stage.tell(done("reclaim", "1", Outcome::Applied))[..], [Effect::LoadTrail]));
+    stage.press("8");
+    assert!(matches!(&stage.tell(done("reclaim", "1", Outcome::Applied))[..], [Effect::LoadTrail(_)]));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn every_row_and_column_is_shown_before_it_is_written() {
     assert!(stage.text().contains("y undo"));
     // What was not taken back can still be.
     assert!(stage.press("n").is_empty());
-    assert_eq!(stage.notice(), (Tone::Told, "nothing was done"));
+    assert_eq!(stage.notice(), (Tone::Info, "nothing was done"));
     assert_eq!(undone(&mut stage, "u"), "first");
 }
 
@@ -131,5 +131,5 @@ fn an_undo_that_would_not_go_through_says_why_and_does_nothing() {
     assert!(stage.text().contains("somebody has claimed it since"), "{}", stage.text());
     assert!(stage.press("y").is_empty() && stage.press("enter").is_empty());
     stage.press("esc");
-    assert_eq!(stage.notice(), (Tone::Told, "nothing was done"));
+    assert_eq!(stage.notice(), (Tone::Info, "nothing was done"));
 }

@@ -59,7 +59,7 @@ fn the_detail_of_an_orphan_names_the_missing_session() {
 
 #[test]
 fn an_entry_of_the_trail_shows_what_it_changed() {
-    let mut stage = on_duty().then("7 j enter");
+    let mut stage = on_duty().then("8 j enter");
     picture("entry", &mut stage, SMALL);
     picture("entry", &mut stage, TINY);
 }

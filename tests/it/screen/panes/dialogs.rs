@@ -1,8 +1,8 @@
 //! What is asked before an act.
 
 use claimtop::app::Msg;
-use claimtop::app::message::Ready;
-use claimtop::domain::tally::BulkTally;
+use claimtop::app::bulk::{PreviewLine, Ready};
+use claimtop::domain::tally::{BulkTally, Foreseen};
 
 use super::super::stage::holders::session;
 use super::super::stage::outcomes::renewed;
@@ -15,13 +15,25 @@ fn both(name: &str, stage: &mut Stage) {
     picture(name, stage, TINY);
 }
 
+/// A claim as a preview lists it.
+pub fn listed(address: &str, foreseen: Foreseen) -> PreviewLine {
+    let why = match foreseen {
+        Foreseen::Done => "its lease ran out 11m ago",
+        Foreseen::NeedsName => "its lease still runs and the holder may be alive",
+        Foreseen::Skipped => "renewed 2s ago by worker-7",
+    };
+    PreviewLine::Claim { address: address.into(), foreseen, why: why.into() }
+}
+
 fn ready(count: usize, holder: Option<&str>) -> Msg {
-    let lines = (1..=count.min(20)).map(|at| format!("tasks/render-{at:04}  worker-7  stale 11m")).collect();
+    let done = (1..=count.min(20)).map(|at| listed(&format!("tasks/render-{at:04}"), Foreseen::Done));
+    let moved = ["tasks/render-0007", "tasks/render-0008"].map(|address| listed(address, Foreseen::Skipped));
+    let lines = done.chain(moved).collect();
     let mut tally = BulkTally { applied: count, ..BulkTally::of(count + 2) };
     tally.add(&renewed("2s", "worker-7"), || "render-0007".into());
     tally.add(&renewed("4s", "worker-7"), || "render-0008".into());
     let (notes, holder) = (Vec::new(), holder.map(Into::into));
-    let ready = Ready { tally, lines, notes, holder, profiles: Vec::new() };
+    let ready = Ready { tally, lines, notes, holder, ..Ready::default() };
     Msg::BulkReady { question: 1, ready: Ok(ready) }
 }
 
@@ -71,7 +83,7 @@ fn marked_ones_are_previewed() {
 
 #[test]
 fn a_session_that_may_live_is_asked_about() {
-    let mut stage = Stage::on(&busy()).then("3");
+    let mut stage = Stage::on(&busy()).then("4");
     stage.tell(Msg::Holders { source: 0, holders: Ok(vec![session("worker-7", "4s", 3)]) });
     stage.press("x");
     stage.tell(ready(3, Some("worker-7")));

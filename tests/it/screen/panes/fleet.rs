@@ -4,7 +4,7 @@ use claimtop::app::Msg;
 use claimtop::domain::claim::Process;
 
 use super::super::stage::holders::{asked, kinds, never_heard_of, session, tally};
-use super::super::stage::{Held, Stage, World, claim, entry, job_board, lock_board, noon, task_board};
+use super::super::stage::{Held, Stage, World, acts, claim, entry, job_board, lock_board, task_board};
 use claimtop::domain::verdict::Set;
 
 /// Nobody holds anything.
@@ -56,6 +56,24 @@ pub fn busy() -> World {
     .with_horizon([2, 1, 1, 0, 3, 0, 0, 5, 8, 2, 0, 1, 0, 0, 2, 0, 0, 0, 1, 4, 0, 0, 2])
 }
 
+/// Six hosts, one of which is silent.
+pub fn one_dead_host() -> World {
+    let mut held = Vec::new();
+    for host in 0..6 {
+        for session in 0..3 {
+            let holder = format!("web-{host}-{session}");
+            for task in 0..3 {
+                let one = claim(&format!("mail-{host}{session}{task}")).held_by(&holder);
+                let one = one.on_host(&format!("web-{host}"));
+                let silent = format!("{}s", 720 + session);
+                held.push(if host == 3 { one.beat(&silent).session_silent_for(&silent) } else { one });
+            }
+        }
+    }
+    held.push(claim("late-1").held_by("web-5-1").on_host("web-5").lease_ran_out("90s"));
+    World::of([task_board(held)])
+}
+
 /// Far more than a screen holds, and more than was loaded.
 pub fn thousands() -> World {
     let stale = (1..=400).map(|at| {
@@ -92,7 +110,7 @@ pub fn with_lists(stage: &mut Stage) {
         entry(2, "reclaim", None, "taskqueue/tasks/import-2026-11-15T03:00:00Z-customers-eu-west-1"),
         entry(1, "reclaim", Some("unknown"), "taskqueue/jobs/job-501"),
     ];
-    stage.tell(Msg::Trail(Ok(trail)));
+    stage.tell(acts(trail));
 }
 
 /// The busy fleet, with everything loaded.
@@ -102,15 +120,9 @@ pub fn on_duty() -> Stage {
     stage
 }
 
-/// A pane of a fleet, with the first page of its first board.
-pub fn browsing(world: &World, rows: usize) -> Stage {
+/// The Claims pane of a fleet, with everything that it asked for.
+pub fn browsing(world: &World) -> Stage {
     let mut stage = Stage::on(world);
-    let effects = stage.press("2");
-    for effect in effects {
-        if let claimtop::app::Effect::LoadPage { source, request } = effect {
-            let page = Ok(world.page(0, 0, rows, noon()));
-            stage.tell(Msg::Paged { source, request, page });
-        }
-    }
+    stage.browse(std::slice::from_ref(world), "2");
     stage
 }

@@ -38,7 +38,7 @@ fn each_outcome_has_its_sign_and_its_sentence() {
             " ~ render-0041 moved, nothing was written: renewed 1.2s ago by worker-7",
         ),
         (alive(4312, "worker-7"), " ! reclaim of render-0041 refused: its process (pid 4312) is alive"),
-        (lost(), " ? whether reclaim of render-0041 was done is not known: the connection was lost"),
+        (lost(), " ? the outcome of reclaim of render-0041 is unknown: the connection was lost"),
     ];
     for (outcome, said) in outcomes {
         assert!(footer(&mut after(outcome)).starts_with(said));
@@ -58,10 +58,18 @@ fn pictures_of_the_notices() {
 }
 
 #[test]
-fn a_notice_gives_way_to_the_evidence_after_a_while() {
+fn a_notice_covers_no_evidence_and_goes_after_a_while() {
     let mut stage = after(Outcome::Applied);
     stage.later("19s");
     assert!(footer(&mut stage).contains("u undoes it"));
+    let evidence = "its session has been silent";
+    assert!(stage.text().contains(evidence));
     stage.later("1s");
-    assert!(footer(&mut stage).contains("its lease ran out"), "{}", footer(&mut stage));
+    assert!(footer(&mut stage).starts_with("\n"), "{}", footer(&mut stage));
+    assert!(stage.text().contains(evidence));
+    // On a small screen one line serves both.
+    let mut stage = after(Outcome::Applied).sized(TINY);
+    assert!(!stage.text().contains(evidence));
+    stage.later("20s");
+    assert!(stage.text().contains("its session has"), "{}", stage.text());
 }

@@ -14,7 +14,7 @@ fn help_knows_where_you_are_and_every_key() {
     let mut stage = Stage::on(&busy()).then("?");
     both("help", &mut stage);
     picture("help", &mut stage, MIDDLE);
-    picture("help_of_sessions", &mut Stage::on(&busy()).then("3 ?"), SMALL);
+    picture("help_of_sessions", &mut Stage::on(&busy()).then("4 ?"), SMALL);
     stage.press("pagedown pagedown pagedown pagedown");
     picture("help_end", &mut stage, SMALL);
 }

@@ -63,7 +63,7 @@ fn a_silent_server_is_stale_until_it_answers_and_nothing_is_done_to_old_rows() {
     assert!(stage.notice().1.contains("what you see is old"), "{}", stage.notice().1);
     stage.poll(&on_server());
     assert_eq!(stage.model.sources[0].link, Link::Live);
-    assert!(!stage.text().contains("STALE for"));
+    assert!(!stage.text().contains("DISCONNECTED since"));
 }
 
 #[test]

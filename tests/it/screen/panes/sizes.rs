@@ -2,7 +2,7 @@
 
 use crate::support::engine::is_fast;
 use claimtop::app::Msg;
-use claimtop::app::message::Ready;
+use claimtop::app::bulk::{PreviewLine, Ready};
 use claimtop::domain::claim::Process;
 use claimtop::domain::tally::BulkTally;
 use proptest::prelude::*;
@@ -21,7 +21,8 @@ fn screens() -> Vec<(&'static str, Stage)> {
         "5",
         "6",
         "7",
-        "7 enter",
+        "8",
+        "8 enter",
         "enter",
         "l l enter G",
         "?",
@@ -47,15 +48,15 @@ fn screens() -> Vec<(&'static str, Stage)> {
         .collect();
     for (name, holder) in [("preview", None), ("typed", Some("worker-7".to_owned()))] {
         let mut stage = Stage::on(&busy()).then("R");
-        let lines = (0..30).map(|at| format!("t-{at}")).collect();
+        let lines = (0..30).map(|at| PreviewLine::Also(format!("t-{at}"))).collect();
         let tally = BulkTally { applied: 30, ..BulkTally::of(30) };
-        let ready = Ready { tally, lines, notes: vec!["one".into(); 5], holder, profiles: Vec::new() };
+        let ready = Ready { tally, lines, notes: vec!["one".into(); 5], holder, ..Ready::default() };
         stage.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
         all.push((name, stage));
     }
     let mut running = Stage::on(&busy()).then("R");
     let tally = BulkTally { applied: 3, ..BulkTally::of(3) };
-    let ready = Ready { tally, lines: Vec::new(), notes: Vec::new(), holder: None, profiles: Vec::new() };
+    let ready = Ready { tally, ..Ready::default() };
     running.tell(Msg::BulkReady { question: 1, ready: Ok(ready) });
     all.push(("running", running.then("y")));
     all.push(("no source", Stage::without_source()));
@@ -104,6 +105,7 @@ const KEYS: &[&str] = &[
     "5",
     "6",
     "7",
+    "8",
     "j",
     "k",
     "h",

@@ -41,7 +41,7 @@ fn every_theme_says_the_same_in_its_own_colours() {
 #[test]
 fn without_colours_no_cell_has_one() {
     for (name, palette) in PALETTES {
-        for keys in ["", "enter", "?", "l r", "R", "w", ":", "/", "2", "5", "6"] {
+        for keys in ["", "enter", "?", "l r", "R", "w", ":", "/", "2", "3", "6", "7"] {
             let buffer = Stage::on(&busy()).then(keys).draw_in(&Theme::new(palette, Depth::None), SMALL);
             let plain = |colour: Color| colour == Color::Reset;
             assert!(buffer.content().iter().all(|cell| plain(cell.fg) && plain(cell.bg)), "{name} {keys}");

@@ -4,7 +4,7 @@ use claimtop::app::Msg;
 
 use super::super::stage::holders::{kinds, session, tally};
 use super::super::stage::{
-    LARGE, MIDDLE, SMALL, Stage, TINY, World, claim, entry, job_board, lock_board, task_board,
+    LARGE, MIDDLE, SMALL, Stage, TINY, World, acts, claim, entry, job_board, lock_board, task_board,
 };
 use super::{assert_aligned, picture};
 
@@ -35,12 +35,7 @@ fn odd_stage() -> Stage {
     let locks = lock_board(names.iter().map(|name| claim(name).session_silent_for("40m"))).named(&names[0]);
     let world = World::of([tasks, jobs, locks]).named(&names[2]).noting(&names[1]);
     let mut stage = Stage::on(&world);
-    for effect in stage.press("2") {
-        if let claimtop::app::Effect::LoadPage { source, request } = effect {
-            let page = Ok(world.page(0, 0, 200, stage.now));
-            stage.tell(Msg::Paged { source, request, page });
-        }
-    }
+    stage.browse(std::slice::from_ref(&world), "2");
     let holders = names.iter().map(|name| session(name, "20m", 2)).collect();
     stage.tell(Msg::Holders { source: 0, holders: Ok(holders) });
     let tallies = names.iter().map(|name| tally(name, 1, 1));
@@ -50,7 +45,7 @@ fn odd_stage() -> Stage {
     for (line, name) in trail.iter_mut().zip(&names) {
         (line.who, line.reason, line.images) = (name.clone(), Some(name.clone()), vec![name.clone()]);
     }
-    stage.tell(Msg::Trail(Ok(trail)));
+    stage.tell(acts(trail));
     stage.poll(&World::of([task_board([])]).named(&names[2]));
     stage.poll(&world);
     stage.press("1");
@@ -67,7 +62,8 @@ fn odd_ids_keep_their_lines_straight_in_every_pane_and_overlay() {
         "5",
         "6",
         "7",
-        "7 enter",
+        "8",
+        "8 enter",
         "1 enter",
         "1 l l enter",
         "1 l r",
@@ -113,13 +109,13 @@ fn what_a_source_says_of_its_failure_keeps_its_lines_straight() {
     for why in odd_names() {
         let mut stage = odd_stage();
         stage.poll_fails(&why);
-        stage.press("6");
+        stage.press("7");
         assert_aligned(&stage.draw(SMALL), &why);
-        stage.tell(Msg::Said(why.clone()));
+        stage.tell(Msg::Notice(why.clone()));
         stage.tell(Msg::Holders { source: 0, holders: Err(why.as_str().into()) });
         stage.tell(Msg::Kinds { source: 0, kinds: Err(why.as_str().into()) });
         stage.tell(Msg::Trail(Err(why.clone())));
-        for keys in ["3", "4", "7", "1"] {
+        for keys in ["3", "4", "5", "8", "1"] {
             stage.press(keys);
             assert_aligned(&stage.draw(SMALL), &why);
         }
@@ -132,7 +128,7 @@ fn pictures_of_odd_ids() {
     picture("hostile_overview", &mut stage, MIDDLE);
     stage.press("2");
     picture("hostile_claims", &mut stage, MIDDLE);
-    stage.press("3");
+    stage.press("4");
     picture("hostile_sessions", &mut stage, SMALL);
     stage.press("1 enter");
     picture("hostile_detail", &mut stage, SMALL);

@@ -31,6 +31,7 @@ pub fn claim(id: &str) -> Held {
         registry: Registry::Listed(Session { beat_at: ago("5s"), stale_at: None, started_at: ago("2h") }),
         worker: Worker::new(Value::Int(4312), Some("web1".into())),
         disowned: false,
+        alive: false,
         attempts: Some(1),
         max_attempts: Some(3),
         error: None,
@@ -50,6 +51,11 @@ impl Held {
 
     pub fn held_by(mut self, holder: &str) -> Held {
         self.claim.holder = Some(holder.into());
+        self
+    }
+
+    pub fn on_host(mut self, host: &str) -> Held {
+        self.claim.worker.host = Some(host.into());
         self
     }
 

@@ -1,11 +1,18 @@
 //! A source and its boards, and what a poll of it finds.
 
 use claimtop::app::source::Poll;
+use claimtop::domain::board_id::BoardId;
+use claimtop::domain::cause::{ClaimsOf, Facts, Gathering};
 use claimtop::domain::claim::{Lease, Registry, Role, StampedBy};
-use claimtop::domain::detail::{Horizon, Page, Whole};
+use claimtop::domain::claim_list::{
+    ListPart, ListRequest, Matching, OnBoard, Others, Place, Start, Stretch, Tested, Troubled, Worst,
+};
+use claimtop::domain::detail::{Cursor, Horizon, Whole};
+use claimtop::domain::fencing::Fencing;
+use claimtop::domain::filter::Filter;
 use claimtop::domain::recovery::Action;
 use claimtop::domain::rules::{DeadlineRule, Rules, Thresholds};
-use claimtop::domain::snapshot::{BoardSnapshot, Counts, Gaps, Judged, Nature, Snapshot};
+use claimtop::domain::snapshot::{BoardSnapshot, Counts, Gaps, HeldBy, Judged, Mark, Nature, Snapshot};
 use claimtop::domain::time::{Moment, Span};
 use claimtop::domain::verdict::Set;
 use std::collections::BTreeMap;
@@ -57,9 +64,11 @@ fn board(name: &str, role: Role, deadline: DeadlineRule) -> Board {
         role,
         rules,
         stamped_by: StampedBy::Holder,
-        fenced: Some(true),
+        fencing: Fencing::Fenced,
+        held_by: HeldBy::Row,
         self_heals_after: None,
         acts: vec![Action::Reclaim, Action::Release, Action::Extend],
+        extension: claimtop::domain::snapshot::Extension::AnyLength,
         zone: None,
     };
     Board { name: name.into(), nature, held: Vec::new(), beyond: Counts::default(), window: 200 }
@@ -107,7 +116,7 @@ impl Board {
 
     /// A late holder's finish counts for whoever has the claim then.
     pub fn unfenced(mut self) -> Board {
-        self.nature.fenced = Some(false);
+        self.nature.fencing = Fencing::Unfenced;
         self
     }
 
@@ -267,18 +276,94 @@ impl World {
             horizon: Some(horizon),
             whole: self.read_whole.then(|| self.boards.iter().map(whole).collect()),
             warnings: Vec::new(),
+            facts: self.facts(now),
         }
     }
 
-    /// Rows `from..to` of a board, as a page.
-    pub fn page(&self, board: usize, from: usize, to: usize, now: Moment) -> Page {
-        let all = self.boards[board].judged(now.plus(self.clock_offset));
-        let to = to.min(all.len());
-        Page {
-            is_first: from == 0,
-            is_last: to == all.len(),
-            claims: all[from..to].to_vec(),
-            now: now.plus(self.clock_offset),
+    /// The facts that a poll brings, if enough claims are in trouble.
+    fn facts(&self, now: Moment) -> Option<Arc<Facts>> {
+        let mut gathering = Gathering::of(&self.label);
+        for board in &self.boards {
+            let of = ClaimsOf::new(&self.profile, &board.name, &board.nature, now);
+            board.judged(now).iter().for_each(|judged| gathering.add_claim(&of, judged, 1));
         }
+        let facts = gathering.facts();
+        (facts.claims.iter().filter(|claim| claim.in_trouble()).count() >= 5).then(|| Arc::new(facts))
     }
+
+    /// A part of the list of claims, as the reader of a source answers it.
+    pub fn list_part(&self, request: &ListRequest, now: Moment) -> ListPart {
+        let now = now.plus(self.clock_offset);
+        let all: Vec<OnBoard> = self.boards.iter().flat_map(|board| self.on_board(board, now)).collect();
+        let passes = |claim: &OnBoard| request.filter.takes(&claim.board, &claim.judged, now);
+        let is_troubled = |claim: &OnBoard| claim.judged.verdict.headline() != Set::Healthy;
+        let mut troubled: Vec<OnBoard> =
+            all.iter().filter(|claim| passes(claim) && is_troubled(claim)).cloned().collect();
+        let counted = troubled.len() as u64;
+        troubled.sort_by_key(|claim| {
+            let verdict = &claim.judged.verdict;
+            let deadline = verdict.deadline.map_or(i64::MAX, Moment::micros);
+            (verdict.headline(), deadline, claim.judged.claim.key.address())
+        });
+        let worst = request.worst.map(|most| {
+            let is_all = troubled.len() <= most;
+            Worst { claims: troubled.iter().take(most).cloned().collect(), is_all }
+        });
+        let is_next = |stretch: &&Stretch| {
+            stretch.troubled == Troubled::Here || worst.as_ref().is_none_or(|worst| worst.is_all)
+        };
+        let others = request.others.as_ref().filter(is_next).map(|stretch| {
+            let is_here = |claim: &OnBoard| stretch.troubled == Troubled::Here || !is_troubled(claim);
+            stretch_of(&all, stretch, |claim| passes(claim) && is_here(claim))
+        });
+        let is_open = request.filter == Filter::default();
+        let total = all.iter().filter(|claim| passes(claim)).count() as u64;
+        let matching = Matching { troubled: counted, total: Some(total), tested: Tested::InDatabase };
+        let matching = (request.worst.is_some() && !is_open).then_some(matching);
+        ListPart { now, worst, others, matching, cost: Span::millis(1) }
+    }
+
+    fn on_board(&self, board: &Board, now: Moment) -> Vec<OnBoard> {
+        let id = BoardId::new(&self.profile, &board.name);
+        let claims = board.judged(now).into_iter();
+        claims.map(|judged| OnBoard { board: id.clone(), judged }).collect()
+    }
+}
+
+/// The claims of a stretch, in the order of all rows.
+fn stretch_of(all: &[OnBoard], stretch: &Stretch, is_meant: impl Fn(&OnBoard) -> bool) -> Others {
+    let index = |place: &Place, mark: &Mark| {
+        let is_it = |claim: &OnBoard| claim.board == place.board && claim.judged.mark.as_ref() == Some(mark);
+        all.iter().position(is_it).expect("a row")
+    };
+    let first_of =
+        |place: &Place| all.iter().position(|claim| claim.board == place.board).unwrap_or(all.len());
+    let (from, is_backward) = match &stretch.from {
+        Start::First => (0, false),
+        Start::Last => (all.len(), true),
+        Start::At(place) => match &place.cursor {
+            Cursor::First => (first_of(place), false),
+            Cursor::From(mark) => (index(place, mark), false),
+            Cursor::After(mark) => (index(place, mark) + 1, false),
+            Cursor::Before(mark) => (index(place, mark), true),
+            Cursor::Last => panic!("rows of one profile follow each other"),
+        },
+    };
+    let at = |at: usize, cursor: fn(Mark) -> Cursor| {
+        let claim = &all[at];
+        Place { board: claim.board.clone(), cursor: cursor(claim.judged.mark.clone().expect("a mark")) }
+    };
+    let range: Vec<usize> = if is_backward { (0..from).rev().collect() } else { (from..all.len()).collect() };
+    let mut taken: Vec<usize> =
+        range.into_iter().filter(|at| is_meant(&all[*at])).take(stretch.rows).collect();
+    if is_backward {
+        taken.reverse();
+    }
+    let (first, last) = (taken.first().copied().unwrap_or(from), taken.last().copied());
+    let before =
+        (0..first).any(|at| is_meant(&all[at])).then(|| at(first.min(all.len() - 1), Cursor::Before));
+    let after = last.filter(|last| (last + 1..all.len()).any(|at| is_meant(&all[at])));
+    let after = after.map(|last| at(last, Cursor::After));
+    let claims = taken.iter().map(|at| all[*at].clone()).collect();
+    Others { claims, before, after, looked_at: taken.len() }
 }

@@ -1,7 +1,7 @@
 //! Claiming: all the answers that a session can get.
 
 use claimtop::domain::time::Span;
-use claimtop::worker::coordination::{AgentType, ClaimOptions, Claiming, OwnClaim};
+use claimtop::worker::coordination::{AgentType, ClaimOptions, CoordinationClaim, OwnClaim};
 use serde_json::json;
 
 use super::{World, pair};
@@ -19,7 +19,7 @@ fn two_sessions() -> World {
 fn a_free_task_is_claimed_for_half_an_hour() {
     let mut world = two_sessions();
     let answer = world.try_claim("task-1", "ann");
-    assert_eq!(answer, Claiming::Claimed { expires_at: NOW + 30 * MINUTE });
+    assert_eq!(answer, CoordinationClaim::Claimed { expires_at: NOW + 30 * MINUTE });
     let expected = json!({"event": "claim:acquired", "taskId": "task-1", "sessionId": "ann",
         "expiresAt": NOW + 30 * MINUTE});
     assert_eq!(serde_json::to_value(&world.heard()[0]).expect("JSON"), expected);
@@ -38,7 +38,7 @@ fn a_claim_carries_its_time_its_agent_and_its_metadata() {
         ..ClaimOptions::default()
     };
     let answer = world.coordination.claim_task("task-1", "ann", &options).expect("an answer");
-    assert_eq!(answer, Claiming::Claimed { expires_at: NOW + 5_000 });
+    assert_eq!(answer, CoordinationClaim::Claimed { expires_at: NOW + 5_000 });
     let row = "SELECT count(*) FROM task_claims WHERE agent_type = 'autonomous'
                AND json_extract(metadata, '$.branch') = 'it''s'";
     assert_eq!(world.number(row), 1);
@@ -51,7 +51,7 @@ fn the_own_claim_is_extended() {
     world.minutes_pass(10);
     world.heard();
     let answer = world.try_claim("task-1", "ann");
-    assert_eq!(answer, Claiming::Extended { expires_at: NOW + 40 * MINUTE, heartbeat_count: 1 });
+    assert_eq!(answer, CoordinationClaim::Extended { expires_at: NOW + 40 * MINUTE, heartbeat_count: 1 });
     assert_eq!(world.names_heard(), ["claim:extended"]);
     let claim = world.coordination.claim("task-1").expect("a look").expect("a claim");
     assert_eq!((claim.claimed_at, claim.last_heartbeat), (NOW, NOW + 10 * MINUTE));
@@ -62,7 +62,7 @@ fn the_own_claim_is_extended_even_after_its_end() {
     let mut world = two_sessions();
     world.try_claim("task-1", "ann");
     world.minutes_pass(45);
-    assert!(matches!(world.try_claim("task-1", "ann"), Claiming::Extended { .. }));
+    assert!(matches!(world.try_claim("task-1", "ann"), CoordinationClaim::Extended { .. }));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_own_claim_starts_anew_if_asked_to() {
     world.minutes_pass(10);
     let options = ClaimOptions { own_claim: OwnClaim::Restart, ..ClaimOptions::default() };
     let answer = world.coordination.claim_task("task-1", "ann", &options).expect("an answer");
-    assert_eq!(answer, Claiming::Claimed { expires_at: NOW + 40 * MINUTE });
+    assert_eq!(answer, CoordinationClaim::Claimed { expires_at: NOW + 40 * MINUTE });
     assert_eq!(world.number("SELECT claimed_at FROM task_claims"), NOW + 10 * MINUTE);
     let foreign = world.coordination.claim_task("task-1", "bob", &options).expect("an answer");
     assert!(!foreign.is_held(), "nobody can force a live claim: {foreign:?}");
@@ -102,7 +102,7 @@ fn an_expired_claim_of_another_is_taken_over() {
     world.millis_pass(1);
     world.heard();
     let answer = world.try_claim("task-1", "bob");
-    let expected = Claiming::TookOver {
+    let expected = CoordinationClaim::TookOver {
         expires_at: NOW + 60 * MINUTE + 1,
         previous_holder: "ann".into(),
         expired_at: NOW + 30 * MINUTE,
@@ -121,7 +121,7 @@ fn whoever_has_an_ancestor_has_all_below_it() {
     world.try_claim("epic", "ann");
     let options = ClaimOptions { ancestors: vec!["story".into(), "epic".into()], ..ClaimOptions::default() };
     let answer = world.coordination.claim_task("task-1", "bob", &options).expect("an answer");
-    let Claiming::AncestorClaimed { blocked_by_ancestor, existing_claim } = answer else {
+    let CoordinationClaim::AncestorClaimed { blocked_by_ancestor, existing_claim } = answer else {
         panic!("{answer:?}")
     };
     assert_eq!((blocked_by_ancestor.as_str(), existing_claim.session_id.as_str()), ("epic", "ann"));
@@ -142,7 +142,7 @@ fn an_expired_ancestor_is_no_obstacle() {
 #[test]
 fn an_unknown_session_hears_that_it_is_unknown() {
     let mut world = two_sessions();
-    assert_eq!(world.try_claim("task-1", "nobody"), Claiming::UnknownSession);
+    assert_eq!(world.try_claim("task-1", "nobody"), CoordinationClaim::UnknownSession);
     assert!(world.heard().is_empty());
     assert!(world.claims().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Expired claims: the document's seven cases, and the last millisecond.
+//! Expired claims: the specification's seven cases, and the last millisecond.
 
 use claimtop::worker::Event;
 use serde_json::json;

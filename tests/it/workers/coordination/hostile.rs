@@ -1,6 +1,6 @@
 //! Names that nobody sane would give: they come back as they went in.
 
-use claimtop::worker::coordination::{ClaimOptions, Released};
+use claimtop::worker::coordination::{ClaimOptions, ReleaseOutcome};
 use serde_json::json;
 
 use super::World;
@@ -40,7 +40,7 @@ fn hostile_names_survive_the_whole_life_of_a_claim() {
         let claim = world.coordination.claim(&name).expect("a look").expect("a claim");
         assert_eq!((claim.task_id == name, claim.session_id == name), (true, true), "{short:?}");
         let released = world.coordination.release_claim(&name, &name, &name).expect("an answer");
-        assert_eq!(released, Released::Released { held_for_ms: 0 }, "{short:?}");
+        assert_eq!(released, ReleaseOutcome::Released { held_for_ms: 0 }, "{short:?}");
         let gone = world.coordination.deregister(&name).expect("an answer");
         assert_eq!((gone.deregistered, gone.locks_released), (true, 1), "{short:?}");
     }

@@ -1,4 +1,4 @@
-//! Orphaned claims: the document's seven cases, and the threshold itself.
+//! Orphaned claims: the specification's seven cases, and the threshold itself.
 
 use claimtop::worker::coordination::{OrphanReason, OrphanedClaims, ProcessCheck};
 use serde_json::json;

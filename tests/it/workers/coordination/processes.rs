@@ -5,7 +5,7 @@
 use claimtop::domain::time::Moment;
 use claimtop::liveness::HoldersOn;
 use claimtop::worker::Database;
-use claimtop::worker::coordination::{Coordination, ProcessCheck, Registration, Settings};
+use claimtop::worker::coordination::{Coordination, CoordinationSettings, ProcessCheck, Registration};
 use std::process::{Child, Command, Stdio};
 
 use super::{World, pair};
@@ -93,7 +93,8 @@ fn a_process_elsewhere_cannot_be_proven_dead() {
     let world = silent_session(Some(worker.pid()));
     worker.die();
     let database = Database::open(&world.path()).expect("a database").with_clock(world.clock.clone());
-    let settings = Settings { holders_on: HoldersOn::Elsewhere, ..Settings::default() };
+    let settings =
+        CoordinationSettings { holders_on: HoldersOn::Elsewhere, ..CoordinationSettings::default() };
     let mut remote = Coordination::with_settings(database, settings);
     assert_eq!(remote.cleanup_orphaned_claims(ProcessCheck::Verify).expect("a cleanup").count, 0);
     assert_eq!(world.claims(), [pair("task-1", "ann")]);

@@ -1,7 +1,9 @@
 //! Many at once, each with a connection of its own: at most one has the task.
 
 use claimtop::worker::Database;
-use claimtop::worker::coordination::{ClaimOptions, Claiming, Coordination, Locking, Registration};
+use claimtop::worker::coordination::{
+    ClaimOptions, Coordination, CoordinationClaim, LockOutcome, Registration,
+};
 use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
@@ -39,8 +41,10 @@ fn of_many_that_claim_one_task_exactly_one_gets_it() {
     let owner = &world.claims()[0].1;
     for answer in &answers {
         match answer {
-            Claiming::Claimed { .. } => {}
-            Claiming::AlreadyClaimed { existing_claim } => assert_eq!(&existing_claim.session_id, owner),
+            CoordinationClaim::Claimed { .. } => {}
+            CoordinationClaim::AlreadyClaimed { existing_claim } => {
+                assert_eq!(&existing_claim.session_id, owner);
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -70,7 +74,7 @@ fn an_expired_claim_is_taken_over_by_exactly_one() {
     let answers = race(&world.path(), |coordination, name| {
         coordination.claim_task("task-1", name, &ClaimOptions::default()).expect("an answer")
     });
-    let took = |answer: &&Claiming| matches!(answer, Claiming::TookOver { .. });
+    let took = |answer: &&CoordinationClaim| matches!(answer, CoordinationClaim::TookOver { .. });
     assert_eq!(answers.iter().filter(took).count(), 1, "{answers:?}");
 }
 
@@ -80,7 +84,7 @@ fn of_many_that_want_one_lock_exactly_one_gets_it() {
     let answers = race(&world.path(), |coordination, name| {
         coordination.acquire_lock("file", name, None).expect("an answer")
     });
-    let got = |answer: &&Locking| matches!(answer, Locking::Acquired { .. });
+    let got = |answer: &&LockOutcome| matches!(answer, LockOutcome::Acquired { .. });
     assert_eq!(answers.iter().filter(got).count(), 1, "{answers:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Releasing all claims of a session: the document's seven cases.
+//! Releasing all claims of a session: the specification's seven cases.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Statistics: the document's two cases, and the rest of `getStats()`.
+//! Statistics: the specification's two cases, and the rest of `getStats()`.
 
 use claimtop::domain::time::Span;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The document's two integration cases: a session that leaves, and the timer.
+//! The specification's two integration cases: a session that leaves, and the timer.
 
 use serde_json::json;
 

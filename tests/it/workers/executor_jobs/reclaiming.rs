@@ -1,6 +1,6 @@
-//! Document 001's three tests, and the edges of its rule.
+//! The three tests of executor-jobs, and the edges of its rule.
 
-use claimtop::worker::executor_jobs::{Failed, Reclaimed, Settled, Ttls};
+use claimtop::worker::executor_jobs::{FailedAttempt, Reclaimed, Settled, Ttls};
 
 use super::*;
 
@@ -195,7 +195,7 @@ fn a_worker_that_lost_its_job_is_told_so() {
         claimed(&mut jobs, "w-2");
         assert_eq!(jobs.heartbeat(&id, "w-1").unwrap(), Settled::NotOwner);
         assert_eq!(jobs.succeed(&id, "w-1").unwrap(), Settled::NotOwner);
-        assert_eq!(jobs.fail(&id, "w-1", "late").unwrap(), Failed::NotOwner);
+        assert_eq!(jobs.fail(&id, "w-1", "late").unwrap(), FailedAttempt::NotOwner);
         assert_eq!(scene.row(&id, "status locked_by attempts"), "running w-2 3");
     });
 }

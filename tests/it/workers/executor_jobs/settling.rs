@@ -1,6 +1,6 @@
 //! Heartbeats, success, failure, and who may say so.
 
-use claimtop::worker::executor_jobs::{Failed, Settled, backoff};
+use claimtop::worker::executor_jobs::{FailedAttempt, Settled, backoff};
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn only_the_owner_of_a_running_job_is_heard() {
         for stranger in ["w-2", "", "W-1", "w-1 "] {
             assert_eq!(jobs.heartbeat(&id, stranger).unwrap(), Settled::NotOwner);
             assert_eq!(jobs.succeed(&id, stranger).unwrap(), Settled::NotOwner);
-            assert_eq!(jobs.fail(&id, stranger, "no").unwrap(), Failed::NotOwner);
+            assert_eq!(jobs.fail(&id, stranger, "no").unwrap(), FailedAttempt::NotOwner);
             assert_eq!(jobs.bury(&id, stranger, "no").unwrap(), Settled::NotOwner);
         }
         assert_eq!(scene.row(&id, "status heartbeat_at locked_by updated_at last_error"), before);
@@ -73,7 +73,7 @@ fn a_failed_job_comes_back_after_its_backoff_and_not_before() {
             assert_eq!(claimed(&mut jobs, "w-1").attempts, attempt);
             let run_at = scene.clock.now().plus(Span::seconds(60 * attempt));
             let error = format!("failure {attempt}");
-            assert_eq!(jobs.fail(&id, "w-1", &error).unwrap(), Failed::Retry { run_at });
+            assert_eq!(jobs.fail(&id, "w-1", &error).unwrap(), FailedAttempt::Retry { run_at });
             let row = scene.row(&id, "status run_at locked_at locked_by last_error");
             assert_eq!(row, format!("retry_scheduled {} - - {error}", run_at.rfc3339()));
             scene.clock.advance(Span::seconds(60 * attempt - 1));
@@ -91,7 +91,7 @@ fn the_last_attempt_that_fails_is_the_end() {
         for attempt in 1..=3 {
             claimed(&mut jobs, "w-1");
             let failed = jobs.fail(&id, "w-1", "still broken").unwrap();
-            assert_eq!(failed == Failed::Dead, attempt == 3, "{attempt}: {failed:?}");
+            assert_eq!(failed == FailedAttempt::Dead, attempt == 3, "{attempt}: {failed:?}");
             scene.clock.advance(Span::minutes(10));
         }
         assert_eq!(
@@ -99,7 +99,7 @@ fn the_last_attempt_that_fails_is_the_end() {
             "dead 3 - - still broken"
         );
         assert_eq!(jobs.claim("w-1", &[]).unwrap(), None);
-        assert_eq!(jobs.fail(&id, "w-1", "again").unwrap(), Failed::NotOwner);
+        assert_eq!(jobs.fail(&id, "w-1", "again").unwrap(), FailedAttempt::NotOwner);
     });
 }
 

@@ -1,9 +1,9 @@
-//! The document's counters and histograms.
+//! The specification's counters and histograms.
 
 use super::*;
-use claimtop::worker::finalization::{Metrics, Reason};
+use claimtop::worker::finalization::{ContentionReason, FinalizationMetrics};
 
-fn count(metrics: &Metrics, name: &str) -> u64 {
+fn count(metrics: &FinalizationMetrics, name: &str) -> u64 {
     metrics.counter(&format!("finalization_claim_{name}_total")).expect(name)
 }
 
@@ -28,7 +28,7 @@ fn every_answer_is_counted_under_its_name() {
         assert_eq!(count(&metrics, "attempts"), 8);
         assert_eq!(count(&metrics, "success"), 3);
         assert_eq!(count(&metrics, "contention"), 5);
-        let reasons = Reason::ALL.map(|reason| (reason.as_str(), metrics.contention(reason)));
+        let reasons = ContentionReason::ALL.map(|reason| (reason.as_str(), metrics.contention(reason)));
         let expected = [
             ("already_claimed", 2),
             ("already_complete", 1),
@@ -82,6 +82,6 @@ fn the_buckets_of_a_histogram_add_up() {
 fn what_was_refused_or_failed_is_no_attempt() {
     on_both(|mut world| {
         assert!(world.desk.claim_task_for_finalization("t", "", TIMEOUT).is_err());
-        assert_eq!(world.desk.metrics(), Metrics::default());
+        assert_eq!(world.desk.metrics(), FinalizationMetrics::default());
     });
 }

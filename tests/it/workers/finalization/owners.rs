@@ -22,7 +22,7 @@ fn a_claim_is_released_once_and_by_its_owner() {
         };
         assert_eq!(world.events(), [released]);
         assert_eq!(world.one::<i64>("SELECT claim_timeout_seconds FROM tasker_tasks"), 30);
-        assert!(matches!(world.claim("p-2"), Outcome::Claimed { .. }));
+        assert!(matches!(world.claim("p-2"), FinalizationClaim::Claimed { .. }));
         assert!(!world.desk.release("t", "p-1").unwrap());
     });
 }
@@ -53,13 +53,16 @@ fn an_owner_extends_until_exactly_the_end() {
         assert!(!world.desk.extend("t", "p-2").unwrap());
         assert_eq!(world.attempt(), (false, some("p-1"), some("pending"), "Failed to extend claim".into()));
         world.later(Span::seconds(30));
-        assert!(matches!(world.claim("p-2"), Outcome::AlreadyClaimed { .. }), "the time started anew");
+        assert!(
+            matches!(world.claim("p-2"), FinalizationClaim::AlreadyClaimed { .. }),
+            "the time started anew"
+        );
         world.later(Span::micros(1));
         let before: String = world.one("SELECT claimed_at FROM tasker_tasks");
         assert!(!world.desk.extend("t", "p-1").unwrap());
         // The original would have taken the claim again and said that it failed.
         assert_eq!(world.one::<String>("SELECT claimed_at FROM tasker_tasks"), before);
-        assert!(matches!(world.claim("p-2"), Outcome::Claimed { .. }));
+        assert!(matches!(world.claim("p-2"), FinalizationClaim::Claimed { .. }));
         assert!(!world.desk.extend("nowhere", "p-1").unwrap());
     });
 }
@@ -108,7 +111,7 @@ fn names_are_values_and_never_text_of_a_statement() {
         for name in &names {
             assert!(world.claim(name).is_claimed(), "{name:?}");
             let by = (*name).to_owned();
-            assert_eq!(world.claim("p"), Outcome::AlreadyClaimed { by, until: Some(at(30_000)) });
+            assert_eq!(world.claim("p"), FinalizationClaim::AlreadyClaimed { by, until: Some(at(30_000)) });
             assert!(world.desk.release("t", name).unwrap());
         }
         let attempts = i64::try_from(2 * names.len()).unwrap();
@@ -127,12 +130,15 @@ fn a_claim_that_cannot_be_read_is_left_to_people() {
         for claimed_at in unreadable {
             world.ground.run(&format!("UPDATE tasker_tasks SET claimed_at = {claimed_at}"));
             world.later(Span::minutes(60));
-            assert_eq!(world.claim("p-2"), Outcome::AlreadyClaimed { by: "p-1".into(), until: None });
+            assert_eq!(
+                world.claim("p-2"),
+                FinalizationClaim::AlreadyClaimed { by: "p-1".into(), until: None }
+            );
             assert!(!world.desk.extend("t", "p-1").unwrap());
         }
         // What other writers write is read: claimtop's own extension, and a clock that is ahead.
         world.ground.run("UPDATE tasker_tasks SET claimed_at = '2026-11-15T20:00:00.000Z'");
-        assert!(matches!(world.claim("p-2"), Outcome::AlreadyClaimed { until: Some(_), .. }));
-        assert!(matches!(world.claim("p-1"), Outcome::Extended { .. }));
+        assert!(matches!(world.claim("p-2"), FinalizationClaim::AlreadyClaimed { until: Some(_), .. }));
+        assert!(matches!(world.claim("p-1"), FinalizationClaim::Extended { .. }));
     });
 }

@@ -31,7 +31,7 @@ fn processor(place: &Place, number: usize, floor: &Floor) {
     for round in 0..ROUNDS {
         let outcome = desk.claim_task_for_finalization("t", &name, TIMEOUT).unwrap();
         match outcome {
-            Outcome::Claimed { .. } => {
+            FinalizationClaim::Claimed { .. } => {
                 floor.enter();
                 if round % 3 == 0 {
                     assert!(desk.extend("t", &name).unwrap());
@@ -39,7 +39,7 @@ fn processor(place: &Place, number: usize, floor: &Floor) {
                 floor.finalized.fetch_add(1, Ordering::SeqCst);
                 assert!(desk.release("t", &name).unwrap());
             }
-            Outcome::AlreadyClaimed { by, .. } => assert_ne!(by, name),
+            FinalizationClaim::AlreadyClaimed { by, .. } => assert_ne!(by, name),
             other => panic!("{other:?}"),
         }
     }

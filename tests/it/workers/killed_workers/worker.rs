@@ -2,7 +2,7 @@
 
 use claimtop::worker::executor_jobs::ExecutorJobs;
 use claimtop::worker::merge_queue::{MergeQueue, Status};
-use claimtop::worker::task_queue::{TaskQueue, Vitals, Wanted, WorkerId};
+use claimtop::worker::task_queue::{HeartbeatInfo, TaskFilter, TaskQueue, WorkerId};
 use claimtop::worker::{Database, WorkerError};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::json;
@@ -67,8 +67,8 @@ fn work_on_a_job(jobs: &mut ExecutorJobs, dice: &mut Dice) -> Result<(), WorkerE
 
 fn work_on_a_task(queue: &mut TaskQueue, dice: &mut Dice) -> Result<(), WorkerError> {
     let worker = WorkerId::new(&name())?;
-    queue.heartbeat(&worker, &Vitals::here("1", 0))?;
-    let Some(task) = queue.claim(&worker, &Wanted::default())?.task() else {
+    queue.heartbeat(&worker, &HeartbeatInfo::here("1", 0))?;
+    let Some(task) = queue.claim(&worker, &TaskFilter::default())?.task() else {
         dice.pause(10);
         return Ok(());
     };

@@ -1,6 +1,6 @@
-//! Document 002's failure scenarios: agents that die, and agents that come back from the dead.
+//! The failure scenarios of merge-queue: agents that die, and agents that come back from the dead.
 
-use claimtop::worker::merge_queue::Moved;
+use claimtop::worker::merge_queue::TransitionOutcome;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -40,10 +40,10 @@ fn an_agent_that_was_cut_off_finds_that_its_entry_is_anothers() {
     assert!(!cut_off.extend_lock("cut-off", 300).unwrap());
     assert!(!cut_off.release_processing_lock("cut-off").unwrap());
     let moved = cut_off.transition(1, "cut-off", Status::Rebasing).unwrap();
-    assert_eq!(moved, Moved::NotOwner { holder: Some("a-2".into()) });
+    assert_eq!(moved, TransitionOutcome::NotOwner { holder: Some("a-2".into()) });
     finish(&mut queue, 1, "a-2");
     let moved = cut_off.transition(1, "cut-off", Status::Rebasing).unwrap();
-    assert_eq!(moved, Moved::Forbidden { from: Status::Merged });
+    assert_eq!(moved, TransitionOutcome::Forbidden { from: Status::Merged });
     assert_invariants(&scene.raw);
 }
 
@@ -54,7 +54,7 @@ fn an_agent_that_was_cut_off_and_reclaimed_finds_that_it_has_nothing() {
     scene.pass(301);
     queue.detect_and_recover_stale().unwrap();
     let moved = queue.transition(1, "cut-off", Status::Rebasing).unwrap();
-    assert_eq!(moved, Moved::NotOwner { holder: None });
+    assert_eq!(moved, TransitionOutcome::NotOwner { holder: None });
 }
 
 #[test]

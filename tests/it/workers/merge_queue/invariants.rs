@@ -1,4 +1,4 @@
-//! What document 002 says is always true, asked of the tables in one read transaction.
+//! What merge-queue says is always true, asked of the tables in one read transaction.
 
 use rusqlite::Connection;
 

@@ -1,6 +1,6 @@
 //! Whatever agents do in whatever order, the invariants hold after every step.
 
-use claimtop::worker::merge_queue::Failure;
+use claimtop::worker::merge_queue::FailureKind;
 use proptest::prelude::*;
 
 use super::*;
@@ -54,7 +54,7 @@ fn perform(scene: &Scene, queue: &mut MergeQueue, act: &Act) -> bool {
         Act::Extend(agent, extra) => drop(queue.extend_lock(AGENTS[agent], extra).expect("an answer")),
         Act::Move(agent, entry, to) => drop(queue.transition(entry, AGENTS[agent], to).expect("an answer")),
         Act::Fail(agent, entry) => {
-            let failed = queue.mark_failed(entry, AGENTS[agent], "broken", Failure::Retryable);
+            let failed = queue.mark_failed(entry, AGENTS[agent], "broken", FailureKind::Retryable);
             drop(failed.expect("an answer"));
         }
         Act::Retry(entry) => drop(queue.retry_entry(entry).expect("an answer")),

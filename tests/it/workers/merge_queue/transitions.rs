@@ -1,6 +1,6 @@
 //! The status machine.
 
-use claimtop::worker::merge_queue::{Failure, Moved};
+use claimtop::worker::merge_queue::{FailureKind, TransitionOutcome};
 use serde_json::json;
 
 use super::*;
@@ -67,9 +67,11 @@ fn an_agent_goes_every_way_of_the_machine_and_no_other() {
             let (scene, mut queue) = entry_in(from);
             let moved = queue.transition(1, "a-1", to).unwrap();
             match moved {
-                Moved::Unchanged => assert_eq!(from, to),
-                Moved::Done(entry) => assert!(from != to && from.may_become(to) && entry.status == to),
-                Moved::Forbidden { from: said } => assert!(said == from && !from.may_become(to)),
+                TransitionOutcome::Unchanged => assert_eq!(from, to),
+                TransitionOutcome::Done(entry) => {
+                    assert!(from != to && from.may_become(to) && entry.status == to);
+                }
+                TransitionOutcome::Forbidden { from: said } => assert!(said == from && !from.may_become(to)),
                 other => panic!("{from} -> {to}: {other:?}"),
             }
             assert_invariants(&scene.raw);
@@ -83,8 +85,8 @@ fn what_nobody_has_is_moved_by_no_agent() {
         for to in Status::ALL.into_iter().filter(|to| *to != from) {
             let (_scene, mut queue) = entry_in(from);
             let expected = match from {
-                Status::Pending => Moved::NotOwner { holder: None },
-                _ => Moved::Forbidden { from },
+                Status::Pending => TransitionOutcome::NotOwner { holder: None },
+                _ => TransitionOutcome::Forbidden { from },
             };
             assert_eq!(queue.transition(1, "a-1", to).unwrap(), expected, "{from} -> {to}");
             assert_eq!(status(&queue, 1), from);
@@ -95,12 +97,12 @@ fn what_nobody_has_is_moved_by_no_agent() {
 #[test]
 fn only_the_agent_that_has_an_entry_moves_it() {
     let (_scene, mut queue) = entry_in(Status::Testing);
-    let foreign = Moved::NotOwner { holder: Some("a-1".into()) };
+    let foreign = TransitionOutcome::NotOwner { holder: Some("a-1".into()) };
     assert_eq!(queue.transition(1, "a-2", Status::ReadyToMerge).unwrap(), foreign);
     assert_eq!(queue.transition(1, "a-2", Status::Testing).unwrap(), foreign);
-    assert_eq!(queue.mark_failed(1, "a-2", "no", Failure::Terminal).unwrap(), foreign);
+    assert_eq!(queue.mark_failed(1, "a-2", "no", FailureKind::Terminal).unwrap(), foreign);
     assert_eq!(queue.mark_completed(1, "a-2").unwrap(), foreign);
-    assert_eq!(queue.transition(7, "a-1", Status::Testing).unwrap(), Moved::Missing);
+    assert_eq!(queue.transition(7, "a-1", Status::Testing).unwrap(), TransitionOutcome::Missing);
     assert_eq!(status(&queue, 1), Status::Testing);
 }
 
@@ -108,7 +110,9 @@ fn only_the_agent_that_has_an_entry_moves_it() {
 fn a_merge_ends_with_its_time_and_without_its_agent() {
     let (scene, mut queue) = entry_in(Status::Merging);
     scene.pass(42);
-    let Moved::Done(entry) = queue.mark_completed(1, "a-1").unwrap() else { panic!("it is merged") };
+    let TransitionOutcome::Done(entry) = queue.mark_completed(1, "a-1").unwrap() else {
+        panic!("it is merged")
+    };
     assert_eq!((entry.status, entry.completed_at), (Status::Merged, Some(START + 42)));
     assert_eq!((entry.started_at, entry.agent_id), (Some(START), None));
     assert_eq!(entry.previous_state.as_deref(), Some("merging"));
@@ -116,7 +120,7 @@ fn a_merge_ends_with_its_time_and_without_its_agent() {
     let steps = ["transitioned"; 4];
     assert_eq!(kinds, [&["created", "claimed"][..], &steps, &["merged"]].concat());
     // Once more changes nothing.
-    assert_eq!(queue.mark_completed(1, "a-1").unwrap(), Moved::Unchanged);
+    assert_eq!(queue.mark_completed(1, "a-1").unwrap(), TransitionOutcome::Unchanged);
     assert_eq!(queue.events(1).unwrap().len(), 7);
 }
 
@@ -124,17 +128,18 @@ fn a_merge_ends_with_its_time_and_without_its_agent() {
 fn what_is_not_being_merged_cannot_be_completed() {
     for from in [Status::Claimed, Status::Rebasing, Status::Testing, Status::ReadyToMerge] {
         let (_scene, mut queue) = entry_in(from);
-        assert_eq!(queue.mark_completed(1, "a-1").unwrap(), Moved::Forbidden { from });
+        assert_eq!(queue.mark_completed(1, "a-1").unwrap(), TransitionOutcome::Forbidden { from });
     }
 }
 
 #[test]
 fn a_failure_is_kept_with_its_error() {
     for (failure, to) in
-        [(Failure::Retryable, Status::FailedRetryable), (Failure::Terminal, Status::FailedTerminal)]
+        [(FailureKind::Retryable, Status::FailedRetryable), (FailureKind::Terminal, Status::FailedTerminal)]
     {
         let (scene, mut queue) = entry_in(Status::Testing);
-        let Moved::Done(entry) = queue.mark_failed(1, "a-1", "3 tests failed", failure).unwrap() else {
+        let TransitionOutcome::Done(entry) = queue.mark_failed(1, "a-1", "3 tests failed", failure).unwrap()
+        else {
             panic!("it has failed")
         };
         assert_eq!((entry.status, entry.error_message.as_deref()), (to, Some("3 tests failed")));
@@ -152,17 +157,17 @@ fn a_retry_counts_and_stops_at_the_maximum() {
     let (scene, mut queue) = Scene::with_entries(1);
     for attempt in 1..=3 {
         take(&mut queue, "a-1");
-        queue.mark_failed(1, "a-1", "flaky", Failure::Retryable).unwrap();
+        queue.mark_failed(1, "a-1", "flaky", FailureKind::Retryable).unwrap();
         queue.release_processing_lock("a-1").unwrap();
-        let Moved::Done(entry) = queue.retry_entry(1).unwrap() else { panic!("it may be tried") };
+        let TransitionOutcome::Done(entry) = queue.retry_entry(1).unwrap() else { panic!("it may be tried") };
         assert_eq!((entry.status, entry.attempt_count), (Status::Pending, attempt));
         assert_eq!((entry.error_message, entry.completed_at, entry.started_at), (None, None, None));
         assert_eq!(queue.events(1).unwrap().pop().unwrap().event_type, "retried");
         assert_invariants(&scene.raw);
     }
     take(&mut queue, "a-1");
-    queue.mark_failed(1, "a-1", "flaky", Failure::Retryable).unwrap();
-    assert_eq!(queue.retry_entry(1).unwrap(), Moved::Exhausted { attempts: 3 });
+    queue.mark_failed(1, "a-1", "flaky", FailureKind::Retryable).unwrap();
+    assert_eq!(queue.retry_entry(1).unwrap(), TransitionOutcome::Exhausted { attempts: 3 });
     assert_eq!(status(&queue, 1), Status::FailedRetryable);
 }
 
@@ -170,9 +175,9 @@ fn a_retry_counts_and_stops_at_the_maximum() {
 fn only_what_failed_for_a_passing_reason_is_retried() {
     for from in Status::ALL.into_iter().filter(|from| *from != Status::FailedRetryable) {
         let (_scene, mut queue) = entry_in(from);
-        assert_eq!(queue.retry_entry(1).unwrap(), Moved::Forbidden { from });
+        assert_eq!(queue.retry_entry(1).unwrap(), TransitionOutcome::Forbidden { from });
     }
-    assert_eq!(Scene::new().queue().retry_entry(1).unwrap(), Moved::Missing);
+    assert_eq!(Scene::new().queue().retry_entry(1).unwrap(), TransitionOutcome::Missing);
 }
 
 #[test]
@@ -181,15 +186,15 @@ fn everything_but_a_running_merge_and_the_end_can_be_cancelled() {
         let (scene, mut queue) = entry_in(from);
         let moved = queue.cancel_entry(1).unwrap();
         match from {
-            Status::Cancelled => assert_eq!(moved, Moved::Unchanged),
+            Status::Cancelled => assert_eq!(moved, TransitionOutcome::Unchanged),
             Status::Merging | Status::Merged | Status::FailedTerminal => {
-                assert_eq!(moved, Moved::Forbidden { from });
+                assert_eq!(moved, TransitionOutcome::Forbidden { from });
             }
             _ => assert_eq!(status(&queue, 1), Status::Cancelled),
         }
         assert_invariants(&scene.raw);
     }
-    assert_eq!(Scene::new().queue().cancel_entry(1).unwrap(), Moved::Missing);
+    assert_eq!(Scene::new().queue().cancel_entry(1).unwrap(), TransitionOutcome::Missing);
 }
 
 #[test]

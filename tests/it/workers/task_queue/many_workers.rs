@@ -15,7 +15,7 @@ fn come_to(place: &Place) -> Box<dyn Operations> {
 }
 
 /// Ten workers that claim once, all at the same moment.
-fn ten_claims(place: &Place) -> Vec<(String, Claim)> {
+fn ten_claims(place: &Place) -> Vec<(String, TaskClaim)> {
     let barrier = Barrier::new(10);
     thread::scope(|scope| {
         let workers: Vec<_> = (1..=10)
@@ -25,7 +25,7 @@ fn ten_claims(place: &Place) -> Vec<(String, Claim)> {
                     let mut queue = come_to(place);
                     let name = format!("worker-{number}");
                     barrier.wait();
-                    let claim = queue.claim(&id(&name), &Wanted::default()).unwrap();
+                    let claim = queue.claim(&id(&name), &TaskFilter::default()).unwrap();
                     (name, claim)
                 })
             })
@@ -34,7 +34,7 @@ fn ten_claims(place: &Place) -> Vec<(String, Claim)> {
     })
 }
 
-fn distinct(claims: &[(String, Claim)]) -> BTreeSet<i64> {
+fn distinct(claims: &[(String, TaskClaim)]) -> BTreeSet<i64> {
     claims.iter().filter_map(|(_, claim)| claim.clone().task().map(|task| task.id)).collect()
 }
 
@@ -61,7 +61,7 @@ fn of_ten_workers_on_five_tasks_five_hear_that_there_is_nothing() {
         let tasks: BTreeSet<i64> = (0..5).map(|_| world.task(0)).collect();
         let claims = ten_claims(&world.ground.place());
         assert_eq!(distinct(&claims), tasks);
-        assert_eq!(claims.iter().filter(|(_, claim)| *claim == Claim::Nothing).count(), 5);
+        assert_eq!(claims.iter().filter(|(_, claim)| *claim == TaskClaim::Nothing).count(), 5);
         assert_eq!(world.one::<i64>("SELECT count(*) FROM task_logs WHERE event = 'claimed'"), 5);
     }
 }
@@ -76,7 +76,7 @@ fn of_ten_workers_that_name_one_task_nine_lose_the_race() {
             barrier.wait();
             queue.claim_by_id(&id(&format!("worker-{number}")), task).unwrap()
         };
-        let claims: Vec<Claim> = thread::scope(|scope| {
+        let claims: Vec<TaskClaim> = thread::scope(|scope| {
             let claim = &claim;
             let workers: Vec<_> = (0..10).map(|number| scope.spawn(move || claim(number))).collect();
             workers.into_iter().map(|worker| worker.join().unwrap()).collect()
@@ -84,7 +84,7 @@ fn of_ten_workers_that_name_one_task_nine_lose_the_race() {
         let holder: String = world.one("SELECT worker_id FROM tasks");
         let lost = claims
             .iter()
-            .filter(|claim| matches!(claim, Claim::LostRace { by: Some(by), .. } if *by == holder))
+            .filter(|claim| matches!(claim, TaskClaim::LostRace { by: Some(by), .. } if *by == holder))
             .count();
         assert_eq!(lost, 9, "{claims:?}");
     });
@@ -101,7 +101,7 @@ fn child() {
     println!("\nREADY");
     io::stdin().lock().read_line(&mut String::new()).unwrap();
     let mut got = String::new();
-    while let Some(task) = queue.claim(&worker, &Wanted::default()).unwrap().task() {
+    while let Some(task) = queue.claim(&worker, &TaskFilter::default()).unwrap().task() {
         got.push_str(&format!(" {}", task.id));
     }
     println!("\nGOT{got}");

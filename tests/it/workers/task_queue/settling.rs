@@ -1,7 +1,7 @@
 //! Completing and failing: who may, when, and what becomes of the task.
 
 use super::*;
-use claimtop::worker::task_queue::{Completion, Failure, Refusal, Retry, Status};
+use claimtop::worker::task_queue::{Completion, FailureOutcome, Retry, SettleRefusal, Status};
 use serde_json::json;
 
 #[test]
@@ -39,24 +39,25 @@ fn a_word_about_a_task_counts_only_from_its_worker_while_it_is_claimed() {
             let Completion::Refused(one) = world.queue.complete(&worker, task, &json!(1)).unwrap() else {
                 panic!("completed");
             };
-            let Failure::Refused(two) = world.queue.fail(&worker, task, "e", Retry::Worthwhile).unwrap()
+            let FailureOutcome::Refused(two) =
+                world.queue.fail(&worker, task, "e", Retry::Worthwhile).unwrap()
             else {
                 panic!("failed");
             };
             assert_eq!(one, two);
             one
         };
-        assert_eq!(words(&mut world, "worker-01", 99), Refusal::NotFound);
-        let pending = Refusal::WrongState { status: Status::Pending };
+        assert_eq!(words(&mut world, "worker-01", 99), SettleRefusal::NotFound);
+        let pending = SettleRefusal::WrongState { status: Status::Pending };
         assert_eq!(words(&mut world, "worker-01", task), pending);
         assert_eq!(pending.to_string(), "the task is pending, not claimed");
         world.claim("worker-01");
-        let others = Refusal::OtherWorkers { by: "worker-01".into() };
+        let others = SettleRefusal::OtherWorkers { by: "worker-01".into() };
         assert_eq!(words(&mut world, "worker-02", task), others);
         // Case matters.
         assert_eq!(words(&mut world, "Worker-01", task), others);
         world.queue.complete(&id("worker-01"), task, &json!(1)).unwrap();
-        let over = Refusal::WrongState { status: Status::Completed };
+        let over = SettleRefusal::WrongState { status: Status::Completed };
         assert_eq!(words(&mut world, "worker-01", task), over);
         assert_eq!(words(&mut world, "worker-02", task), others);
         assert_eq!(world.logs(task).len(), 3, "a refusal leaves no trace");
@@ -69,9 +70,9 @@ fn a_failing_task_is_retried_until_its_attempts_are_used_up() {
     on_both(|mut world| {
         let task = world.task(0);
         for (attempt, expected) in [
-            (1, Failure::Retried { attempts: 1 }),
-            (2, Failure::Retried { attempts: 2 }),
-            (3, Failure::Failed { attempts: 3 }),
+            (1, FailureOutcome::Retried { attempts: 1 }),
+            (2, FailureOutcome::Retried { attempts: 2 }),
+            (3, FailureOutcome::Failed { attempts: 3 }),
         ] {
             world.claim("worker-01");
             let error = format!("timeout {attempt}");
@@ -86,7 +87,7 @@ fn a_failing_task_is_retried_until_its_attempts_are_used_up() {
                 assert!(world.one::<Option<String>>("SELECT completed_at FROM tasks").is_none());
             }
         }
-        assert_eq!(world.queue.claim(&id("worker-01"), &Wanted::default()).unwrap(), Claim::Nothing);
+        assert_eq!(world.queue.claim(&id("worker-01"), &TaskFilter::default()).unwrap(), TaskClaim::Nothing);
         let events: Vec<String> = world.logs(task).into_iter().map(|(event, _)| event).collect();
         assert_eq!(events, ["created", "claimed", "retried", "claimed", "retried", "claimed", "failed"]);
     });
@@ -98,12 +99,12 @@ fn a_failure_that_will_not_pass_is_final_at_once() {
         let task = world.task(0);
         world.claim("worker-01");
         let failed = world.queue.fail(&id("worker-01"), task, "no such video", Retry::Pointless).unwrap();
-        assert_eq!(failed, Failure::Failed { attempts: 1 });
+        assert_eq!(failed, FailureOutcome::Failed { attempts: 1 });
         assert_eq!(world.queue.task(task).unwrap().unwrap().status, Status::Failed);
         let only = world.add(&NewTask { max_attempts: 1, ..NewTask::of(YOUTUBE) });
         world.claim("worker-01");
         let failed = world.queue.fail(&id("worker-01"), only, "e", Retry::Worthwhile).unwrap();
-        assert_eq!(failed, Failure::Failed { attempts: 1 });
+        assert_eq!(failed, FailureOutcome::Failed { attempts: 1 });
     });
 }
 

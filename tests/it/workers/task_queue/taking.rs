@@ -12,7 +12,7 @@ fn a_claimed_task_says_whose_it_is_and_since_when() {
         let params = json!({"video_id": "dQw4w9WgXcQ", "quality": "hd"});
         let new = NewTask { params: params.clone(), priority: 5, ..NewTask::of(YOUTUBE) };
         let number = world.add(&new);
-        let claim = world.queue.claim(&id("worker-01"), &Wanted::default()).unwrap();
+        let claim = world.queue.claim(&id("worker-01"), &TaskFilter::default()).unwrap();
         assert_eq!(claim.message(), "Task claimed successfully");
         let now = Moment::from_micros(NOW * 1_000);
         let expected = Task {
@@ -44,12 +44,12 @@ fn a_claimed_task_says_whose_it_is_and_since_when() {
 #[test]
 fn an_empty_queue_has_nothing_to_claim() {
     on_both(|mut world| {
-        let claim = world.queue.claim(&id("worker-01"), &Wanted::default()).unwrap();
-        assert_eq!(claim, Claim::Nothing);
+        let claim = world.queue.claim(&id("worker-01"), &TaskFilter::default()).unwrap();
+        assert_eq!(claim, TaskClaim::Nothing);
         assert_eq!(claim.message(), "No pending tasks available");
         world.task(0);
         world.claim("worker-01");
-        assert_eq!(world.queue.claim(&id("worker-02"), &Wanted::default()).unwrap(), Claim::Nothing);
+        assert_eq!(world.queue.claim(&id("worker-02"), &TaskFilter::default()).unwrap(), TaskClaim::Nothing);
         assert_eq!(world.one::<i64>("SELECT count(*) FROM task_logs WHERE event = 'claimed'"), 1);
     });
 }
@@ -60,14 +60,14 @@ fn who_names_a_task_that_another_took_has_lost_a_race() {
         let task = world.task(0);
         assert_eq!(world.queue.task(task).unwrap().unwrap().status, Status::Pending);
         let mut other = world.ground.place().task_queue(&Clock::system(), &Heard::default());
-        assert!(matches!(other.claim_by_id(&id("worker-02"), task).unwrap(), Claim::Task(_)));
+        assert!(matches!(other.claim_by_id(&id("worker-02"), task).unwrap(), TaskClaim::Task(_)));
         let lost = world.queue.claim_by_id(&id("worker-01"), task).unwrap();
-        assert_eq!(lost, Claim::LostRace { status: Status::Claimed, by: Some("worker-02".into()) });
+        assert_eq!(lost, TaskClaim::LostRace { status: Status::Claimed, by: Some("worker-02".into()) });
         assert_eq!(lost.message(), "Task already claimed by another worker");
         // Not even the owner can claim it twice.
-        assert!(matches!(other.claim_by_id(&id("worker-02"), task).unwrap(), Claim::LostRace { .. }));
-        assert_eq!(world.queue.claim_by_id(&id("worker-01"), 99).unwrap(), Claim::Nothing);
-        assert_eq!(world.queue.claim(&id("worker-01"), &Wanted::default()).unwrap(), Claim::Nothing);
+        assert!(matches!(other.claim_by_id(&id("worker-02"), task).unwrap(), TaskClaim::LostRace { .. }));
+        assert_eq!(world.queue.claim_by_id(&id("worker-01"), 99).unwrap(), TaskClaim::Nothing);
+        assert_eq!(world.queue.claim(&id("worker-01"), &TaskFilter::default()).unwrap(), TaskClaim::Nothing);
         assert_eq!(world.logs(task).len(), 2);
     });
 }
@@ -78,9 +78,9 @@ fn only_pending_tasks_can_be_claimed() {
         for status in ["claimed", "completed", "failed"] {
             let task = world.task(0);
             world.run(&format!("UPDATE tasks SET status = '{status}' WHERE id = {task}"));
-            assert!(matches!(world.queue.claim_by_id(&id("w"), task).unwrap(), Claim::LostRace { .. }));
+            assert!(matches!(world.queue.claim_by_id(&id("w"), task).unwrap(), TaskClaim::LostRace { .. }));
         }
-        assert_eq!(world.queue.claim(&id("w"), &Wanted::default()).unwrap(), Claim::Nothing);
+        assert_eq!(world.queue.claim(&id("w"), &TaskFilter::default()).unwrap(), TaskClaim::Nothing);
     });
 }
 
@@ -92,7 +92,7 @@ fn only_the_wanted_types_are_taken_in_all_their_versions() {
         let reddit = world.add(&NewTask { priority: 9, ..NewTask::of(REDDIT) });
         let new = world.add(&NewTask::of(YOUTUBE));
         let mut next = |types: &[&str]| {
-            let wanted = Wanted { types, ..Wanted::default() };
+            let wanted = TaskFilter { types, ..TaskFilter::default() };
             world.queue.claim(&id("worker-01"), &wanted).unwrap().task().map(|task| (task.id, task.task_type))
         };
         assert_eq!(next(&["unheard_of"]), None);
@@ -118,15 +118,16 @@ fn a_task_is_taken_if_more_attempts_are_left_than_asked() {
             (3, 0, false),
         ] {
             world.run(&format!("UPDATE tasks SET status = 'pending', attempts = {attempts}"));
-            for order in [Order::Priority, Order::Creation, Order::Random] {
+            for order in [ClaimOrder::Priority, ClaimOrder::Creation, ClaimOrder::Random] {
                 world.run("UPDATE tasks SET status = 'pending', worker_id = NULL");
-                let wanted = Wanted { max_attempts_remaining: Some(asked), order, ..Wanted::default() };
+                let wanted =
+                    TaskFilter { max_attempts_remaining: Some(asked), order, ..TaskFilter::default() };
                 let claim = world.queue.claim(&id("w"), &wanted).unwrap();
                 assert_eq!(claim.task().map(|task| task.id), taken.then_some(task), "{attempts} {asked}");
             }
         }
         world.run("UPDATE tasks SET status = 'pending', attempts = 7");
-        assert!(world.first(Order::Priority).is_some(), "without the filter attempts do not matter");
+        assert!(world.first(ClaimOrder::Priority).is_some(), "without the filter attempts do not matter");
     });
 }
 
@@ -141,7 +142,7 @@ fn the_highest_priority_goes_first_and_among_equals_the_oldest() {
         // The same second as the last: then the number decides, also between types.
         world.clock.advance(Span::seconds(-1));
         tasks.push(world.add(&NewTask { priority: 9, ..NewTask::of(REDDIT) }));
-        let order: Vec<i64> = std::iter::from_fn(|| world.first(Order::Priority)).collect();
+        let order: Vec<i64> = std::iter::from_fn(|| world.first(ClaimOrder::Priority)).collect();
         let expected: Vec<i64> = [4, 5, 1, 3, 0, 2].iter().map(|place| tasks[*place]).collect();
         assert_eq!(order, expected);
     });
@@ -155,7 +156,7 @@ fn by_creation_the_oldest_goes_first_whatever_its_priority() {
             tasks.push(world.add(&NewTask { priority, ..NewTask::of(kind) }));
             world.later(1);
         }
-        let order: Vec<i64> = std::iter::from_fn(|| world.first(Order::Creation)).collect();
+        let order: Vec<i64> = std::iter::from_fn(|| world.first(ClaimOrder::Creation)).collect();
         assert_eq!(order, tasks);
     });
 }
@@ -167,7 +168,7 @@ fn at_random_every_task_comes_and_not_always_in_one_order() {
         for _ in 0..4 {
             let mut world = World::on(engine);
             let tasks: Vec<i64> = (0..12).map(|priority| world.task(priority)).collect();
-            let order: Vec<i64> = std::iter::from_fn(|| world.first(Order::Random)).collect();
+            let order: Vec<i64> = std::iter::from_fn(|| world.first(ClaimOrder::Random)).collect();
             let mut sorted = order.clone();
             sorted.sort_unstable();
             assert_eq!(sorted, tasks);
@@ -181,7 +182,9 @@ fn at_random_every_task_comes_and_not_always_in_one_order() {
 fn an_index_serves_every_ordered_claim() {
     let mut world = World::new();
     world.task(0);
-    for (order, index) in [(Order::Priority, "idx_tasks_claim"), (Order::Creation, "idx_tasks_oldest")] {
+    for (order, index) in
+        [(ClaimOrder::Priority, "idx_tasks_claim"), (ClaimOrder::Creation, "idx_tasks_oldest")]
+    {
         let sql = format!("EXPLAIN QUERY PLAN {}", order.statement());
         let Ground::Sqlite(file) = &world.ground else { panic!("no file") };
         let mut statement = file.connection.prepare(&sql).unwrap();

@@ -2,12 +2,13 @@
 
 use super::*;
 use claimtop::worker::task_queue::{
-    Completion, Presence, Refusal, STALE_AFTER, StaleWorker, Status, Vitals, Worker,
+    Completion, HeartbeatInfo, RegisteredWorker, STALE_AFTER, SettleRefusal, StaleWorker, Status,
+    WorkerPresence,
 };
 use serde_json::json;
 
-fn vitals() -> Vitals {
-    Vitals { hostname: "host-a".into(), pid: 4312, version: "1.2".into(), tasks_processed: 7 }
+fn vitals() -> HeartbeatInfo {
+    HeartbeatInfo { hostname: "host-a".into(), pid: 4312, version: "1.2".into(), tasks_processed: 7 }
 }
 
 fn beat(world: &mut World, worker: &str) {
@@ -36,7 +37,7 @@ fn a_heartbeat_tells_who_is_working_where() {
                 Event::SessionHeartbeat { session_id, timestamp: NOW + 30_000 },
             ]
         );
-        let here = Vitals::here("1", 0);
+        let here = HeartbeatInfo::here("1", 0);
         assert_eq!(here.pid, std::process::id());
         assert!(!here.hostname.is_empty());
     });
@@ -49,17 +50,19 @@ fn a_worker_is_active_then_quiet_then_stale() {
         let mut seen = Vec::new();
         for wait in [0, 60, 1, 239, 1] {
             world.later(wait);
-            let [Worker { presence, .. }] = world.queue.workers().unwrap()[..] else { panic!("one worker") };
+            let [RegisteredWorker { presence, .. }] = world.queue.workers().unwrap()[..] else {
+                panic!("one worker")
+            };
             seen.push(presence);
         }
-        use Presence::{Active, Quiet, Stale};
+        use WorkerPresence::{Active, Quiet, Stale};
         assert_eq!(seen, [Active, Active, Quiet, Quiet, Stale]);
         world.queue.check_stale_workers(STALE_AFTER).unwrap();
         beat(&mut world, "worker-01");
         assert_eq!(world.queue.workers().unwrap()[0].presence, Active);
         assert!(world.queue.sign_off(&id("worker-01")).unwrap());
         assert!(!world.queue.sign_off(&id("stranger")).unwrap());
-        assert_eq!(world.queue.workers().unwrap()[0].presence, Presence::Inactive);
+        assert_eq!(world.queue.workers().unwrap()[0].presence, WorkerPresence::Inactive);
     });
 }
 
@@ -120,13 +123,13 @@ fn who_lost_its_task_while_silent_cannot_complete_it_any_more() {
         world.later(301);
         world.queue.check_stale_workers(STALE_AFTER).unwrap();
         let mut complete = |worker: &str| world.queue.complete(&id(worker), task, &json!(1)).unwrap();
-        let pending = Refusal::WrongState { status: Status::Pending };
+        let pending = SettleRefusal::WrongState { status: Status::Pending };
         assert_eq!(complete("worker-01"), Completion::Refused(pending));
         world.claim("worker-02");
         let mut complete = |worker: &str| world.queue.complete(&id(worker), task, &json!(1)).unwrap();
         assert_eq!(
             complete("worker-01"),
-            Completion::Refused(Refusal::OtherWorkers { by: "worker-02".into() })
+            Completion::Refused(SettleRefusal::OtherWorkers { by: "worker-02".into() })
         );
         assert_eq!(complete("worker-02"), Completion::Completed { attempts: 1 });
     });
