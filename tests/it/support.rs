@@ -9,6 +9,7 @@ pub mod figures;
 mod intents;
 pub mod options;
 pub mod postgres;
+pub mod preload;
 pub mod server;
 mod spares;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::support::figures::tell;
+use crate::support::preload::run_with_peak_memory;
 use claimtop::recovery::trail::{Record, RecordStage, Trail, new_action_id};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -39,14 +40,7 @@ fn timed(scene: &Scene, arguments: &[&str]) -> (Run, Duration) {
 
 /// The most memory that a run of the program has taken, in KiB.
 fn memory_of(scene: &Scene, arguments: &[&str]) -> u64 {
-    let mut child = scene.command(arguments).stdout(Stdio::null()).spawn().expect("claimtop runs");
-    let mut most = 0;
-    while child.try_wait().expect("a child").is_none() {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        most = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(most).max(most);
-    }
-    most
+    run_with_peak_memory(scene.command(arguments).stdout(Stdio::null())).1
 }
 
 /// How long it takes until the first line is there; the reader then goes away.
@@ -76,10 +70,7 @@ fn an_act_costs_the_same_and_nobody_holds_the_past_in_memory() {
     };
     let (first, _) = act(1);
     let without = median((2..=8).map(|number| act(number).1).collect());
-    let little = ["audit", "verify"].map(str::to_owned);
-    // It is asked for while it runs: on a busy machine a short process may end before it is asked.
-    let memory_before =
-        (0..5).map(|_| memory_of(&scene, &little.each_ref().map(String::as_str))).max().unwrap_or(0);
+    let memory_before = memory_of(&scene, &["audit", "verify"]);
     fill(&scene, records());
     let (_, index) = act(9);
     let with = median((10..=16).map(|number| act(number).1).collect());

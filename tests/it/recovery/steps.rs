@@ -1,17 +1,16 @@
 //! SIGKILL at every call that touches the database or the journal, for every kind of act: what the trail says
 //! afterwards is what an independent look at the rows shows, and nothing that was finished comes back.
 //!
-//! A preloaded library counts the calls of all threads and ends the process at one of them (`steps/kill_at.c`).
+//! A preloaded library counts the calls of all threads and ends the process at one of them (`support/preload/kill_at.c`).
 
 use super::*;
 use crate::support::engine::is_fast;
 use crate::support::engine::{Engine, engine, on, on_both_engines};
 use crate::support::figures;
+use crate::support::preload::Preload;
 use crate::support::server::until;
 use std::collections::BTreeMap;
 use std::process::Stdio;
-use std::sync::OnceLock;
-use tempfile::TempDir;
 
 const JOBS: &str = "
     CREATE TABLE executor_jobs (id TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL,
@@ -105,27 +104,14 @@ fn rows(scene: &Scene) -> Rows {
     all
 }
 
-/// The preloaded library, made once.
-fn library() -> &'static Path {
-    static MADE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = MADE.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("kill_at.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/recovery/steps/kill_at.c");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).arg(source).arg("-ldl");
-        assert!(compiler.status().expect("a C compiler").success());
-        (folder, path)
-    });
-    path
-}
+static KILL_AT: Preload = Preload::new("kill_at");
 
 /// Runs the program up to one of its calls (0: to its end); which call that was, or how many there are.
 fn run_to(scene: &Scene, arguments: &[String], call: u64) -> (u64, String) {
     let told = scene.database.beside("told");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut command = scene.command(&arguments);
-    command.env("LD_PRELOAD", library()).env("KILL_IN", scene.database.folder()).env("KILL_TOLD", &told);
+    command.env("LD_PRELOAD", KILL_AT.path()).env("KILL_IN", scene.database.folder()).env("KILL_TOLD", &told);
     command.env("KILL_AT", call.to_string()).stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(Stdio::null()).status().expect("claimtop runs");
     let told = fs::read_to_string(told).expect("which call it was");

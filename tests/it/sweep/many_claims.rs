@@ -1,30 +1,18 @@
 //! Very many claims: what is counted is not loaded, and what is listed is not kept.
 
 use std::fs::File;
-use std::time::Duration;
 
 use super::*;
+use crate::support::preload::run_with_peak_memory;
 
 /// What a run came to, and the most memory it had, in megabytes.
 fn measured(scene: &Scene, arguments: &[&str]) -> (Run, u64) {
     let (out, err) = (scene.database.beside("out"), scene.database.beside("err"));
     let mut command = scene.command(arguments);
     command.stdout(File::create(&out).expect("a file")).stderr(File::create(&err).expect("a file"));
-    let mut child = command.spawn().expect("claimtop starts");
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    let code = loop {
-        let now = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = now.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
-        peak = peak.max(kilobytes.unwrap_or(0) / 1_024);
-        if let Some(ended) = child.try_wait().expect("our own child") {
-            break ended.code().unwrap_or(-1);
-        }
-        std::thread::park_timeout(Duration::from_millis(2));
-    };
+    let (code, peak) = run_with_peak_memory(&mut command);
     let text = |path| std::fs::read_to_string(path).expect("UTF-8");
-    (Run { code, out: text(out), err: text(err) }, peak)
+    (Run { code, out: text(out), err: text(err) }, peak / 1_024)
 }
 
 /// Forty thousand rows of this kind take more than a hundred megabytes when all of them are loaded; a poll of a
