@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for Location {
             // A source that cannot be opened would protect nothing.
             Source::Unsupported(_) => Err(serde::de::Error::custom(BAD_ADDRESS)),
             Source::Sqlite(path) if path.as_os_str().is_empty() => Err(serde::de::Error::custom(BAD_ADDRESS)),
-            Source::Sqlite(_) | Source::Postgres(_) => Ok(Location(text)),
+            Source::Sqlite(_) | Source::Postgres(_) | Source::Mysql(_) => Ok(Location(text)),
         }
     }
 }
@@ -254,7 +254,9 @@ impl Config {
         }
         let wanted = Source::parse(text);
         let same = |source: &SourceConfig| match (&wanted, Source::parse(&source.at.0)) {
-            (Source::Postgres(wanted), Source::Postgres(at)) => *wanted == at,
+            (Source::Postgres(wanted), Source::Postgres(at)) | (Source::Mysql(wanted), Source::Mysql(at)) => {
+                *wanted == at
+            }
             _ => Source::is_same_place(&source.at.0, text),
         };
         self.source.iter().find(|(_, source)| same(source)).map(|(name, _)| name.as_str())

@@ -122,6 +122,12 @@ pub fn examine(target: &DoctorTarget) -> Diagnosis {
             check_contents(target, &mut checks);
             checks.extend(server.tables(target));
         }),
+        // Of the server itself nothing is checked yet.
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(at) => crate::store::mysql::identify(at).map(|_| {
+            checks.push(DoctorCheck::ok("reachable", "the server answers"));
+            check_contents(target, &mut checks);
+        }),
         SourceLocation::Nowhere(why) => {
             Err(StoreError::BadTarget { source_name: options.name(), why: why.clone() })
         }

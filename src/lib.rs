@@ -71,6 +71,7 @@
 //! | --- | --- | --- |
 //! | `worker` | yes | [`worker`] on SQLite: the library alone, without a terminal, a command line or HTTP |
 //! | `postgres` | yes | `worker::postgres`, and PostgreSQL sources in the program |
+//! | `mysql` | no | MySQL and MariaDB sources in the program, to read |
 //! | `dashboard` | yes | the program: its command line and its screen |
 //! | `serve` | yes | `claimtop serve` and `claimtop api`: metrics and the task queue over HTTP |
 //! | `internals` | no | every module is public, for the tests and benchmarks of this crate; no stability |
@@ -130,7 +131,12 @@
 //!               names, trust          what a profile's SQL may use
 //!               cascade, dependencies rows that foreign keys and triggers take along
 //!               driver, dialect, change, commit_resolution, sentences
+//!   mysql       MySQL and MariaDB, to read
+//!               candidate_queries     which rows may be in trouble, by index
+//!               watch        a board from poll to poll              keys      where a row is: its primary key
+//!               replica      how far behind a server is             compiler, dialect, schema, zone
 //! postgres    servers: addresses, targets, connections; the store and the workers connect the same way
+//! mysql       the same for MySQL and MariaDB
 //! clock       this host's clock
 //! profile     where a system keeps its claims, as data; drafts of profiles; the reference of all keys
 //! domain      pure types and rules, no I/O, no clock
@@ -242,6 +248,8 @@ mod job_control;
 mod liveness;
 #[cfg(all(feature = "serve", not(feature = "internals")))]
 mod metrics;
+#[cfg(all(feature = "mysql", not(feature = "internals")))]
+mod mysql;
 #[cfg(all(feature = "dashboard", not(feature = "internals")))]
 mod poller;
 #[cfg(all(any(feature = "dashboard", feature = "postgres"), not(feature = "internals")))]
@@ -290,6 +298,8 @@ pub mod exit;
 pub mod liveness;
 #[cfg(feature = "internals")]
 pub mod metrics;
+#[cfg(feature = "internals")]
+pub mod mysql;
 #[cfg(feature = "internals")]
 pub mod poller;
 #[cfg(feature = "internals")]

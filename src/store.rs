@@ -31,6 +31,8 @@ mod kinds;
 pub mod listed;
 mod listing;
 mod look;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 mod named_params;
 mod opening;
 pub mod options;

@@ -203,6 +203,10 @@ fn open(at: &SourceLocation) -> Result<Vec<OpenQueue>, WorkerError> {
             };
             (0..CONNECTIONS).map(queue).collect()
         }
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(_) => {
+            Err(WorkerError::Invalid("the task queue is not served from MySQL yet".into()))
+        }
         SourceLocation::Nowhere(why) => Err(WorkerError::Invalid(why.clone())),
     }
 }

@@ -124,7 +124,8 @@ fn systems(wanted: &[SystemArg], source: &Source) -> Vec<System> {
     let is_there = |system: &System| match source {
         Source::Sqlite(_) => true,
         Source::Postgres(_) => system.postgres().is_some(),
-        Source::Unsupported(_) => false,
+        // Their tables are not written for MySQL yet.
+        Source::Mysql(_) | Source::Unsupported(_) => false,
     };
     let named = |system: &System| {
         wanted.contains(&SystemArg::One(*system)) || wanted.contains(&SystemArg::All) && is_there(system)
@@ -143,6 +144,11 @@ fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[SystemArg]) -> Resu
         SourceLocation::File(path) => path.clone(),
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => return postgres::lay(&access, target, &systems, patience),
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(_) => {
+            let why = "creating tables on MySQL is not supported yet".to_owned();
+            return Err(StoreError::BadTarget { source_name: setup.label(word), why }.into());
+        }
         SourceLocation::Nowhere(why) => {
             let (source_name, why) = (setup.label(word), why.clone());
             return Err(StoreError::BadTarget { source_name, why }.into());

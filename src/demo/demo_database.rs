@@ -39,7 +39,7 @@ impl DemoDatabase {
         };
         match Source::parse(&source.at.0) {
             Source::Sqlite(path) => Ok(DemoDatabase::File(path)),
-            Source::Unsupported(shown) => Err(Source::unsupported(&shown).into()),
+            Source::Mysql(shown) | Source::Unsupported(shown) => Err(Source::unsupported(&shown).into()),
             #[cfg(not(feature = "postgres"))]
             Source::Postgres(source_name) => Err(StoreError::NotBuiltIn { source_name }.into()),
             #[cfg(feature = "postgres")]

@@ -1,7 +1,7 @@
 //! The text that names a database, taken apart far enough to know what it is and to show it without its
 //! secrets. It hides too much rather than too little.
 
-use super::keyword::is_known;
+use super::keyword;
 use crate::domain::visible::is_deceptive;
 use percent_encoding::percent_decode_str;
 
@@ -12,6 +12,8 @@ pub enum Form<'a> {
     Path(&'a str),
     /// A PostgreSQL URL, or `key=value` pairs.
     Postgres(&'a str),
+    /// A URL of MySQL or MariaDB.
+    Mysql(&'a str),
     /// An address of a kind that is not supported.
     Unsupported,
 }
@@ -33,8 +35,8 @@ pub struct Shown {
 }
 
 /// What supported addresses look like, for errors.
-pub const SUPPORTED: &str = "write the path of a SQLite file, sqlite://PATH, postgres://USER@HOST/DATABASE, or \
-                             `host=HOST dbname=DATABASE`";
+pub const SUPPORTED: &str = "write the path of a SQLite file, sqlite://PATH, postgres://USER@HOST/DATABASE, \
+                             mysql://USER@HOST/DATABASE, or `host=HOST dbname=DATABASE`";
 
 const HIDDEN: &str = "***";
 
@@ -62,6 +64,9 @@ pub fn form(text: &str) -> Form<'_> {
     if url_of(trimmed, &["postgres", "postgresql"]).is_some() || is_words(trimmed) {
         return Form::Postgres(trimmed.trim_end_matches(is_blank));
     }
+    if url_of(trimmed, &["mysql", "mariadb"]).is_some() {
+        return Form::Mysql(trimmed.trim_end_matches(is_blank));
+    }
     match url_of(trimmed, &["sqlite"]) {
         Some((_, path)) if !is_address(path) => Form::Path(path),
         Some(_) => Form::Unsupported,
@@ -77,6 +82,9 @@ pub fn shown(text: &str) -> Shown {
             Some((scheme, rest)) if !is_words(text) => url(scheme, rest),
             _ => words(text),
         },
+        Form::Mysql(text) => {
+            text.split_once("://").map_or_else(|| words(text), |(scheme, rest)| url(scheme, rest))
+        }
         Form::Unsupported => Shown { text: unsupported(text), secret: Secret::Doubtful },
         // A path that looks as if it held a login stays a path, but nobody needs to read all of it.
         Form::Path(_) => match text.find(':').zip(text.rfind('@')) {
@@ -86,6 +94,11 @@ pub fn shown(text: &str) -> Shown {
             _ => Shown { text: text.into(), secret: Secret::None },
         },
     }
+}
+
+/// Whether a word is one that an address may have before a `=`.
+fn is_known(word: &str) -> bool {
+    keyword::is_known(word) || ["socket", "ssl-mode", "ssl-ca"].contains(&word)
 }
 
 fn is_blank(letter: char) -> bool {
@@ -395,7 +408,7 @@ mod tests {
         for server in ["postgres://h/d", "  PostgreSQL://h/d", "host = h", "dbname=a user=b"] {
             assert_eq!(form(server), Form::Postgres(server.trim()));
         }
-        for other in ["file:a.db", "sqlite:a.db", "postgres:a", "mysql://h", "postgres%3a//h", "a+b:c"] {
+        for other in ["file:a.db", "sqlite:a.db", "postgres:a", "mysql:h", "postgres%3a//h", "a+b:c"] {
             assert_eq!(form(other), Form::Unsupported, "{other}");
         }
     }

@@ -7,7 +7,7 @@
 mod environment;
 mod host;
 mod pgpass;
-mod secret;
+pub(crate) mod secret;
 mod service;
 mod settings;
 mod text;

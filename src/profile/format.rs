@@ -47,6 +47,7 @@ impl ProfileError {
 pub enum Engine {
     Sqlite,
     Postgres,
+    Mysql,
 }
 
 impl Engine {
@@ -54,6 +55,7 @@ impl Engine {
         match self {
             Engine::Sqlite => "sqlite",
             Engine::Postgres => "postgres",
+            Engine::Mysql => "mysql",
         }
     }
 }

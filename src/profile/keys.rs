@@ -177,7 +177,7 @@ impl Kind {
             Kind::Table(_) => "table",
             Kind::Tables(_) => "one or more tables",
             Kind::Statements(_) => "list of SQL statements, each a text or a table",
-            Kind::Engines(_) => "tables by engine: sqlite, postgres",
+            Kind::Engines(_) => "tables by engine: sqlite, postgres, mysql",
             Kind::Text => "text",
             Kind::Texts => "list of texts",
             Kind::Value => "column, or SQL expression",

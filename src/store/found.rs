@@ -2,6 +2,7 @@
 //! through in parts.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Filter;
 use super::seen::Spot;
@@ -22,13 +23,18 @@ pub struct FoundBoard {
 }
 
 /// Where a row was found, in the terms of its engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RowRef {
     /// SQLite: the rowid, or the number that a reader gave to the row's key.
     Number(i64),
     /// PostgreSQL: the table (of a partitioned one the part) and the place of that version of the row.
     Version { table: u32, spot: Spot },
+    /// MySQL: the parts of a primary key that is no single number, as the driver writes them.
+    Key(Arc<str>),
 }
+
+/// What the place of a row begins with that has only a key.
+pub(super) const KEY: char = 'k';
 
 impl RowRef {
     /// Reads the place that a row was selected with; nothing for a row of SQLite that has only a key.
@@ -37,6 +43,7 @@ impl RowRef {
             Some(at) => {
                 Some(RowRef::Version { table: place[..at].parse().ok()?, spot: Spot::of_row(place)? })
             }
+            None if place.starts_with(KEY) => Some(RowRef::Key(place.into())),
             None => place.parse().ok().map(RowRef::Number),
         }
     }

@@ -273,7 +273,8 @@ impl<'a> Look<'a> {
         self.each_part_at(watch, places, columns, read, |some, mut here| {
             for wanted in some {
                 // Of a partitioned table several rows are at one place, each in a part of its own.
-                let is_it = |(place, _): &(Option<RowRef>, T)| place.is_none_or(|place| place == *wanted);
+                let is_it =
+                    |(place, _): &(Option<RowRef>, T)| place.as_ref().is_none_or(|place| place == wanted);
                 if let Some(at) = here.iter().position(is_it) {
                     all.push(here.swap_remove(at).1);
                 }

@@ -26,6 +26,9 @@ enum ParamValue {
     Written,
 }
 
+/// A parameter that is cast, before the type.
+const CAST: &str = "({})::";
+
 /// Named values, in the order in which they were added; the first of a name counts.
 #[derive(Debug, Clone, Default)]
 pub struct NamedParams(Vec<Param>);
@@ -38,7 +41,7 @@ impl NamedParams {
 
     /// A value of any type, which an engine with types casts to `kind`.
     pub fn add_value(&mut self, name: &str, kind: &str, value: Value) {
-        let sql = if kind.is_empty() { "{}".into() } else { format!("({{}})::{kind}") };
+        let sql = if kind.is_empty() { "{}".into() } else { format!("{CAST}{kind}") };
         self.0.push(Param { name: name.into(), sql, value: ParamValue::Sent(value) });
     }
 
@@ -112,6 +115,30 @@ impl NamedParams {
                     out.push(':');
                     out.push_str(name);
                 }
+                (Piece::Text(text), None) => out.push_str(text),
+            }
+        }
+        (out, values)
+    }
+
+    /// The statement with a `?` for every value, as often as it is named, and the values in that order. `convert` makes
+    /// a value of the type that it is cast to elsewhere.
+    pub fn positional<T>(&self, sql: &str, convert: impl Fn(&Value, &str) -> T) -> (String, Vec<T>) {
+        let sql = &self.written_out(sql);
+        let (mut out, mut values) = (String::with_capacity(sql.len()), Vec::new());
+        for piece in pieces(sql) {
+            let found = match piece {
+                Piece::Name(name) => self.0.iter().find(|param| param.name == name),
+                Piece::Text(_) => None,
+            };
+            match (piece, found) {
+                (_, Some(Param { value: ParamValue::Written, sql, .. })) => out.push_str(sql),
+                (_, Some(Param { value: ParamValue::Sent(value), sql, .. })) => {
+                    let kind = sql.strip_prefix(CAST);
+                    values.push(convert(value, kind.unwrap_or_default()));
+                    out.push_str(&if kind.is_some() { "?".into() } else { sql.replace("{}", "?") });
+                }
+                (Piece::Name(name), None) => out.extend([":", name]),
                 (Piece::Text(text), None) => out.push_str(text),
             }
         }

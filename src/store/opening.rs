@@ -2,6 +2,8 @@
 
 use super::driver::Driver;
 use super::look::ReadEngine;
+#[cfg(feature = "mysql")]
+use super::mysql;
 #[cfg(feature = "postgres")]
 use super::postgres;
 use super::sampling::SampleSource;
@@ -15,6 +17,8 @@ pub(super) fn reader(options: Options) -> Result<Box<dyn ReadEngine>, StoreError
         SourceLocation::File(path) => Box::new(sqlite::Reader::open(path, options)?),
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => Box::new(postgres::Reader::open(*target, options)?),
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(target) => Box::new(mysql::Reader::open(*target, options)?),
         SourceLocation::Nowhere(why) => return Err(nowhere(why)),
     })
 }
@@ -26,6 +30,8 @@ pub(super) fn driver(access: WriteAccess) -> Result<Box<dyn Driver>, StoreError>
         SourceLocation::File(path) => Box::new(sqlite::Actor::open(path, options)?),
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => Box::new(postgres::Actor::open(*target, options)?),
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(_) => return Err(mysql::no_acts(&options)),
         SourceLocation::Nowhere(why) => return Err(nowhere(why)),
     })
 }
@@ -36,6 +42,8 @@ pub(super) fn sample(options: &Options) -> Result<Box<dyn SampleSource>, StoreEr
         SourceLocation::File(path) => Box::new(sqlite::SqliteSample::open(path, options)?),
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => Box::new(postgres::PostgresSample::open(target, options)?),
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(_) => return Err(mysql::no_drafts(options)),
         SourceLocation::Nowhere(why) => return Err(nowhere(why.clone())),
     })
 }
@@ -46,6 +54,8 @@ pub fn fits(options: &Options, profiles: Vec<Profile>) -> Result<Vec<Fit>, Store
         SourceLocation::File(path) => sqlite::fits(path, options, profiles),
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => postgres::fits(target, options, profiles),
+        #[cfg(feature = "mysql")]
+        SourceLocation::Mysql(target) => mysql::fits(target, options, profiles),
         SourceLocation::Nowhere(why) => Err(nowhere(why.clone())),
     }
 }

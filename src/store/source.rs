@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 use super::sqlite;
+#[cfg(feature = "mysql")]
+use crate::mysql;
 #[cfg(feature = "postgres")]
 use crate::postgres::Target;
 use crate::postgres::address::{self, Form, SUPPORTED, Secret};
@@ -15,6 +17,8 @@ pub enum Source {
     Sqlite(PathBuf),
     /// The address, without its password.
     Postgres(String),
+    /// The same of a MySQL or MariaDB server.
+    Mysql(String),
     /// An address that claimtop does not know how to open, without what may be a password.
     Unsupported(String),
 }
@@ -24,6 +28,7 @@ impl Source {
         match address::form(text) {
             Form::Path(path) => Source::Sqlite(PathBuf::from(path)),
             Form::Postgres(_) => Source::Postgres(address::shown(text).text),
+            Form::Mysql(_) => Source::Mysql(address::shown(text).text),
             Form::Unsupported => Source::Unsupported(address::shown(text).text),
         }
     }
@@ -48,7 +53,7 @@ impl Source {
     pub fn is_same_server(one: &str, other: &str) -> bool {
         let target = |text: &str| match address::form(text) {
             Form::Postgres(text) => Target::parse(text, None).ok(),
-            Form::Path(_) | Form::Unsupported => None,
+            Form::Path(_) | Form::Mysql(_) | Form::Unsupported => None,
         };
         target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
     }
@@ -70,6 +75,7 @@ impl Source {
                 }
             }
             (Source::Postgres(_), Source::Postgres(_)) => Source::is_same_server(one, other),
+            (Source::Mysql(_), Source::Mysql(_)) => is_same_mysql(one, other),
             _ => false,
         }
     }
@@ -78,6 +84,7 @@ impl Source {
         match self {
             Source::Sqlite(_) => "sqlite",
             Source::Postgres(_) => "postgres",
+            Source::Mysql(_) => "mysql",
             Source::Unsupported(_) => "unknown",
         }
     }
@@ -89,6 +96,18 @@ impl Source {
             why: format!("this kind of address is not supported; {SUPPORTED}"),
         }
     }
+}
+
+/// Whether two addresses of MySQL lead to one database, as far as their words tell.
+#[cfg(feature = "mysql")]
+fn is_same_mysql(one: &str, other: &str) -> bool {
+    let target = |text: &str| mysql::Target::parse(text, None).ok();
+    target(one).zip(target(other)).is_some_and(|(one, other)| one.is_same_database(&other))
+}
+
+#[cfg(not(feature = "mysql"))]
+fn is_same_mysql(one: &str, other: &str) -> bool {
+    one == other
 }
 
 /// A path that leads to the same file from everywhere, also if that file does not exist yet.
@@ -107,7 +126,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Sqlite(path) => write!(f, "{}", path.display()),
-            Source::Postgres(shown) | Source::Unsupported(shown) => f.write_str(shown),
+            Source::Postgres(shown) | Source::Mysql(shown) | Source::Unsupported(shown) => f.write_str(shown),
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+#[cfg(feature = "mysql")]
+use super::mysql;
 #[cfg(feature = "postgres")]
 use super::postgres::{self, Target};
 use super::{Source, StoreError, sqlite};
@@ -13,6 +15,8 @@ pub enum SourceLocation {
     File(PathBuf),
     #[cfg(feature = "postgres")]
     Server(Box<Target>),
+    #[cfg(feature = "mysql")]
+    Mysql(Box<mysql::Target>),
     /// Its address is wrong.
     Nowhere(String),
 }
@@ -28,6 +32,15 @@ impl SourceLocation {
                 Ok(target) => SourceLocation::Server(Box::new(target)),
                 Err(error) => SourceLocation::Nowhere(error.to_string()),
             },
+            #[cfg(feature = "mysql")]
+            Source::Mysql(_) => match mysql::Target::parse(address, password_command) {
+                Ok(target) => SourceLocation::Mysql(Box::new(target)),
+                Err(error) => SourceLocation::Nowhere(error.to_string()),
+            },
+            #[cfg(not(feature = "mysql"))]
+            Source::Mysql(source_name) => {
+                SourceLocation::Nowhere(StoreError::NotBuiltIn { source_name }.to_string())
+            }
             #[cfg(not(feature = "postgres"))]
             Source::Postgres(source_name) => {
                 SourceLocation::Nowhere(StoreError::NotBuiltIn { source_name }.to_string())
@@ -47,6 +60,10 @@ impl SourceLocation {
             SourceLocation::Server(target) => {
                 postgres::identify(target).map(Some).map_err(|error| error.to_string())
             }
+            #[cfg(feature = "mysql")]
+            SourceLocation::Mysql(target) => {
+                mysql::identify(target).map(Some).map_err(|error| error.to_string())
+            }
             SourceLocation::Nowhere(why) => Err(why.clone()),
         }
     }
@@ -55,6 +72,8 @@ impl SourceLocation {
         match self {
             #[cfg(feature = "postgres")]
             SourceLocation::Server(_) => true,
+            #[cfg(feature = "mysql")]
+            SourceLocation::Mysql(_) => true,
             SourceLocation::File(_) | SourceLocation::Nowhere(_) => false,
         }
     }
@@ -64,6 +83,8 @@ impl SourceLocation {
         match (self, other) {
             #[cfg(feature = "postgres")]
             (SourceLocation::Server(one), SourceLocation::Server(other)) => one.may_share_a_machine(other),
+            #[cfg(feature = "mysql")]
+            (SourceLocation::Mysql(one), SourceLocation::Mysql(other)) => one.may_share_a_machine(other),
             _ => false,
         }
     }
@@ -91,6 +112,8 @@ impl SourceLocation {
     pub(super) fn engine(&self) -> &'static str {
         match self {
             SourceLocation::File(_) => "sqlite",
+            #[cfg(feature = "mysql")]
+            SourceLocation::Mysql(_) => "mysql",
             _ => "postgres",
         }
     }
@@ -103,6 +126,8 @@ impl fmt::Display for SourceLocation {
             SourceLocation::File(path) => write!(f, "{}", path.display()),
             #[cfg(feature = "postgres")]
             SourceLocation::Server(target) => f.write_str(target.label()),
+            #[cfg(feature = "mysql")]
+            SourceLocation::Mysql(target) => f.write_str(target.label()),
             SourceLocation::Nowhere(why) => f.write_str(why),
         }
     }

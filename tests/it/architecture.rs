@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 25] = [
+const MAY_KNOW: [(&str, &[&str]); 26] = [
     ("api", &["api", "domain", "http_server", "worker"]),
     ("http_server", &["background"]),
     ("app", &["app", "domain", "events"]),
@@ -20,7 +20,8 @@ const MAY_KNOW: [(&str, &[&str]); 25] = [
     ("profile", &["domain", "profile"]),
     ("signals", &["background"]),
     ("postgres", &["background", "domain", "postgres"]),
-    ("store", &["clock", "domain", "postgres", "profile", "store"]),
+    ("mysql", &["background", "domain", "mysql", "postgres"]),
+    ("store", &["clock", "domain", "mysql", "postgres", "profile", "store"]),
     ("poller", &["domain", "events", "poller", "store"]),
     ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recovery", &["domain", "recovery", "store"]),
@@ -97,9 +98,10 @@ fn the_domain_and_the_events_do_no_input_or_output_and_ask_no_clock() {
 
 /// Who may name an engine: the store, the place that opens a source, and parts that do not watch a database but own
 /// one, or ask what only an engine can answer.
-const MAY_NAME_ENGINES: [(&str, &str); 10] = [
+const MAY_NAME_ENGINES: [(&str, &str); 11] = [
     ("store", "the engines are its own"),
     ("postgres", "connections to servers"),
+    ("mysql", "connections to servers"),
     ("cli/setup/opening.rs", "the place where a source is opened"),
     ("cli/init", "creates the tables of a system"),
     ("cli/recovery.rs", "knows the error of a full disk, for its advice"),
@@ -145,7 +147,9 @@ fn names_engine(text: &str) -> bool {
     names("sqlite", true)
         || names("postgres", true)
         || names("rusqlite", false)
+        || names("mysql", true)
         || names("tokio_postgres", false)
+        || names("mysql_async", false)
 }
 
 #[test]
@@ -199,7 +203,7 @@ const WAYS_TO_WRITE: [(&str, &[&str]); 10] = [
     ("AuditedActor::rehearsing(", &["cli/recovery.rs"]),
     // Connections that could write to a source without an actor: of code that is handed a `WriteAccess` as well, and of
     // the workers. The trail's index is a file of our own.
-    ("Purpose::Acts", &["store", "postgres", "worker", "cli/init", "demo"]),
+    ("Purpose::Acts", &["store", "postgres", "mysql", "worker", "cli/init", "demo"]),
     ("SQLITE_OPEN_READ_WRITE", &["store", "worker", "cli/init", "recovery/trail/index.rs"]),
     // Without flags SQLite opens for writing.
     ("Connection::open(", &["worker", "demo"]),

@@ -7,6 +7,7 @@ pub mod engine;
 pub mod faketime;
 pub mod figures;
 mod intents;
+pub mod mysql;
 pub mod options;
 pub mod postgres;
 pub mod preload;

@@ -47,7 +47,7 @@ pub fn reader(place: &Place, profiles: Profiles, slice: usize) -> Reader {
 }
 
 /// Polls, and compares every count with the slow way.
-fn compare(reader: &mut Reader, when: &str) {
+pub fn compare(reader: &mut Reader, when: &str) {
     let snapshots = reader.poll().unwrap_or_else(|error| panic!("{error}, {when}"));
     let tallies = reader.tally().unwrap_or_else(|error| panic!("{error}, {when}"));
     let boards: Vec<_> = snapshots.iter().flat_map(|snapshot| &snapshot.boards).collect();
@@ -70,7 +70,7 @@ fn compare(reader: &mut Reader, when: &str) {
 }
 
 /// What the list, the pages, the kinds, the horizon and the registry say fits what the poll says.
-fn compare_views(reader: &mut Reader, when: &str) {
+pub fn compare_views(reader: &mut Reader, when: &str) {
     let snapshots = reader.poll().expect("a poll");
     let mut listed: Vec<Listed> = Vec::new();
     reader

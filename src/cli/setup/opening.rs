@@ -60,6 +60,10 @@ impl Setup {
             Source::Postgres(source_name) => return Err(StoreError::NotBuiltIn { source_name }),
             #[cfg(feature = "postgres")]
             Source::Postgres(_) => SourceLocation::Server(Box::new(self.target(word)?)),
+            #[cfg(feature = "mysql")]
+            Source::Mysql(_) => SourceLocation::Mysql(Box::new(self.mysql_target(word)?)),
+            #[cfg(not(feature = "mysql"))]
+            Source::Mysql(source_name) => return Err(StoreError::NotBuiltIn { source_name }),
         };
         Ok(Options {
             at,
@@ -84,9 +88,25 @@ impl Setup {
             Source::Unsupported(shown) => Err(Source::unsupported(&shown)),
             #[cfg(feature = "postgres")]
             Source::Postgres(_) => self.target(word).map(|_| ()),
+            #[cfg(feature = "mysql")]
+            Source::Mysql(_) => self.mysql_target(word).map(|_| ()),
+            #[cfg(not(feature = "mysql"))]
+            Source::Mysql(source_name) => Err(StoreError::NotBuiltIn { source_name }),
             #[cfg(not(feature = "postgres"))]
             Source::Postgres(source_name) => Err(StoreError::NotBuiltIn { source_name }),
         }
+    }
+
+    /// The same for a MySQL server.
+    #[cfg(feature = "mysql")]
+    fn mysql_target(&self, word: &str) -> Result<crate::store::mysql::Target, StoreError> {
+        if Source::has_password(word) {
+            return Err(StoreError::ToldPassword { source_name: self.label(word) });
+        }
+        let configured = self.configured(word);
+        let command = configured.and_then(|source| source.password_command.as_ref());
+        let text = configured.map_or(word, |source| &source.at.0);
+        Ok(crate::store::mysql::Target::parse(text, command.map(|command| command.0.as_str()))?)
     }
 
     /// The server that `word` names. Other users can see a command line, so a password in it is refused even if it

@@ -16,7 +16,7 @@ impl Setup {
     /// Asks the servers that may be the one that `word` names. Each word is resolved once: a poll must not connect to
     /// others every time.
     fn recognise(&self, word: &str) -> Option<String> {
-        let Source::Postgres(_) = Source::parse(word) else { return None };
+        let (Source::Postgres(_) | Source::Mysql(_)) = Source::parse(word) else { return None };
         if let Some(known) = self.recognised.lock().ok().and_then(|known| known.get(word).cloned()) {
             return known;
         }

@@ -8,18 +8,18 @@ use std::time::Duration;
 
 /// A password that shows itself to nobody who does not ask for it by name.
 #[derive(Clone)]
-pub(in crate::postgres) struct Secret {
+pub(crate) struct Secret {
     text: String,
     /// Where it was found, for a message: `in PGPASSWORD`.
     origin: String,
 }
 
 impl Secret {
-    pub(super) fn new(text: String, origin: String) -> Secret {
+    pub(crate) fn new(text: String, origin: String) -> Secret {
         Secret { text, origin }
     }
 
-    pub(in crate::postgres) fn reveal(&self) -> &str {
+    pub(crate) fn reveal(&self) -> &str {
         &self.text
     }
 }
@@ -69,7 +69,7 @@ const LONGEST: u64 = 64 * 1024;
 
 /// The first line that a command prints. Of a failure nothing is told but that it was one: what
 /// the command printed may be the secret.
-pub(super) fn from_command(command: &str) -> Result<Secret, String> {
+pub(crate) fn from_command(command: &str) -> Result<Secret, String> {
     let mut child = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())

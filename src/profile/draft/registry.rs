@@ -111,6 +111,6 @@ fn id_sql(id: &Column<'_>, holder: &Column<'_>, engine: Engine) -> String {
         Engine::Postgres if !compares && holder.class != Class::Number => {
             format!("{}::text", column_sql("s", id.name))
         }
-        Engine::Postgres | Engine::Sqlite => id.name.to_owned(),
+        Engine::Postgres | Engine::Sqlite | Engine::Mysql => id.name.to_owned(),
     }
 }

@@ -112,7 +112,7 @@ impl Dialect for PostgresDialect {
         let spot = |place: &RowRef| match place {
             RowRef::Version { spot, .. } => Some(spot.to_string()),
             // What was found on another engine is not here.
-            RowRef::Number(_) => None,
+            RowRef::Number(_) | RowRef::Key(_) => None,
         };
         params.add("tids", "tid[]", Some(array(places.iter().map(spot))));
         "c.ctid = ANY (:tids)".into()

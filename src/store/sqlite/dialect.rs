@@ -110,7 +110,7 @@ impl Dialect for SqliteDialect {
         let number = match places.first() {
             Some(RowRef::Number(number)) => Value::Int(*number),
             // What was found on another engine is not here.
-            Some(RowRef::Version { .. }) | None => Value::Null,
+            Some(RowRef::Version { .. } | RowRef::Key(_)) | None => Value::Null,
         };
         params.add_value("rowid", "", number);
         RowSql::claims(board).is(":rowid")
