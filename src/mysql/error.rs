@@ -92,6 +92,9 @@ impl From<mysql_async::Error> for MyError {
         match error {
             mysql_async::Error::Server(said) if FINAL.contains(&said.code) => MyError::Lost(said.message),
             mysql_async::Error::Server(said) => MyError::Server { code: said.code, message: said.message },
+            mysql_async::Error::Io(mysql_async::IoError::Io(why)) => MyError::Lost(why.to_string()),
+            mysql_async::Error::Io(mysql_async::IoError::Tls(why)) => MyError::Lost(why.to_string()),
+            mysql_async::Error::Driver(why) => MyError::Lost(why.to_string()),
             other => MyError::Lost(other.to_string()),
         }
     }

@@ -201,7 +201,11 @@ impl Target {
     /// The sentence for a connection that did not come about.
     pub(super) fn refused(&self, error: &MyError) -> ConnectError {
         let (source_name, host) = (self.label.clone(), self.place.to_string());
-        let failure = ConnectFailure::of(host, error.to_string());
+        let problem = match error {
+            MyError::Lost(why) => safe(why),
+            other => other.to_string(),
+        };
+        let failure = ConnectFailure::of(host, problem);
         let places = "put the password into ~/.my.cnf, MYSQL_PWD, or a `password_command` in the config file";
         match error.code() {
             Some(1044 | 1045 | 1049 | 1698) => {

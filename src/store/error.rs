@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use self::no_profile::NoProfileFits;
+use super::Source;
 use super::bind::{Lack, joined};
 use crate::domain::recovery::Refusal;
 pub use crate::postgres::{ConnectError, ConnectFailure, ConnectFailures};
@@ -234,6 +235,9 @@ impl StoreError {
             StoreError::ToldPassword { .. } => {
                 "a password on the command line can be read by every user of this machine".into()
             }
+            StoreError::NotBuiltIn { source_name } if is_mysql(source_name) => {
+                "this build has no MySQL support".into()
+            }
             StoreError::NotBuiltIn { .. } => "this build has no PostgreSQL support".into(),
             StoreError::Gone { .. } => "the reader has stopped unexpectedly".into(),
         }
@@ -264,8 +268,14 @@ impl StoreError {
             StoreError::NoProfile { path, why } => return why.advice(&path.display().to_string()),
             StoreError::NoBoard { boards, .. } => return Some(format!("there are {boards}")),
             StoreError::Unreachable { why, .. } | StoreError::Denied { why, .. } => return why.advice(),
+            StoreError::ToldPassword { source_name } if is_mysql(source_name) => {
+                "put it into ~/.my.cnf, MYSQL_PWD, or a `password_command` in the config file"
+            }
             StoreError::ToldPassword { .. } => {
                 "put it into ~/.pgpass, PGPASSWORD, or a `password_command` in the config file"
+            }
+            StoreError::NotBuiltIn { source_name } if is_mysql(source_name) => {
+                "build claimtop with its feature `mysql`"
             }
             StoreError::NotBuiltIn { .. } => "build claimtop with its feature `postgres`",
             StoreError::Unreadable { .. }
@@ -282,4 +292,9 @@ impl StoreError {
         };
         Some(advice.into())
     }
+}
+
+/// Whether a source is on a MySQL or MariaDB server.
+fn is_mysql(source_name: &str) -> bool {
+    matches!(Source::parse(source_name), Source::Mysql(_))
 }

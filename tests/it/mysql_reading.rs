@@ -50,7 +50,7 @@ fn profile(folder: &tempfile::TempDir, old: &str, new: &str) -> String {
 
 fn sets(claims: &[Json]) -> Vec<(String, String)> {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
-    claims.iter().map(|claim| (text(&claim["id"]), text(&claim["state"]))).collect()
+    claims.iter().map(|claim| (text(&claim["id"]), text(&claim["verdict"]))).collect()
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn no_collation_padding_or_number_finds_another_claim() {
     ] {
         assert_eq!(ids(&[option, value]), expected, "{option} {value}");
     }
-    assert_eq!(ids(&["--filter", "!holder:w1"]), ["Abc", "é"]);
+    assert_eq!(ids(&["--filter", "!holder=w1"]), ["Abc", "é"]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn every_type_of_column_is_read_and_dates_that_are_none_are_no_old_dates() {
     assert_eq!(states[0], ("1".into(), "stale".into()));
     assert_eq!(states[1], ("2".into(), "healthy".into()));
     for (id, state) in &states[2..] {
-        assert_eq!(state, "unreadable", "{id}");
+        assert_eq!(state, "unknown", "{id}");
     }
 }
 
