@@ -140,7 +140,7 @@ pub fn if_nothing_is_done(row: &Row, now: Moment) -> String {
         (DeadlineRule::Ttl | DeadlineRule::Holder, Some(deadline)) if deadline >= now => {
             format!("its time is up in {}; then a sweep may take it, if one runs", deadline.since(now))
         }
-        _ => "nothing: it stays as it is until a sweep or somebody takes it".into(),
+        _ => "it stays as it is until a sweep or somebody takes it".into(),
     }
 }
 
