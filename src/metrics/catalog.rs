@@ -234,8 +234,39 @@ pub const CONTENTION_BY: Metric = Metric::new(
     "Attempts that did not get the claim, by reason.",
 );
 
+pub const CLAIM_TIME: Metric = Metric::new(
+    "finalization_claim_duration",
+    Histogram,
+    SOURCE,
+    "How long attempts to claim took, as far as the attempts table says.",
+);
+pub const RELEASE_ATTEMPTS: Metric =
+    Metric::new("finalization_claim_release_attempts", Counter, SOURCE, "Attempts to release a claim.");
+pub const RELEASE_SUCCESS: Metric =
+    Metric::new("finalization_claim_release_success", Counter, SOURCE, "Claims that were released.");
+pub const RELEASE_NOT_OWNED: Metric = Metric::new(
+    "finalization_claim_release_not_owned",
+    Counter,
+    SOURCE,
+    "Attempts to release a claim that another processor had, or nobody.",
+);
+pub const RELEASE_TIME: Metric =
+    Metric::new("finalization_claim_release_duration", Histogram, SOURCE, "How long releases took.");
+pub const EXTEND_ATTEMPTS: Metric =
+    Metric::new("finalization_claim_extend_attempts", Counter, SOURCE, "Attempts to extend a claim.");
+pub const EXTEND_SUCCESS: Metric =
+    Metric::new("finalization_claim_extend_success", Counter, SOURCE, "Claims that were extended.");
+pub const EXTEND_FAILED: Metric = Metric::new(
+    "finalization_claim_extend_failed",
+    Counter,
+    SOURCE,
+    "Attempts to extend a claim that had run out, or that another processor had.",
+);
+pub const EXTEND_TIME: Metric =
+    Metric::new("finalization_claim_extend_duration", Histogram, SOURCE, "How long extensions took.");
+
 /// All metrics in the order in which they are printed.
-pub const ALL: [&Metric; 33] = [
+pub const ALL: [&Metric; 42] = [
     &BUILD,
     &UP,
     &AGE,
@@ -269,4 +300,13 @@ pub const ALL: [&Metric; 33] = [
     &SUCCESS,
     &CONTENTION,
     &CONTENTION_BY,
+    &CLAIM_TIME,
+    &RELEASE_ATTEMPTS,
+    &RELEASE_SUCCESS,
+    &RELEASE_NOT_OWNED,
+    &RELEASE_TIME,
+    &EXTEND_ATTEMPTS,
+    &EXTEND_SUCCESS,
+    &EXTEND_FAILED,
+    &EXTEND_TIME,
 ];

@@ -7,6 +7,7 @@ mod catalog;
 
 use thiserror::Error;
 
+use super::upgrade::AddedColumn;
 use super::{InstallError, InstallOutcome, InstalledObject, System};
 use crate::postgres::{Begin, ConnectError, Link, PgError, home};
 use catalog::{ObjectDifference, SchemaCatalog};
@@ -58,7 +59,8 @@ const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(hashtext('claimtop ini
 
 /// Creates the missing tables, indexes, functions, views and triggers of `systems` in the first schema of the search
 /// path. Existing ones must match the reference; a table may have more columns as long as a row can be written
-/// without them. If nothing is missing, nothing is written.
+/// without them. Only what earlier versions of ours made is brought up to date: columns are added, functions replaced.
+/// If nothing is missing, nothing is written.
 pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<InstalledObject>, PostgresError> {
     let foreign: Vec<&str> =
         systems.iter().filter(|system| system.postgres().is_none()).map(|system| system.as_str()).collect();
@@ -130,11 +132,13 @@ fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<InstalledO
     for system in systems {
         let Some(sql) = system.postgres() else { continue };
         let model = model(link, sql)?;
-        let there = SchemaCatalog::read(link)?;
         let before = laid.len();
+        laid.extend(add_columns(link, *system)?);
+        let there = SchemaCatalog::read(link)?;
         for object in model.objects() {
             let how = match there.find(object) {
                 None => InstallOutcome::Made,
+                Some(found) if found.is_former(object) => InstallOutcome::Made,
                 Some(found) => {
                     let differences = found.differences(object);
                     if !differences.is_empty() {
@@ -156,6 +160,19 @@ fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<InstalledO
         }
     }
     Ok(laid)
+}
+
+/// Adds the columns that earlier versions of the tables lack.
+fn add_columns(link: &mut Link, system: System) -> Result<Vec<InstalledObject>, PostgresError> {
+    let there = SchemaCatalog::read(link)?;
+    let mut added = Vec::new();
+    for AddedColumn { table, column, postgres, .. } in system.added_columns() {
+        if there.lacks(table, column) {
+            link.batch(postgres)?;
+            added.push(InstalledObject::added(system, table, column));
+        }
+    }
+    Ok(added)
 }
 
 fn differs(system: System, kind: &str, name: &str, differences: &[ObjectDifference]) -> InstallError {

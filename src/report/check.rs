@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::paint::Paint;
 use crate::domain::cause::{Cause, Facts, find_in_all};
+use crate::domain::recovery_preview::RecoveryPreview;
 use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
@@ -28,6 +29,8 @@ pub struct CheckResult {
     pub result: Result<Vec<Snapshot>, String>,
     /// The facts in which causes are found, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// What the own recovery of a merge queue would do now, by profile.
+    pub previews: Vec<(String, RecoveryPreview)>,
 }
 
 impl CheckResult {
@@ -39,6 +42,10 @@ impl CheckResult {
             }
             Err(_) => Exit::Error,
         }
+    }
+
+    fn preview(&self, profile: &str) -> Option<&RecoveryPreview> {
+        self.previews.iter().find(|(of, _)| of == profile).map(|(_, preview)| preview)
     }
 
     /// Why nothing, or not everything, could be read.
@@ -88,7 +95,7 @@ fn source_json(source: &CheckResult, snapshot: &Snapshot) -> Json {
     let sessions = snapshot.sessions();
     let boards: Map<String, Json> =
         snapshot.boards.iter().map(|board| (board.board.clone(), board_json(board, snapshot.now))).collect();
-    json!({
+    let mut object = json!({
         "source": source.source,
         "engine": source.engine,
         "profile": snapshot.profile,
@@ -108,7 +115,11 @@ fn source_json(source: &CheckResult, snapshot: &Snapshot) -> Json {
         "backlog": backlog_json(&snapshot.boards, snapshot.now),
         "boards": boards,
         "notices": snapshot.notices,
-    })
+    });
+    if let Some(preview) = source.preview(&snapshot.profile) {
+        object["recovery"] = json!(preview);
+    }
+    object
 }
 
 fn counts_json(counts: &Counts) -> Json {
@@ -215,6 +226,9 @@ fn page(out: &mut String, source: &CheckResult, snapshot: &Snapshot, verdict: Ex
     for board in &snapshot.boards {
         sentences(out, board, snapshot.boards.len() > 1, paint);
     }
+    if let Some(preview) = source.preview(&snapshot.profile) {
+        own_recovery(out, preview);
+    }
     holders_and_backlog(out, snapshot);
     for board in &snapshot.boards {
         gaps(out, board);
@@ -237,6 +251,17 @@ fn sentences(out: &mut String, board: &BoardSnapshot, named: bool, paint: Paint)
         let count = board.counts.runaway;
         let board = if named { format!("{}: ", board.board) } else { String::new() };
         let _ = writeln!(out, "  {name}  {board}{count} {}: twice the time allowed, or more", claims(count));
+    }
+}
+
+/// What the system's own recovery would do, if anything.
+fn own_recovery(out: &mut String, preview: &RecoveryPreview) {
+    let (entries, locks) = (preview.entries_reclaimed, preview.locks_cleaned);
+    if entries + locks > 0 {
+        let _ = writeln!(out, "  recovery  the system itself would reclaim {entries} entries and {locks} locks now");
+    }
+    for entry in &preview.held_back {
+        let _ = writeln!(out, "  recovery  entry {} is held back: {}", safe(&entry.id), safe(&entry.why));
     }
 }
 

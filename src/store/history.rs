@@ -1,10 +1,13 @@
 //! Traces of earlier recoveries that the system itself keeps in its tables.
 
+use std::collections::BTreeMap;
+
 use super::bound::BoundZone;
 use super::driver::{Connection, Failed, TimeForm};
 use super::named_params::NamedParams;
 use super::schema::{Table, is_identifier, quoted};
 use super::{Reader, StoreError, Trace};
+use crate::domain::detail::HolderActivity;
 use crate::domain::time::ZoneName;
 use crate::profile::format::History;
 use crate::store::driver::QueryRows;
@@ -12,8 +15,17 @@ use crate::store::driver::QueryRows;
 impl Reader {
     /// Up to `limit` traces of each kind that the profiles name and the database has.
     pub fn history(&mut self, limit: usize) -> Result<Vec<Trace>, StoreError> {
+        let all = self.histories()?;
+        self.traces(all, limit)
+    }
+
+    fn traces(
+        &mut self,
+        histories: Vec<(String, History, Table, ZoneName)>,
+        limit: usize,
+    ) -> Result<Vec<Trace>, StoreError> {
         let mut kept = Vec::new();
-        for (profile, history, table, zone) in self.histories()? {
+        for (profile, history, table, zone) in histories {
             let zone = self.engine.zone(&zone, &table)?;
             kept.push((profile, history, table, zone));
         }
@@ -25,6 +37,50 @@ impl Reader {
             }
             Ok(traces)
         })
+    }
+
+    /// What each holder did, by the newest `limit` traces of each history that names holders; the most active first.
+    pub fn activity(&mut self, limit: usize) -> Result<Vec<HolderActivity>, StoreError> {
+        let traces = self.history(limit)?;
+        self.by_holder(traces)
+    }
+
+    /// The same by the newest `limit` rows of tables that only grow: quick, however long they are.
+    pub fn recent_activity(&mut self, limit: usize) -> Result<Vec<HolderActivity>, StoreError> {
+        let mut grown = self.histories()?;
+        grown.retain(|(_, history, _, _)| history.holder.is_some() && history.only.is_none());
+        for (_, _, table, _) in &mut grown {
+            if table.has_rowid {
+                table.sql = format!("(SELECT * FROM {} ORDER BY rowid DESC LIMIT {limit})", table.sql);
+            }
+        }
+        let traces = self.traces(grown, limit)?;
+        let mut all = self.by_holder(traces)?;
+        all.retain(|one| one.recent > 0);
+        Ok(all)
+    }
+
+    fn by_holder(&mut self, traces: Vec<Trace>) -> Result<Vec<HolderActivity>, StoreError> {
+        let now = self.look("reading the history", |look| Ok(look.now))?;
+        let mut all: BTreeMap<(String, String, Option<String>), HolderActivity> = BTreeMap::new();
+        for trace in traces {
+            let Trace { profile, history, holder, .. } = &trace;
+            let key = (profile.clone(), history.clone(), holder.clone());
+            let activity = all.entry(key).or_insert_with(|| HolderActivity {
+                profile: profile.clone(),
+                history: history.clone(),
+                holder: holder.clone(),
+                count: 0,
+                recent: 0,
+                last: None,
+                what: BTreeMap::new(),
+                now,
+            });
+            activity.add(trace.moment(), trace.what.as_deref());
+        }
+        let mut all: Vec<HolderActivity> = all.into_values().collect();
+        all.sort_by_key(|one| std::cmp::Reverse((one.recent, one.last, one.count)));
+        Ok(all)
     }
 
     /// The histories of every profile whose tables are there.

@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, right, share};
 use super::theme::Theme;
 use super::view::View;
-use super::{header, text};
+use super::{activity, header, text};
 use crate::app::item::Item;
 use crate::app::lists::{KindLine, kind_item};
 use crate::app::message::Spot;
@@ -31,6 +31,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let area = activity::draw(model, theme, area, buffer);
     let lines = model.kind_lines();
     if lines.is_empty() {
         let failed = model.kinds.values().find_map(|kinds| kinds.as_ref().err());

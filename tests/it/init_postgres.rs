@@ -226,3 +226,36 @@ fn a_password_in_the_words_is_refused_and_not_repeated() {
     assert_eq!(output.status.code(), Some(3));
     assert!(!stderr(&output).contains("s3cret"), "{}", stderr(&output));
 }
+
+#[test]
+fn what_an_earlier_version_made_is_brought_up_to_date() {
+    let database = PgDatabase::new("");
+    database.run(&format!("BEGIN; {} COMMIT;", include_str!("init_postgres/finalization_0_2.sql")));
+    let task = "00000000-0000-7000-8000-000000000001";
+    database.run(&format!("SELECT claim_task_for_finalization('{task}', 'p')"));
+    let output = init(&database, &["--json", "--system", "finalization"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let made = names(&json(&output)["made"]);
+    let expected = [
+        "tasker_finalization_attempts.operation",
+        "tasker_finalization_attempts.duration_seconds",
+        "claim_task_for_finalization",
+        "extend_finalization_claim",
+        "release_finalization_claim",
+    ];
+    assert_eq!(made, expected);
+    database.run(&format!("SELECT release_finalization_claim('{task}', 'p')"));
+    let rows = database.query(
+        "SELECT coalesce(operation, '-') || '|' || (duration_seconds >= 0)::text FROM tasker_finalization_attempts
+         WHERE operation IS NOT NULL OR duration_seconds IS NULL AND operation IS NULL ORDER BY id",
+    );
+    let rows: Vec<Option<String>> = rows.into_iter().map(|mut row| row.remove(0)).collect();
+    assert_eq!(rows, [None, Some("release|true".to_owned())]);
+    assert_eq!(names(&json(&init(&database, &["--json", "--system", "finalization"]))["made"]), [""; 0]);
+}
+
+#[test]
+fn a_function_that_somebody_changed_is_not_replaced() {
+    let changed = include_str!("init_postgres/finalization_0_2.sql").replace("RETURN FOUND;", "RETURN true;");
+    refused_over(&format!("BEGIN; {changed} COMMIT;"), "finalization", &["release_finalization_claim", "body"]);
+}

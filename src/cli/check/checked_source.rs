@@ -60,7 +60,8 @@ impl CheckedSource {
             ),
         };
         let facts = self.watch.facts.facts().filter(|_| result.is_ok());
-        (CheckResult { result, facts, ..self.without_result() }, events)
+        let previews = if result.is_ok() { self.watch.recovery_previews() } else { Vec::new() };
+        (CheckResult { result, facts, previews, ..self.without_result() }, events)
     }
 
     fn try_look(&mut self, at: Moment) -> Result<(Vec<Snapshot>, Vec<Event>), StoreError> {
@@ -79,6 +80,12 @@ impl CheckedSource {
     }
 
     fn without_result(&self) -> CheckResult {
-        CheckResult { source: self.label.clone(), engine: self.engine, result: Ok(Vec::new()), facts: None }
+        CheckResult {
+            source: self.label.clone(),
+            engine: self.engine,
+            result: Ok(Vec::new()),
+            facts: None,
+            previews: Vec::new(),
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! Sessions, jobs, events and the trail.
 
 use claimtop::app::Msg;
+use claimtop::domain::detail::HolderActivity;
+use claimtop::domain::time::Span;
+use std::collections::BTreeMap;
 
-use super::super::stage::{SMALL, Stage, World, acts, claim, task_board};
-use super::fleet::{busy, calm, on_duty};
+use super::super::stage::holders::{kinds, tally};
+use super::super::stage::{SMALL, Stage, World, acts, claim, noon, task_board};
+use super::fleet::{busy, calm, on_duty, with_lists};
 use super::{picture, pictures};
 
 #[test]
@@ -27,10 +31,31 @@ fn jobs_are_counted_by_kind() {
 }
 
 #[test]
+fn jobs_say_what_each_holder_did_lately() {
+    let mut stage = on_duty().then("5");
+    let active = |holder: &str, recent: u64| HolderActivity {
+        profile: "finalization".into(),
+        history: "attempts".into(),
+        holder: Some(holder.into()),
+        count: 100,
+        recent,
+        last: Some(noon().minus(Span::seconds(3))),
+        what: BTreeMap::new(),
+        now: noon(),
+    };
+    let activity = vec![active("result_processor_2b", 12), active("result_processor_9f\u{202e}", 40)];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()), activity: activity.clone() });
+    picture("jobs_activity_alone", &mut stage, SMALL);
+    with_lists(&mut stage);
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds("tasks", [tally("render", 2, 0)])]), activity });
+    pictures("jobs_activity", &mut stage);
+}
+
+#[test]
 fn jobs_say_why_there_are_none() {
     let mut stage = Stage::on(&busy()).then("5");
     picture("jobs_loading", &mut stage, SMALL);
-    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()) });
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()), activity: Vec::new() });
     picture("jobs_empty", &mut stage, SMALL);
 }
 
