@@ -91,6 +91,7 @@
 //! ui          the screen, one file per region: drawing decides nothing
 //!               header, source_strip, footer   the frame        overview, timeline, fuse   trouble at a glance
 //!               claim_list, groups, sessions, jobs, dead, events, audit, source_list   one pane each
+//!               activity     below the jobs: what holders did lately
 //!               detail, dialog, bulk, palette, help, popup      over the panes
 //!               table, text, theme, view, picture               shared drawing
 //! app         the dashboard's state: update(Msg) -> Vec<Effect>; pure

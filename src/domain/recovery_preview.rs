@@ -47,7 +47,10 @@ impl RecoveryPreview {
         let is_gone = judged.verdict.is_in(Set::Stale) || judged.verdict.is_in(Set::Orphaned);
         let why = match claim.beat_at.at() {
             Some(beat) if !is_gone => {
-                format!("its agent holds the lock, last renewed {} ago; {why}", now.since(beat).max(Span::ZERO))
+                format!(
+                    "its agent holds the lock, last renewed {} ago; {why}",
+                    now.since(beat).max(Span::ZERO)
+                )
             }
             Some(_) | None => why.to_owned(),
         };

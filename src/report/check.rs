@@ -258,7 +258,10 @@ fn sentences(out: &mut String, board: &BoardSnapshot, named: bool, paint: Paint)
 fn own_recovery(out: &mut String, preview: &RecoveryPreview) {
     let (entries, locks) = (preview.entries_reclaimed, preview.locks_cleaned);
     if entries + locks > 0 {
-        let _ = writeln!(out, "  recovery  the system itself would reclaim {entries} entries and {locks} locks now");
+        let _ = writeln!(
+            out,
+            "  recovery  the system itself would reclaim {entries} entries and {locks} locks now"
+        );
     }
     for entry in &preview.held_back {
         let _ = writeln!(out, "  recovery  entry {} is held back: {}", safe(&entry.id), safe(&entry.why));

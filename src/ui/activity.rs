@@ -32,20 +32,24 @@ pub(super) fn draw(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer
     let more = if more > 0 { format!(", {more} more") } else { String::new() };
     let mut lines =
         vec![Line::styled(format!("  ACTIVITY BY HOLDER, LAST 5 MIN ({}{more})", all.len()), theme.dim)];
-    lines.extend(all[..shown].iter().map(|(source, one)| line(model, theme, *source, one)));
+    lines.extend(all[..shown].iter().map(|(source, one)| line(model, theme, below.width, *source, one)));
     for (line, row) in lines.into_iter().zip(below.rows()) {
         line.render(row, buffer);
     }
     rest
 }
 
-fn line(model: &Model, theme: &Theme, source: usize, one: &HolderActivity) -> Line<'static> {
+fn line(model: &Model, theme: &Theme, width: u16, source: usize, one: &HolderActivity) -> Line<'static> {
     let name = one.holder.as_deref().map_or_else(|| "–".into(), visible);
     let name = model.source_name(source).map_or(name.clone(), |source| format!("{source}·{name}"));
     let last = text::span(one.last.map(|at| model.now_of(source).since(at)));
+    let name = format!("  {:<28}", text::clip(&name, 28));
+    let count = format!(" {:>6}", text::number(one.recent));
+    let rest = format!("  {:.1}/min, last {last} ago, {}/{}", one.per_minute(), one.profile, one.history);
+    let room = usize::from(width).saturating_sub(name.chars().count() + count.len());
     Line::from(vec![
-        Span::styled(format!("  {:<28}", text::clip(&name, 28)), theme.strong),
-        Span::styled(format!(" {:>6}", text::number(one.recent)), theme.text),
-        Span::styled(format!("  {:.1}/min, last {last} ago, {}/{}", one.per_minute(), one.profile, one.history), theme.dim),
+        Span::styled(name, theme.strong),
+        Span::styled(count, theme.text),
+        Span::styled(text::clip(&rest, room), theme.dim),
     ])
 }

@@ -98,7 +98,13 @@ impl Finalization {
             if let Some(until) = until {
                 extend_row(transaction, task, processor, until, now, events)?;
             }
-            insert(transaction, &ClaimAttempt::to_extend(until, row.as_ref(), started), task, processor, now)?;
+            insert(
+                transaction,
+                &ClaimAttempt::to_extend(until, row.as_ref(), started),
+                task,
+                processor,
+                now,
+            )?;
             Ok(until.is_some())
         })?;
         self.metrics.extended(extended, started.elapsed());

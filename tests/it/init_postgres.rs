@@ -257,5 +257,9 @@ fn what_an_earlier_version_made_is_brought_up_to_date() {
 #[test]
 fn a_function_that_somebody_changed_is_not_replaced() {
     let changed = include_str!("init_postgres/finalization_0_2.sql").replace("RETURN FOUND;", "RETURN true;");
-    refused_over(&format!("BEGIN; {changed} COMMIT;"), "finalization", &["release_finalization_claim", "body"]);
+    refused_over(
+        &format!("BEGIN; {changed} COMMIT;"),
+        "finalization",
+        &["release_finalization_claim", "body"],
+    );
 }

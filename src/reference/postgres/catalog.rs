@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::domain::visible::safe;
-use crate::reference::upgrade;
 use crate::postgres::{Link, PgError, Row};
+use crate::reference::upgrade;
 
 /// A table, view, index, function or trigger.
 #[derive(Debug)]

@@ -62,11 +62,7 @@ impl<'a> ClaimAttempt<'a> {
     }
 
     /// `released` says whether the processor had the claim. Nobody has claimed anything by it.
-    pub(crate) fn to_release(
-        released: bool,
-        row: Option<&'a TaskRow>,
-        started: Instant,
-    ) -> ClaimAttempt<'a> {
+    pub(crate) fn to_release(released: bool, row: Option<&'a TaskRow>, started: Instant) -> ClaimAttempt<'a> {
         ClaimAttempt {
             operation: "release",
             claimed: false,

@@ -67,7 +67,7 @@ fn the_functions_on_a_server_are_counted_and_timed() {
         "INSERT INTO tasker_tasks (task_uuid) VALUES ('{task}');
          INSERT INTO tasker_workflow_steps (task_uuid, state) VALUES ('{task}', 'completed')"
     ));
-    let server = Server::start(&[], &[Path::new(&database.source())]);
+    let server = Server::start(&[], &[Path::new(&database.url())]);
     server.wait_until_read();
     for call in ["claim_task_for_finalization", "extend_finalization_claim", "release_finalization_claim"] {
         for processor in ["p-1", "p-2"] {
@@ -99,7 +99,7 @@ fn the_functions_on_a_server_are_counted_and_timed() {
 #[test]
 fn an_attempt_that_is_committed_after_a_later_one_is_counted() {
     let database = PgDatabase::new(POSTGRES);
-    let server = Server::start(&[], &[Path::new(&database.source())]);
+    let server = Server::start(&[], &[Path::new(&database.url())]);
     server.wait_until_read();
     let attempt = "INSERT INTO tasker_finalization_attempts (task_uuid, processor_id, claimed, message)
                    VALUES (gen_random_uuid(), 'p', true, 'Successfully claimed for finalization')";
@@ -145,7 +145,8 @@ fn slow_claims_fire_on_what_serve_prints() {
 
 #[test]
 fn attempts_without_the_new_columns_are_counted_by_what_they_say() {
-    let old = SQLITE.replace(",\n    -- claim, extend or release; NULL in the rows of writers that do not say.", "");
+    let old = SQLITE
+        .replace(",\n    -- claim, extend or release; NULL in the rows of writers that do not say.", "");
     let old = old
         .replace("\n    operation TEXT,\n    -- How long it took until this row was written; waiting for others included.", "")
         .replace("\n    duration_seconds REAL", "");
@@ -165,9 +166,8 @@ fn attempts_without_the_new_columns_are_counted_by_what_they_say() {
             (claimed, message),
         );
     }
-    let told = server.wait("the last one", |told| {
-        told.get("finalization_claim_contention_total", &[]) == Some(1.0)
-    });
+    let told =
+        server.wait("the last one", |told| told.get("finalization_claim_contention_total", &[]) == Some(1.0));
     // Whoever extends by claiming has done both.
     assert_eq!(told.get(ATTEMPTS, &[]), Some(3.0));
     assert_eq!(told.get("finalization_claim_extend_success_total", &[]), Some(1.0));
