@@ -1,5 +1,6 @@
 //! One poll of several sources: a page for people, one JSON object for monitoring.
 
+mod own_recovery;
 mod plugin;
 mod thresholds;
 
@@ -227,7 +228,7 @@ fn page(out: &mut String, source: &CheckResult, snapshot: &Snapshot, verdict: Ex
         sentences(out, board, snapshot.boards.len() > 1, paint);
     }
     if let Some(preview) = source.preview(&snapshot.profile) {
-        own_recovery(out, preview);
+        own_recovery::write(out, preview);
     }
     holders_and_backlog(out, snapshot);
     for board in &snapshot.boards {
@@ -251,20 +252,6 @@ fn sentences(out: &mut String, board: &BoardSnapshot, named: bool, paint: Paint)
         let count = board.counts.runaway;
         let board = if named { format!("{}: ", board.board) } else { String::new() };
         let _ = writeln!(out, "  {name}  {board}{count} {}: twice the time allowed, or more", claims(count));
-    }
-}
-
-/// What the system's own recovery would do, if anything.
-fn own_recovery(out: &mut String, preview: &RecoveryPreview) {
-    let (entries, locks) = (preview.entries_reclaimed, preview.locks_cleaned);
-    if entries + locks > 0 {
-        let _ = writeln!(
-            out,
-            "  recovery  the system itself would reclaim {entries} entries and {locks} locks now"
-        );
-    }
-    for entry in &preview.held_back {
-        let _ = writeln!(out, "  recovery  entry {} is held back: {}", safe(&entry.id), safe(&entry.why));
     }
 }
 

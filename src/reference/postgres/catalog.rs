@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::super::upgrade;
 use crate::domain::visible::safe;
 use crate::postgres::{Link, PgError, Row};
-use crate::reference::upgrade;
 
 /// A table, view, index, function or trigger.
 #[derive(Debug)]
