@@ -40,6 +40,7 @@ pub mod postgres;
 pub mod prober;
 mod protocol;
 mod reader;
+pub mod recoveries;
 pub mod registrations;
 pub mod released;
 pub mod resolution;

@@ -1,6 +1,8 @@
 //! One poll of several sources: a page for people, one JSON object for monitoring.
 
 mod plugin;
+mod reclaims;
+mod stats;
 mod thresholds;
 
 pub use plugin::plugin;
@@ -11,6 +13,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use self::reclaims::{reclaims_json, reclaims_text};
+use self::stats::stats_json;
 use super::paint::Paint;
 use crate::domain::cause::{Cause, Facts, find_in_all};
 use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
@@ -18,6 +22,7 @@ use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::safe;
 use crate::exit::Exit;
+use crate::store::recoveries::Recoveries;
 
 /// The result of polling one source.
 #[derive(Debug)]
@@ -28,17 +33,32 @@ pub struct CheckResult {
     pub result: Result<Vec<Snapshot>, String>,
     /// The facts in which causes are found, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// Recoveries within the last hour, of the systems that keep traces of them.
+    pub recoveries: Vec<Recoveries>,
 }
 
 impl CheckResult {
     pub fn exit(&self, thresholds: &CheckThresholds) -> Exit {
         match &self.result {
             Ok(snapshots) => {
-                let exits = snapshots.iter().map(|snapshot| judge(snapshot, thresholds));
+                let exits = snapshots.iter().map(|snapshot| self.judge(snapshot, thresholds));
                 exits.fold(Exit::Fine, Exit::and)
             }
             Err(_) => Exit::Error,
         }
+    }
+
+    /// Hidden rows cannot be called fine.
+    fn judge(&self, snapshot: &Snapshot, thresholds: &CheckThresholds) -> Exit {
+        match snapshot.veiled {
+            Some(_) => Exit::Error,
+            None => thresholds.judge(&snapshot.counts(), self.reclaims(snapshot).map(Recoveries::total)),
+        }
+    }
+
+    /// The recoveries of one profile.
+    fn reclaims(&self, snapshot: &Snapshot) -> Option<&Recoveries> {
+        self.recoveries.iter().find(|found| found.profile == snapshot.profile)
     }
 
     /// Why nothing, or not everything, could be read.
@@ -55,13 +75,6 @@ impl CheckResult {
     }
 }
 
-/// Hidden rows cannot be called fine.
-fn judge(snapshot: &Snapshot, thresholds: &CheckThresholds) -> Exit {
-    match snapshot.veiled {
-        Some(_) => Exit::Error,
-        None => thresholds.judge(&snapshot.counts()),
-    }
-}
 
 /// What the claims in trouble of all sources have in common, worst first.
 pub fn causes(looked: &[CheckResult]) -> Vec<Cause> {
@@ -107,6 +120,8 @@ fn source_json(source: &CheckResult, snapshot: &Snapshot) -> Json {
         })),
         "backlog": backlog_json(&snapshot.boards, snapshot.now),
         "boards": boards,
+        "stats": stats_json(snapshot),
+        "reclaims": reclaims_json(source.reclaims(snapshot)),
         "notices": snapshot.notices,
     })
 }
@@ -170,7 +185,7 @@ pub fn text(looked: &[CheckResult], thresholds: &CheckThresholds, paint: Paint) 
                 if !out.is_empty() {
                     out.push('\n');
                 }
-                let verdict = judge(snapshot, thresholds);
+                let verdict = source.judge(snapshot, thresholds);
                 page(&mut out, source, snapshot, verdict, paint);
                 // Print a note about the whole source only once.
                 for notice in snapshot.notices.iter().filter(|notice| noted.insert(*notice)) {
@@ -216,6 +231,9 @@ fn page(out: &mut String, source: &CheckResult, snapshot: &Snapshot, verdict: Ex
         sentences(out, board, snapshot.boards.len() > 1, paint);
     }
     holders_and_backlog(out, snapshot);
+    if let Some(reclaims) = reclaims_text(source.reclaims(snapshot)) {
+        let _ = writeln!(out, "  reclaims  {reclaims}");
+    }
     for board in &snapshot.boards {
         gaps(out, board);
     }
