@@ -1,12 +1,12 @@
 //! Checks of a poll: slow queries, odd times, and claims that nobody cleans up.
 
 use super::{DoctorCheck, DoctorTarget, count};
+use crate::domain::detail::TOO_MANY;
 use crate::domain::fencing::{Fencing, UNFENCED};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::visible;
-use crate::domain::detail::TOO_MANY;
 use crate::store::recoveries::Recoveries;
 use crate::store::{Effort, Listed, Options, Reader};
 use crate::store::{Filter, StoreError};

@@ -1,7 +1,7 @@
 //! Cleanup that the database itself runs with pg_cron: is it scheduled, did it run, did it fail, does it hang.
 
-use super::DoctorCheck;
 use super::server::CheckedServer;
+use super::{DoctorCheck, DoctorTarget};
 use crate::domain::time::{Moment, Span};
 use crate::store::postgres::{PgError, Row};
 
@@ -15,12 +15,14 @@ const HANGING: &str = "1 minute";
 const MISSED: i64 = 3;
 const LATE: Span = Span::minutes(2);
 
-pub(super) fn check(server: &mut CheckedServer) -> Result<Vec<DoctorCheck>, PgError> {
+pub(super) fn check(server: &mut CheckedServer, target: &DoctorTarget) -> Result<Vec<DoctorCheck>, PgError> {
+    let now = target.options.frozen_at.map(Moment::rfc3339);
+    let now = now.as_deref();
     let mut checks = Vec::new();
     if is_installed(server, "job")? {
-        checks.extend(jobs(server)?);
+        checks.extend(jobs(server, now)?);
     }
-    checks.extend(hanging(server)?);
+    checks.extend(hanging(server, now)?);
     Ok(checks)
 }
 
@@ -34,7 +36,7 @@ fn is_installed(server: &mut CheckedServer, table: &str) -> Result<bool, PgError
     Ok(server.value(sql, &[Some(table)])?.as_deref() == Some("true"))
 }
 
-fn jobs(server: &mut CheckedServer) -> Result<Vec<DoctorCheck>, PgError> {
+fn jobs(server: &mut CheckedServer, now: Option<&str>) -> Result<Vec<DoctorCheck>, PgError> {
     // A job may call a function of the system that cleans up among other things. A wrapper is recognised by its name;
     // whether it still reclaims is in its text.
     let sql = format!(
@@ -75,19 +77,23 @@ fn jobs(server: &mut CheckedServer) -> Result<Vec<DoctorCheck>, PgError> {
     }
     let mut checks = vec![DoctorCheck::ok("cron", format!("pg_cron cleans up at {message}"))];
     if is_installed(server, "job_run_details")? {
-        checks.push(last_run(server, get(3), schedule)?);
+        checks.push(last_run(server, (get(3), schedule), now)?);
     }
     Ok(checks)
 }
 
 /// The last runs of a job: when, and whether they failed.
-fn last_run(server: &mut CheckedServer, job: &str, schedule: &str) -> Result<DoctorCheck, PgError> {
-    let sql = "SELECT d.status, d.return_message, d.start_time::text, now()::text,
+fn last_run(
+    server: &mut CheckedServer,
+    (job, schedule): (&str, &str),
+    now: Option<&str>,
+) -> Result<DoctorCheck, PgError> {
+    let sql = "SELECT d.status, d.return_message, d.start_time::text, coalesce($2::text, now()::text),
                 (SELECT max(good.start_time)::text FROM cron.job_run_details AS good
                  WHERE good.jobid = d.jobid AND good.status = 'succeeded')
          FROM cron.job_run_details AS d WHERE d.jobid = ($1::text)::bigint AND d.start_time IS NOT NULL
          ORDER BY d.start_time DESC LIMIT 1";
-    let rows = server.ask(sql, &[Some(job)])?;
+    let rows = server.ask(sql, &[Some(job), now])?;
     Ok(rows.first().map_or_else(never_ran, |row| judge_run(row, schedule)))
 }
 
@@ -104,7 +110,8 @@ fn judge_run(row: &Row, schedule: &str) -> DoctorCheck {
     let ago = |moment: Option<Moment>| Some(at(3)?.since(moment?).max(Span::ZERO));
     let started = ago(at(2));
     let since = started.map_or_else(|| "at an unknown time".into(), |ago| format!("{ago} ago"));
-    let good = ago(at(4)).map_or_else(|| "it never succeeded".into(), |ago| format!("it last succeeded {ago} ago"));
+    let good =
+        ago(at(4)).map_or_else(|| "it never succeeded".into(), |ago| format!("it last succeeded {ago} ago"));
     if row.get(0) == Some("failed") {
         let said = row.get(1).unwrap_or("without a message");
         return DoctorCheck::warning(
@@ -147,15 +154,15 @@ fn interval(schedule: &str) -> Option<Span> {
 }
 
 /// A reclaim that does not end keeps all others from running.
-fn hanging(server: &mut CheckedServer) -> Result<Vec<DoctorCheck>, PgError> {
+fn hanging(server: &mut CheckedServer, now: Option<&str>) -> Result<Vec<DoctorCheck>, PgError> {
     let sql = format!(
-        "SELECT pid::text, (now() - query_start)::text,
+        "SELECT pid::text, date_trunc('second', at - query_start)::text,
                 coalesce(wait_event_type || ' ' || wait_event, 'nothing')
-         FROM pg_stat_activity
+         FROM pg_stat_activity, coalesce(($1::text)::timestamptz, now()) AS at
          WHERE query ~* '(reclaim_stale_jobs|{WRAPPERS})' AND state <> 'idle' AND pid <> pg_backend_pid()
-           AND query_start < now() - interval '{HANGING}' ORDER BY query_start LIMIT 1"
+           AND query_start < at - interval '{HANGING}' ORDER BY query_start LIMIT 1"
     );
-    let rows = server.ask(&sql, &[])?;
+    let rows = server.ask(&sql, &[now])?;
     let hanging = |row: &Row| {
         let get = |at: usize| row.get(at).unwrap_or("?");
         DoctorCheck::warning(

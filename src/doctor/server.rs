@@ -100,10 +100,9 @@ impl CheckedServer {
         let Ok(found) = fits(&target.options, target.profiles.clone()) else { return Vec::new() };
         let tables = tables(&found, &target.profiles);
         let mut checks = Vec::new();
-        let looks: [(&'static str, TableCheck); 4] = [
+        let looks: [(&'static str, TableCheck); 3] = [
             ("row security", role_privileges::hidden),
             ("vacuum", vacuum),
-            ("cron", |server, _| cron::check(server)),
             ("audit table", role_privileges::audit_table),
         ];
         for (name, look) in looks {
@@ -111,6 +110,10 @@ impl CheckedServer {
                 Ok(more) => checks.extend(more),
                 Err(error) => checks.push(unclear(name, &error)),
             }
+        }
+        match cron::check(self, target) {
+            Ok(more) => checks.extend(more),
+            Err(error) => checks.push(unclear("cron", &error)),
         }
         match transactions(self, target) {
             Ok(more) => checks.push(more),

@@ -96,8 +96,10 @@ pub fn batched(events: Vec<Event>, batching: &Batching) -> Vec<Event> {
     if kinds.is_empty() {
         return events;
     }
-    let batches: BTreeMap<BatchKey, Event> =
-        kinds.iter().filter_map(|(key, places)| Some((key.clone(), batch(key.0, places, &events)?))).collect();
+    let batches: BTreeMap<BatchKey, Event> = kinds
+        .iter()
+        .filter_map(|(key, places)| Some((key.clone(), batch(key.0, places, &events)?)))
+        .collect();
     let mut told = Vec::new();
     for (at, event) in events.into_iter().enumerate() {
         let batch = key(&event).and_then(|key| Some((kinds.get(&key)?, batches.get(&key)?)));

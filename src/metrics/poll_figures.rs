@@ -105,8 +105,9 @@ pub(super) fn fill_kinds(
         samples.set(&KINDS_EXACT, &labels, f64::from(u8::from(!board.at_least)));
         for (kind, tally) in merged(board, names) {
             let [source, profile, name] = labels;
-            let KindTally { running, stale, orphaned, exhausted, queued, dead, oldest_queued, reclaimed, .. } =
-                tally;
+            let KindTally {
+                running, stale, orphaned, exhausted, queued, dead, oldest_queued, reclaimed, ..
+            } = tally;
             for (state, count) in
                 [("running", running), ("stale", stale), ("orphaned", orphaned), ("exhausted", exhausted)]
             {

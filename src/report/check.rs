@@ -75,7 +75,6 @@ impl CheckResult {
     }
 }
 
-
 /// What the claims in trouble of all sources have in common, worst first.
 pub fn causes(looked: &[CheckResult]) -> Vec<Cause> {
     let facts: Vec<&Facts> = looked.iter().filter_map(|source| source.facts.as_deref()).collect();

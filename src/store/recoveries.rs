@@ -66,8 +66,9 @@ impl Reader {
     pub(super) fn add_recoveries(&mut self, boards: &mut [(Kinds, String)]) {
         // The other figures are valid without them.
         for found in self.recoveries().unwrap_or_default() {
-            let is_its =
-                |(kinds, table): &&mut (Kinds, String)| kinds.profile == found.profile && *table == found.table;
+            let is_its = |(kinds, table): &&mut (Kinds, String)| {
+                kinds.profile == found.profile && *table == found.table
+            };
             let Some((board, _)) = boards.iter_mut().find(is_its) else { continue };
             for one in &found.kinds {
                 if board.kinds.iter().all(|tally| tally.kind != one.kind) {
@@ -103,10 +104,5 @@ fn counted(look: &Look<'_>, at: &HistoryAt, traces: Vec<Trace>) -> Recoveries {
         *counts.entry((trace.kind, trace.state)).or_default() += 1;
     }
     let kinds = counts.into_iter().map(|((kind, state), count)| KindRecoveries { kind, state, count });
-    Recoveries {
-        profile: at.profile.clone(),
-        table: at.table.sql.clone(),
-        kinds: kinds.collect(),
-        at_least,
-    }
+    Recoveries { profile: at.profile.clone(), table: at.table.sql.clone(), kinds: kinds.collect(), at_least }
 }

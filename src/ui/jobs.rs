@@ -13,8 +13,8 @@ use crate::app::item::Item;
 use crate::app::lists::{KindLine, kind_item};
 use crate::app::message::Spot;
 use crate::app::model::{Model, Pane};
-use crate::domain::verdict::Set;
 use crate::domain::detail::TOO_MANY;
+use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
 const COLUMNS: &[Column] = &[

@@ -19,14 +19,8 @@ impl Gauge {
     /// The counts of claims.
     pub const CLAIMS: [Gauge; 5] =
         [Gauge::Stale, Gauge::Orphaned, Gauge::Expiring, Gauge::Unknown, Gauge::Runaway];
-    pub const ALL: [Gauge; 6] = [
-        Gauge::Stale,
-        Gauge::Orphaned,
-        Gauge::Expiring,
-        Gauge::Unknown,
-        Gauge::Runaway,
-        Gauge::Reclaims,
-    ];
+    pub const ALL: [Gauge; 6] =
+        [Gauge::Stale, Gauge::Orphaned, Gauge::Expiring, Gauge::Unknown, Gauge::Runaway, Gauge::Reclaims];
 
     pub fn as_str(self) -> &'static str {
         match self {

@@ -102,7 +102,13 @@ struct TaskRecord {
 impl TaskRecord {
     fn resumed(&self, expires_at: i64, from: ResumedFrom) -> ResumedClaim {
         let metadata = self.metadata.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        ResumedClaim { task_id: self.task_id.clone(), claimed_at: self.claimed_at, expires_at, metadata, from }
+        ResumedClaim {
+            task_id: self.task_id.clone(),
+            claimed_at: self.claimed_at,
+            expires_at,
+            metadata,
+            from,
+        }
     }
 
     fn restore(
@@ -166,7 +172,9 @@ pub(super) fn forget(connection: &Connection, task: &str, session: &str) -> rusq
 /// Forgets all tasks of a session that has ended in order.
 pub(super) fn forget_session(connection: &Connection, session: &str) -> rusqlite::Result<()> {
     if has_records(connection)? {
-        connection.prepare_cached("DELETE FROM resumable_claims WHERE session_id = ?1")?.execute([session])?;
+        connection
+            .prepare_cached("DELETE FROM resumable_claims WHERE session_id = ?1")?
+            .execute([session])?;
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Sessions, jobs, events and the trail.
 
 use claimtop::app::Msg;
+use claimtop::domain::detail::KindTally;
 
-use super::super::stage::{SMALL, Stage, World, acts, claim, task_board};
+use super::super::stage::{SMALL, Stage, World, acts, claim, kinds, tally, task_board};
 use super::fleet::{busy, calm, on_duty};
 use super::{picture, pictures};
 
@@ -24,6 +25,18 @@ fn sessions_say_why_there_are_none() {
 #[test]
 fn jobs_are_counted_by_kind() {
     pictures("jobs_busy", &mut on_duty().then("5"));
+}
+
+#[test]
+fn jobs_that_were_reclaimed_within_an_hour_are_on_the_last_line() {
+    let mut stage = Stage::on(&busy()).then("5");
+    let reclaimed = |kind: &str, count| KindTally { reclaimed: Some(count), ..tally(kind, 1, 0) };
+    let some = vec![kinds("jobs", [reclaimed("run_tsa", 12), reclaimed("build_artifact", 0)])];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(some) });
+    picture("jobs_reclaimed", &mut stage, SMALL);
+    let many = vec![kinds("jobs", [reclaimed("run_tsa", 90), reclaimed("build_artifact", 11)])];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(many) });
+    picture("jobs_too_many_reclaims", &mut stage, SMALL);
 }
 
 #[test]
