@@ -144,6 +144,12 @@ enum Verb {
         /// The system whose tables to make: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
         #[arg(long, value_name = "NAME|all", required = true, value_delimiter = ',', value_parser = init::wanted)]
         system: Vec<init::SystemArg>,
+        /// On a server, for executor-jobs: also make fetch_executor_job(), which reclaims before it claims
+        #[arg(long, conflicts_with = "rollback")]
+        wrapper: bool,
+        /// On a server, for executor-jobs: drop the functions and views for reclaiming and heartbeats; jobs stay
+        #[arg(long)]
+        rollback: bool,
     },
     /// Run a live fleet of workers on a temporary database, with the dashboard on it
     Demo(demo::DemoArgs),
@@ -362,7 +368,9 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         #[cfg(feature = "serve")]
         Verb::Api(arguments) => api::run(&setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
-        Verb::Init { source, system } => init::run(&setup, &source, &system),
+        Verb::Init { source, system, wrapper, rollback } => {
+            init::run(&setup, &source, &system, init::InitMode::of(wrapper, rollback))
+        }
         Verb::Demo(arguments) => demo::run(&setup, &arguments),
         Verb::DemoChild(child) => demo::child(child),
         Verb::Profile(verb) => profiles::run(&setup, verb),

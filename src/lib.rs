@@ -118,7 +118,7 @@
 //!               write_access permission to write: decides what is read-only   backend   the server session of a claim
 //!               opening      chooses the engine of a source         reader, actor   one source, read or acted on
 //!               look         what reading asks of an engine         seen, seen_reader   a claim with its whole row
-//!               rows, listing, claim_list, detail, kinds, holders, history, facts   the queries beyond a poll
+//!               rows, listing, claim_list, detail, kinds, holders, history, recoveries, facts   the queries beyond a poll
 //!               bind, bound  a profile as SQL of one database       fit       which profiles fit, and why not
 //!               variants     a profile for every schema or prefix in which its tables are
 //!   sqlite      files

@@ -94,11 +94,13 @@ impl InstalledObject {
     }
 }
 
-/// Whether an object was created or existed before.
+/// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallOutcome {
     Made,
     Found,
+    /// A rollback took it back.
+    Dropped,
 }
 
 /// Creates the missing tables of `systems`, in one transaction. Existing tables must have every column of the

@@ -40,6 +40,7 @@ pub mod postgres;
 pub mod prober;
 mod protocol;
 mod reader;
+pub mod recoveries;
 mod recovery_preview;
 pub mod registrations;
 pub mod released;

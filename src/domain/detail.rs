@@ -122,6 +122,9 @@ pub struct Kinds {
     pub at_least: bool,
 }
 
+/// More recoveries than this within an hour are too many: workers die, or a deadline is too short.
+pub const TOO_MANY: u64 = 100;
+
 /// The claims and the backlog of one kind on a board.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KindTally {
@@ -137,6 +140,8 @@ pub struct KindTally {
     pub queued: u64,
     pub dead: u64,
     pub oldest_queued: Option<Moment>,
+    /// Recoveries within the last hour, whoever did them, where the system keeps traces of them.
+    pub reclaimed: Option<u64>,
 }
 
 /// One who holds claims, or could.

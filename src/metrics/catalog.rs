@@ -169,11 +169,23 @@ pub const KIND_QUEUED: Metric = Metric::new(
     &["source", "profile", "board", "kind"],
     "How long the oldest job of the kind has waited.",
 );
+pub const KIND_RECLAIMED: Metric = Metric::new(
+    "claimtop_kind_reclaimed_last_hour",
+    Gauge,
+    &["source", "profile", "board", "kind"],
+    "Jobs that were reclaimed within the last hour, by whomever, where the system keeps traces. Updated less often.",
+);
 pub const KINDS_EXACT: Metric = Metric::new(
     "claimtop_kinds_exact",
     Gauge,
     BOARD,
     "0 if a board has too many rows to count all of them by kind.",
+);
+pub const CLEANED_UP: Metric = Metric::new(
+    "claimtop_claims_cleaned_up",
+    Counter,
+    BOARD,
+    "Claims that were stale or orphaned at one poll and that nobody held at the next, whoever freed them: at least so many.",
 );
 pub const TRAIL: Metric = Metric::new(
     "claimtop_trail_up",
@@ -266,7 +278,7 @@ pub const EXTEND_TIME: Metric =
     Metric::new("finalization_claim_extend_duration", Histogram, SOURCE, "How long extensions took.");
 
 /// All metrics in the order in which they are printed.
-pub const ALL: [&Metric; 42] = [
+pub const ALL: [&Metric; 44] = [
     &BUILD,
     &UP,
     &AGE,
@@ -288,7 +300,9 @@ pub const ALL: [&Metric; 42] = [
     &KIND_CLAIMS,
     &KIND_BACKLOG,
     &KIND_QUEUED,
+    &KIND_RECLAIMED,
     &KINDS_EXACT,
+    &CLEANED_UP,
     &TRAIL,
     &ACTS,
     &ACT,

@@ -8,7 +8,7 @@ use super::page::{LivePage, PageData};
 use super::router::ServedContent;
 use crate::domain::seen_boards::SeenBoards;
 use crate::metrics::{MetricsRegistry, PollRecord, PollResult};
-use crate::poller::{FactsWatch, NextPoll, OpenSource, Opener, Polled, Poller};
+use crate::poller::{CleanupObserver, FactsWatch, NextPoll, OpenSource, Opener, Polled, Poller};
 use crate::store::{AttemptCursor, Pace, StoreError};
 
 /// Kinds cost more than the rest: they are read on every sixth poll only.
@@ -44,6 +44,7 @@ pub fn watch(
         facts,
         polls: 0,
         attempts: None,
+        cleanups: CleanupObserver::default(),
     };
     Poller::start(format!("watcher {source}"), watcher)
 }
@@ -63,6 +64,8 @@ struct Watcher {
     facts: FactsWatch,
     /// The database whose attempts were read, and up to where.
     attempts: Option<(String, AttemptCursor)>,
+    /// Sees what others cleaned up.
+    cleanups: CleanupObserver,
 }
 
 impl Polled for Watcher {
@@ -98,6 +101,7 @@ impl Watcher {
     fn look(&mut self) -> Result<PollResult, StoreError> {
         let reader = self.source.reader()?;
         let snapshots = reader.poll()?;
+        let cleaned_up = self.cleanups.observe(reader, &snapshots)?;
         self.facts.refresh(reader, &snapshots)?;
         let fingerprint = reader.fingerprint();
         if self.boards.0 != fingerprint {
@@ -126,6 +130,6 @@ impl Watcher {
         self.polls += 1;
         let attempts = attempts.map(|attempts| attempts.new);
         let causes = self.facts.causes().len();
-        Ok(PollResult { fingerprint, snapshots, causes, missing, kinds, attempts })
+        Ok(PollResult { fingerprint, snapshots, causes, missing, kinds, attempts, cleaned_up })
     }
 }

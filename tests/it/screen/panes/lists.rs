@@ -1,7 +1,7 @@
 //! Sessions, jobs, events and the trail.
 
 use claimtop::app::Msg;
-use claimtop::domain::detail::HolderActivity;
+use claimtop::domain::detail::{HolderActivity, KindTally};
 use claimtop::domain::time::Span;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,18 @@ fn jobs_say_what_each_holder_did_lately() {
     with_lists(&mut stage);
     stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds("tasks", [tally("render", 2, 0)])]), activity });
     pictures("jobs_activity", &mut stage);
+}
+
+#[test]
+fn jobs_that_were_reclaimed_within_an_hour_are_on_the_last_line() {
+    let mut stage = Stage::on(&busy()).then("5");
+    let reclaimed = |kind: &str, count| KindTally { reclaimed: Some(count), ..tally(kind, 1, 0) };
+    let some = vec![kinds("jobs", [reclaimed("run_tsa", 12), reclaimed("build_artifact", 0)])];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(some), activity: Vec::new() });
+    picture("jobs_reclaimed", &mut stage, SMALL);
+    let many = vec![kinds("jobs", [reclaimed("run_tsa", 90), reclaimed("build_artifact", 11)])];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(many), activity: Vec::new() });
+    picture("jobs_too_many_reclaims", &mut stage, SMALL);
 }
 
 #[test]
