@@ -97,3 +97,21 @@ fn a_session_silent_for_exactly_the_threshold_is_no_stale_one() {
         "locksReleased": 0, "claimsReleased": 1}]});
     assert_eq!(serde_json::to_value(cleaned).expect("JSON"), expected);
 }
+
+#[test]
+fn summary_events_leave_out_single_claims() {
+    use claimtop::worker::SummaryEvents;
+    let world = World::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let database = Database::open(&world.path()).expect("a database").with_clock(world.clock.clone());
+    let database = database.with_events(Arc::new(SummaryEvents(heard.clone())));
+    let mut coordination = Coordination::new(database);
+    coordination.register(&Registration::new("ann", "/project")).expect("a session");
+    for task in ["task-1", "task-2"] {
+        coordination.claim_task(task, "ann", &ClaimOptions::default()).expect("an answer");
+    }
+    world.minutes_pass(31);
+    coordination.cleanup_expired_claims().expect("a cleanup");
+    let heard = heard.lock().expect("the events");
+    assert!(matches!(&heard[..], [Event::ClaimsCleanup { count: 2, .. }]), "{heard:?}");
+}
