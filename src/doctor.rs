@@ -26,7 +26,7 @@ mod server;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;
-use crate::store::{Options, Reader, SourceLocation, StoreError};
+use crate::store::{Options, Reader, SessionMode, SourceLocation, StoreError};
 
 /// The result of one check; the worst one decides about the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,13 +87,6 @@ pub struct DoctorTarget {
     pub vouched: Vec<String>,
     pub session: SessionMode,
     pub holders_on: Option<HoldersOn>,
-}
-
-/// Whether acts are intended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionMode {
-    MayAct,
-    ReadOnly,
 }
 
 /// All checks of a source.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tui_input::Input;
 
 use super::dialog::SourceName;
-use super::message::Target;
+use super::message::ShownClaim;
 use crate::domain::filter::{Condition, Filter, Sense, Test};
 use crate::domain::recovery::Action;
 use crate::domain::shell::quoted;
@@ -15,7 +15,7 @@ use crate::domain::verdict::Set;
 /// The claims of an act in bulk.
 #[derive(Debug, Clone)]
 pub enum Many {
-    Marked(Vec<Target>),
+    Marked(Vec<ShownClaim>),
     /// The claims whose worst set this is: those that a pane of the overview shows.
     Worst(Set),
     /// The claims in trouble of a group.

@@ -2,7 +2,7 @@
 
 use tui_input::Input;
 
-use super::message::Target;
+use super::message::ShownClaim;
 use super::row::Row;
 use crate::domain::recovery::{Action, TERMINATE};
 use crate::domain::rules::DeadlineRule;
@@ -13,7 +13,7 @@ use crate::domain::time::{Moment, Span};
 #[derive(Debug, Clone)]
 pub struct Confirm {
     pub row: Row,
-    pub target: Target,
+    pub target: ShownClaim,
     pub action: Action,
     pub asks: Asks,
     /// Why it is asked.

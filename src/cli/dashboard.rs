@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::output::complain;
 use super::setup::Setup;
 use crate::app::keymap::Keymap;
-use crate::app::model::{Model, Settings, Tone};
+use crate::app::model::{Model, ModelSettings, Tone};
 use crate::app::source::{Access, SourceView};
 use crate::config::{MouseUse, SourceConfig};
 use crate::domain::saved_view::ScreenState;
@@ -51,7 +51,7 @@ pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
         Err(sentence) => return complain(&sentence),
     };
     let config = &setup.config;
-    let settings = Settings { interval: config.interval, bell: config.bell };
+    let settings = ModelSettings { interval: config.interval, bell: config.bell };
     let mut model = Model::new(views, settings, keymap, clock());
     for (source, word) in words.iter().enumerate() {
         model

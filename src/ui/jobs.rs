@@ -5,19 +5,21 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, right, share};
+use super::table::{
+    Cell, SOURCE, SourceColumns, TableColumn, TableContent, draw as draw_table, right, share,
+};
 use super::theme::Theme;
 use super::view::View;
 use super::{activity, header, text};
 use crate::app::item::Item;
 use crate::app::lists::{KindLine, kind_item};
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane};
 use crate::domain::detail::TOO_MANY;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[TableColumn] = &[
     share("BOARD", 8, 2, 3),
     share("KIND", 10, 3, 0),
     right("RUNNING", 8, 0),
@@ -50,9 +52,9 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
     let area = draw_reclaims(&lines, theme, area, buffer);
     let items: Vec<Item> = lines.iter().map(kind_item).collect();
     let columns = SourceColumns::new(model, COLUMNS);
-    let listing = Listing::of(model, Pane::Jobs, &columns.columns, &items);
+    let listing = TableContent::of(model, Pane::Jobs, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
-        (columns.cells(cells(model, theme, &lines[at])), Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells(model, theme, &lines[at])), Some(ClickTarget::Item(items[at].clone())))
     });
 }
 

@@ -1,7 +1,7 @@
 //! Detailed questions, answered between polls.
 
 use super::{SourceQuestion, SourceReader};
-use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
+use crate::app::message::{DeadJobsQuery, Msg, Probed, ShownClaim};
 use crate::app::row::Row;
 use crate::domain::detail::{Cursor, Examined, Holder, PageRequest};
 use crate::domain::filter::{Test, exactly};
@@ -72,7 +72,7 @@ impl SourceReader {
         dead_jobs(self.dead.reader()?, query).inspect_err(|_| self.dead.close())
     }
 
-    fn examine(&mut self, target: &Target) -> Result<Option<Box<Examined>>, StoreError> {
+    fn examine(&mut self, target: &ShownClaim) -> Result<Option<Box<Examined>>, StoreError> {
         let Some(mark) = &target.mark else { return Ok(None) };
         let address = target.claim.key.address();
         let found = self.reachable()?.examine(&target.profile, &target.board, mark, &address)?;
