@@ -35,7 +35,7 @@ impl BatchArgs {
             batch_every: self.batch_every,
             single: self.no_single_events.then_some(false),
         };
-        told.or(config.clone()).batching()
+        told.or(*config).batching()
     }
 }
 
