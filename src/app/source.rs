@@ -7,6 +7,7 @@ use super::row::{Row, worst_first};
 use crate::domain::cause::Facts;
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::recovery::Confirmation;
+use crate::domain::shell::quoted;
 use crate::domain::snapshot::{Counts, Snapshot};
 use crate::domain::source_label::SourceLabel;
 use crate::domain::time::{Moment, Span};
@@ -86,6 +87,8 @@ pub struct Poll {
 #[derive(Debug, Clone)]
 pub struct SourceView {
     pub label: String,
+    /// What names it in a command, with the options that it needs, quoted for a shell.
+    pub in_commands: String,
     pub engine: &'static str,
     /// Server, database and user, where the label names none of them.
     pub place: Option<String>,
@@ -117,6 +120,7 @@ const PAST: usize = 300;
 impl SourceView {
     pub fn new(label: String, engine: &'static str, granted: Access) -> SourceView {
         SourceView {
+            in_commands: quoted(&label),
             label,
             engine,
             place: None,

@@ -136,6 +136,7 @@ fn feed(setup: &Setup, word: &str) -> (SourceView, SourceAccess) {
     let is_named = setup.config.named(word).is_some();
     let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
     let mut view = SourceView::new(shown, engine, reach);
+    view.in_commands = setup.in_commands(word);
     view.place = server.filter(|_| is_named);
     let configured = setup.config.settings_for(word).and_then(|name| setup.config.source.get(name));
     view.badge = configured.and_then(SourceConfig::source_label);

@@ -35,7 +35,6 @@ pub(super) fn draw_confirm(
     let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
     let room = usize::from(width.saturating_sub(4));
     let now = model.now_of(row.id.source);
-    let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
     let mut lines = paragraph(&format!("This {}.", what_it_does(confirm.action, row)), room, theme.text);
     if !confirm.why.is_empty() {
         let why = format!("Confirmation needed: {}.", confirm.why);
@@ -52,7 +51,8 @@ pub(super) fn draw_confirm(
         room,
         theme.dim,
     ));
-    let command = command_line(confirm, label);
+    let source = model.sources.get(row.id.source).map_or("", |source| source.in_commands.as_str());
+    let command = command_line(confirm, source);
     lines.extend(paragraph(&format!("$ {command}"), room, theme.accent));
     lines.push(Line::default());
     let mut inputs = Vec::new();

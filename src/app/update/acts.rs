@@ -130,10 +130,10 @@ impl Model {
 
     /// The command that frees a claim which a server session holds.
     fn terminate_hint(&self, row: &Row) -> String {
-        let label = self.sources.get(row.id.source).map_or("", |source| source.label.as_str());
+        let source = self.sources.get(row.id.source).map_or("", |source| source.in_commands.as_str());
         match row.nature.held_by {
             HeldBy::Row => String::new(),
-            HeldBy::Session => format!("; its session can be ended: {}", terminate_command(row, label)),
+            HeldBy::Session => format!("; its session can be ended: {}", terminate_command(row, source)),
         }
     }
 
