@@ -3,7 +3,8 @@
 use claimtop::app::Msg;
 use claimtop::domain::detail::KindTally;
 
-use super::super::stage::{SMALL, Stage, World, acts, claim, kinds, tally, task_board};
+use super::super::stage::holders::{kinds, tally};
+use super::super::stage::{SMALL, Stage, World, acts, claim, task_board};
 use super::fleet::{busy, calm, on_duty};
 use super::{picture, pictures};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{World, pair};
+use super::{Arc, ClaimOptions, Coordination, Database, Event, Mutex, Registration, World, pair};
 use crate::support::MINUTE;
 
 #[test]
