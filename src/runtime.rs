@@ -29,7 +29,7 @@ use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 
 use crate::app::message::{Effect, Format, Msg};
-use crate::app::model::{Model, Pace};
+use crate::app::model::{Model, PollIntake};
 use crate::background;
 use crate::domain::saved_view::ScreenState;
 use crate::domain::time::Span;
@@ -169,7 +169,7 @@ impl Dashboard {
 
     /// How long the screen may go without a redraw: polls every second redraw it as well.
     fn tick(&self) -> Duration {
-        let often = self.model.settings.interval <= Span::seconds(1) && self.model.pace == Pace::Live;
+        let often = self.model.settings.interval <= Span::seconds(1) && self.model.pace == PollIntake::Live;
         Duration::from_millis(if often { 1_500 } else { 1_000 })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::output::complain;
 use super::setup::Setup;
 use crate::app::keymap::Keymap;
-use crate::app::model::{Model, Settings, Tone};
+use crate::app::model::{Model, ModelSettings, Tone};
 use crate::app::source::{Access, SourceView};
 use crate::config::{MouseUse, SourceConfig};
 use crate::domain::saved_view::ScreenState;
@@ -51,7 +51,7 @@ pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
         Err(sentence) => return complain(&sentence),
     };
     let config = &setup.config;
-    let settings = Settings { interval: config.interval, bell: config.bell };
+    let settings = ModelSettings { interval: config.interval, bell: config.bell };
     let mut model = Model::new(views, settings, keymap, clock());
     for (source, word) in words.iter().enumerate() {
         model
@@ -136,6 +136,7 @@ fn feed(setup: &Setup, word: &str) -> (SourceView, SourceAccess) {
     let is_named = setup.config.named(word).is_some();
     let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
     let mut view = SourceView::new(shown, engine, reach);
+    view.in_commands = setup.in_commands(word);
     view.place = server.filter(|_| is_named);
     let configured = setup.config.settings_for(word).and_then(|name| setup.config.source.get(name));
     view.badge = configured.and_then(SourceConfig::source_label);

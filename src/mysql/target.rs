@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::error::MyError;
 use super::option_file::OptionFile;
 use crate::domain::visible::safe;
-use crate::postgres::target::secret::{Secret, from_command};
+use crate::postgres::target::secret::{PasswordText, from_command};
 use crate::postgres::{ConnectError, ConnectFailure, address};
 
 /// A server, a database in it, and a user. What it shows of itself holds no secret.
@@ -27,7 +27,7 @@ pub struct Target {
     database: String,
     mode: Option<Mode>,
     roots: Option<PathBuf>,
-    password: Option<Secret>,
+    password: Option<PasswordText>,
     password_command: Option<String>,
     /// Why a password that was found was not taken.
     ignored: Option<String>,
@@ -91,9 +91,9 @@ impl Target {
         let place = url.place(file, variable).map_err(bad)?;
         let mode = or_file(&url.parameter(&["ssl-mode", "sslmode"]), "ssl-mode");
         let mode = mode.map(|mode| Mode::parse(&mode)).transpose().map_err(bad)?;
-        let in_variable = || Some(Secret::new(variable("MYSQL_PWD")?, "in MYSQL_PWD".into()));
-        let in_file = || Some(Secret::new(file.get("password")?.to_owned(), "in ~/.my.cnf".into()));
-        let in_address = url.password.clone().map(|text| Secret::new(text, "in the address".into()));
+        let in_variable = || Some(PasswordText::new(variable("MYSQL_PWD")?, "in MYSQL_PWD".into()));
+        let in_file = || Some(PasswordText::new(file.get("password")?.to_owned(), "in ~/.my.cnf".into()));
+        let in_address = url.password.clone().map(|text| PasswordText::new(text, "in the address".into()));
         Ok(Target {
             roots: or_file(&url.parameter(&["ssl-ca", "sslrootcert"]), "ssl-ca").map(PathBuf::from),
             password: in_address
@@ -162,7 +162,7 @@ impl Target {
         };
         let options = OptsBuilder::default()
             .user(Some(&self.user))
-            .pass(password.as_ref().map(Secret::reveal))
+            .pass(password.as_ref().map(PasswordText::reveal))
             .db_name(Some(&self.database))
             // Otherwise a connection over TCP would silently become another account's over the socket.
             .prefer_socket(false)

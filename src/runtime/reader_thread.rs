@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 use super::{ProberMaker, SourceAccess};
-use crate::app::message::{DeadJobsQuery, Msg, Target};
+use crate::app::message::{DeadJobsQuery, Msg, ShownClaim};
 use crate::app::row::Row;
-use crate::app::source::{Poll, Trouble};
+use crate::app::source::{Poll, PollFailure};
 use crate::domain::claim_list::ListRequest;
 use crate::domain::detail::Whole;
 use crate::events::Event;
@@ -24,7 +24,7 @@ use crate::store::{Backoff, Pace, StoreError};
 /// The result of one poll, or why it failed, and its events.
 #[derive(Debug)]
 pub(super) struct PollAnswer {
-    pub poll: Result<Poll, Trouble>,
+    pub poll: Result<Poll, PollFailure>,
     pub events: Vec<Event>,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum SourceQuestion {
     Dead(DeadJobsQuery),
     Holders,
     Kinds,
-    Examine(Box<Target>),
+    Examine(Box<ShownClaim>),
     Probe(Vec<Row>),
     /// The groups pane is open: gather facts as soon as any claim is in trouble.
     Facts,
@@ -233,11 +233,11 @@ impl SourceReader {
     }
 
     /// Why the poll failed.
-    fn trouble(&self, error: &StoreError) -> Trouble {
+    fn trouble(&self, error: &StoreError) -> PollFailure {
         let why = error.brief(&self.watch.detector.profiles());
         match error {
-            StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
-            _ => Trouble::Unreadable(why),
+            StoreError::Unreachable { .. } | StoreError::Denied { .. } => PollFailure::NoLink(why),
+            _ => PollFailure::Unreadable(why),
         }
     }
 }

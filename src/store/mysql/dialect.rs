@@ -58,6 +58,11 @@ impl Dialect for MysqlDialect {
         TraceTime { selected: self.selected(shown), order: format!("{at} DESC") }
     }
 
+    /// It has none.
+    fn partial_indexes(&self, _: &Table, _: &Column) -> String {
+        "SELECT 0".into()
+    }
+
     fn holds_exactly(&self, column: &str, place: &str) -> String {
         format!("{} <=> {}", bytes(column), bytes(place))
     }
