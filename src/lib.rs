@@ -129,6 +129,7 @@
 //!               watch        a board from poll to poll              batch     bulk acts beside other sweepers
 //!               names, trust          what a profile's SQL may use
 //!               cascade, dependencies rows that foreign keys and triggers take along
+//!               catalog_version       whether the tables have changed since they were read
 //!               driver, dialect, change, commit_resolution, sentences
 //! postgres    servers: addresses, targets, connections; the store and the workers connect the same way
 //! clock       this host's clock

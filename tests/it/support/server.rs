@@ -161,7 +161,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if self.pid_file().exists() {
-            // A frozen process never hears that it shall end.
+            // A frozen process receives no signal to end.
             self.thaw();
             let stop = ["--pgdata=data", "--mode=immediate", "--wait", "--timeout=60", "stop"];
             let _ = self.binaries.command("pg_ctl", self.folder()).args(stop).output();
