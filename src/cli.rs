@@ -99,6 +99,9 @@ enum Verb {
         /// Print the traces of earlier recoveries that the system itself keeps
         #[arg(long, conflicts_with_all = ["set", "board", "id", "holder", "kind", "reason", "older_than", "filter"])]
         history: bool,
+        /// With --history: what each holder did, the most active first
+        #[arg(long, value_name = "holder", requires = "history", value_enum)]
+        by: Option<list::HistoryBy>,
         #[command(flatten)]
         only: Only,
     },
@@ -133,13 +136,20 @@ enum Verb {
     /// Show, verify and export the trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
-    /// Make the reference tables of a system; existing tables are checked and never altered
+    /// Make the reference tables of a system, or bring those of an earlier version up to date; tables that differ in
+    /// any other way are never altered
     Init {
         /// A SQLite file, a postgres:// address, or a name from the config
         source: String,
         /// The system whose tables to make: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
         #[arg(long, value_name = "NAME|all", required = true, value_delimiter = ',', value_parser = init::wanted)]
         system: Vec<init::SystemArg>,
+        /// On a server, for executor-jobs: also make fetch_executor_job(), which reclaims before it claims
+        #[arg(long, conflicts_with = "rollback")]
+        wrapper: bool,
+        /// On a server, for executor-jobs: drop the functions and views for reclaiming and heartbeats; jobs stay
+        #[arg(long)]
+        rollback: bool,
     },
     /// Run a live fleet of workers on a temporary database, with the dashboard on it
     Demo(demo::DemoArgs),
@@ -328,7 +338,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     match verb {
         Verb::Check(arguments) => check::run(&setup, &arguments),
         Verb::Doctor { sources } => doctor::run(&setup, &sources),
-        Verb::List { sources, only, csv, dead, history } => {
+        Verb::List { sources, only, csv, dead, history, by } => {
             let setup = if dead { setup.of_the_dead() } else { setup };
             let format = match (csv, setup.json) {
                 (true, _) => list::ListFormat::Csv,
@@ -340,7 +350,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 Err(sentence) => return output::complain(&sentence),
             };
             if history {
-                list::history(&setup, &sources, only.limit, format)
+                list::history(&setup, &sources, only.limit, by, format)
             } else {
                 list::run(&setup, &sources, &only, format)
             }
@@ -358,7 +368,9 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         #[cfg(feature = "serve")]
         Verb::Api(arguments) => api::run(&setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
-        Verb::Init { source, system } => init::run(&setup, &source, &system),
+        Verb::Init { source, system, wrapper, rollback } => {
+            init::run(&setup, &source, &system, init::InitMode::of(wrapper, rollback))
+        }
         Verb::Demo(arguments) => demo::run(&setup, &arguments),
         Verb::DemoChild(child) => demo::child(child),
         Verb::Profile(verb) => profiles::run(&setup, verb),

@@ -2,6 +2,7 @@
 //!
 //! Unknown keys are errors that name their line. Values are never printed, because one of them may be a secret.
 
+mod events;
 mod file;
 mod sweep;
 mod value_ranges;
@@ -22,6 +23,7 @@ use crate::profile::parse::line_of;
 use crate::profile::rules::{Operator, ThresholdSettings};
 use crate::store::{Source, SourceLocation, Standing};
 use crate::ui::theme::Palette;
+pub use events::EventSettings;
 pub use file::{LoadedConfig, folder};
 pub use sweep::{Share, SweepLimits};
 
@@ -65,6 +67,8 @@ pub struct Config {
     pub defaults: ThresholdSettings,
     /// Automatic cleanup and its brakes.
     pub sweep: SweepLimits,
+    /// How events are combined.
+    pub events: EventSettings,
     /// Saved lists of claims by name, for `:view`.
     pub view: BTreeMap<String, SavedView>,
     pub source: BTreeMap<String, SourceConfig>,
@@ -90,6 +94,7 @@ impl Default for Config {
                 ..ThresholdSettings::default()
             },
             sweep: SweepLimits::USUAL,
+            events: EventSettings::USUAL,
             view: BTreeMap::new(),
             source: BTreeMap::new(),
         }

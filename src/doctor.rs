@@ -6,11 +6,14 @@
 //! ```text
 //! file             how the file is journaled          file_system  on what kind of disk it is
 //! server           the server and its load            role_privileges  what our role may do there
+//! cron             cleanup that the server runs itself
 //! profile_fit      which profiles fit, or nearly fit  claims       what a poll shows
 //! holders          where their processes run          permissions  may we act, is there a trail
 //! ```
 
 mod claims;
+#[cfg(feature = "postgres")]
+mod cron;
 mod file;
 mod file_system;
 mod holders;

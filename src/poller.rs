@@ -3,6 +3,7 @@
 //! A slow or dead source delays only its own thread. The dashboard, `check --watch`, `sweep` and `serve` all run this
 //! loop; they differ in what they do with a poll.
 
+mod cleanup_observer;
 mod facts_watch;
 mod inbox;
 mod open_source;
@@ -13,6 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+pub use cleanup_observer::CleanupObserver;
 pub use facts_watch::FactsWatch;
 use inbox::{Inbox, InboxItem};
 pub use open_source::{OpenSource, Opener};

@@ -12,7 +12,7 @@ use super::source::{Poll, PollFailure};
 use crate::domain::audit::ActFilter;
 use crate::domain::claim::{Claim, Process};
 use crate::domain::claim_list::{ListPart, ListRequest};
-use crate::domain::detail::{Examined, Holder, Kinds};
+use crate::domain::detail::{Examined, Holder, HolderActivity, Kinds};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::saved_view::ScreenState;
 use crate::domain::snapshot::Mark;
@@ -75,6 +75,8 @@ pub enum Msg {
     Kinds {
         source: usize,
         kinds: Result<Vec<Kinds>, PollFailure>,
+        /// What holders did in the last minutes, as the system's history tells.
+        activity: Vec<HolderActivity>,
     },
     Trail(Result<TrailPage, String>),
     /// The acts of a bulk.

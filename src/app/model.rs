@@ -14,7 +14,7 @@ use super::query::Query;
 use super::row::RowId;
 use super::source::SourceView;
 use crate::domain::cause::{Cause, Facts, GroupBy, find_in_all};
-use crate::domain::detail::{Holder, Kinds};
+use crate::domain::detail::{Holder, HolderActivity, Kinds};
 use crate::domain::saved_view::{SavedView, ScreenState};
 use crate::domain::similar::did_you_mean;
 use crate::domain::snapshot::Counts;
@@ -250,6 +250,8 @@ pub struct Model {
     pub searched: Query,
     pub holders: BTreeMap<usize, Result<Vec<Holder>, String>>,
     pub kinds: BTreeMap<usize, Result<Vec<Kinds>, String>>,
+    /// What holders did in the last minutes, by source.
+    pub activity: BTreeMap<usize, Vec<HolderActivity>>,
     pub audit: AuditPane,
     pub event_log: VecDeque<LoggedEvent>,
     /// The causes in all shown sources, worst first.
@@ -312,6 +314,7 @@ impl Model {
             searched: Query::default(),
             holders: BTreeMap::new(),
             kinds: BTreeMap::new(),
+            activity: BTreeMap::new(),
             audit: AuditPane::default(),
             event_log: VecDeque::new(),
             causes: Vec::new(),

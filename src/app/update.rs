@@ -58,8 +58,9 @@ impl Model {
                 self.holders.insert(source, self.newer(source, known, holders));
                 Vec::new()
             }
-            Msg::Kinds { source, kinds } => {
+            Msg::Kinds { source, kinds, activity } => {
                 self.hold_selection();
+                self.activity.insert(source, activity);
                 let known = self.kinds.remove(&source);
                 self.kinds.insert(source, self.newer(source, known, kinds));
                 Vec::new()

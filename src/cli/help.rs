@@ -108,6 +108,7 @@ const VERBS: &[VerbHelp] = &[
             "claimtop list --set stale,orphaned --json tasks.db",
             "claimtop list --filter 'age>10m !holder:cli' tasks.db",
             "claimtop list --dead tasks.db",
+            "claimtop list --history --by holder tasks.db",
         ],
     ),
     verb(

@@ -14,7 +14,7 @@ use crate::domain::detail::Examined;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
-use crate::events::{Event, EventKind, batched};
+use crate::events::{Batching, Event, EventKind, batched};
 
 impl Model {
     pub(super) fn polled(
@@ -85,7 +85,7 @@ impl Model {
             Some(by) => event.recovered(by),
             None => event,
         });
-        for event in batched(events.collect()) {
+        for event in batched(events.collect(), &Batching::default()) {
             self.events_logged += 1;
             self.event_log.push_front(LoggedEvent { number: self.events_logged, source, event });
         }

@@ -132,6 +132,7 @@ pub const KEYS: &[ProfileKey] = &[
     may(History, "holder", Kind::Value, "holder = \"locked_by\"", "Who had it."),
     must(History, "at", Kind::Value, "at = \"updated_at\"", "When it was recovered."),
     must(History, "what", Kind::Value, "what = \"last_error\"", "What the system says about it."),
+    may(History, "state", Kind::Value, "state = \"status\"", "The state it was left in. With it, recoveries within an hour are counted by kind and state."),
     may(History, "time", Kind::Unit, "time = \"timestamptz\"", "How the times are written.").or("\"unix_ms\""),
     may(History, "zone", Kind::Zone, "zone = \"utc\"", "The zone of times that have none.").or("the profile's"),
 ];

@@ -8,6 +8,9 @@ use crate::domain::filter::{Test, exactly};
 use crate::poller::SMALL;
 use crate::store::{Reader, StoreError, clock};
 
+/// How many of the newest rows of a history tell what holders do.
+const RECENT_TRACES: usize = 2_000;
+
 impl SourceReader {
     /// The answer, and the error if the connection is lost.
     pub(super) fn reply(&mut self, question: SourceQuestion) -> (Msg, Option<StoreError>) {
@@ -39,7 +42,10 @@ impl SourceReader {
             }
             SourceQuestion::Kinds => {
                 let kinds = self.reachable().and_then(Reader::kinds);
-                Msg::Kinds { source, kinds: kinds.map_err(|error| trouble(self, error)) }
+                // Beside the kinds: a source that cannot tell it has told the kinds all the same.
+                let activity = self.reachable().and_then(|reader| reader.recent_activity(RECENT_TRACES));
+                let activity = activity.unwrap_or_default();
+                Msg::Kinds { source, kinds: kinds.map_err(|error| trouble(self, error)), activity }
             }
             SourceQuestion::Examine(target) => {
                 let found = self.examine(&target);

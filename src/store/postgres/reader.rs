@@ -25,7 +25,7 @@ use crate::postgres::error::PgError;
 use crate::postgres::link::{Begin, Limits, Link, Purpose};
 use crate::postgres::target::Target;
 use crate::profile::format::Profile;
-use crate::store::attempts::AttemptOrder;
+use crate::store::attempts::{AttemptNumbers, AttemptOrder};
 use crate::store::bound::BoundZone;
 use crate::store::driver::{Failed, Row as _};
 use crate::store::fit::{Fit, FitTarget};
@@ -346,7 +346,7 @@ impl ReadEngine for Reader {
     /// they are stamped: younger ones wait for the next look, so that none is passed over.
     fn attempt_order(&mut self, table: &Table) -> Result<Option<AttemptOrder>, StoreError> {
         if table.column("id").is_some_and(|id| is_whole(&id.declared)) {
-            return Ok(Some(AttemptOrder { number: "id".into(), only: None }));
+            return Ok(Some(AttemptOrder { number: "id".into(), numbers: AttemptNumbers::Serial }));
         }
         if table.column("attempted_at").is_none() {
             return Ok(None);
@@ -355,8 +355,8 @@ impl ReadEngine for Reader {
         let zone = self.aside("reading attempts", bound)?.unwrap_or_default();
         let number = "(extract(epoch FROM attempted_at::timestamp) * 1000000)::bigint".into();
         let now = format!("(now() AT TIME ZONE {})", literal(&zone.sql));
-        let only = Some(format!("attempted_at < {now} - interval '{COMMITTED_AFTER}'"));
-        Ok(Some(AttemptOrder { number, only }))
+        let only = format!("attempted_at < {now} - interval '{COMMITTED_AFTER}'");
+        Ok(Some(AttemptOrder { number, numbers: AttemptNumbers::Times { only } }))
     }
 }
 

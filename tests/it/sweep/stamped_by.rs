@@ -66,7 +66,7 @@ fn times_of_workers_still_need_two() {
 
 /// Executor-jobs, test 1: the job of a dead worker is queued again less than 30 s after its time is up.
 #[test]
-fn document_001_a_continuous_sweep_takes_a_job_at_the_first_look_after_its_ttl() {
+fn executor_jobs_a_continuous_sweep_takes_a_job_at_the_first_look_after_its_ttl() {
     on_both(|| {
         if engine() == Engine::Sqlite {
             return;
@@ -99,7 +99,7 @@ fn a_time_from_the_future_shows_that_somebody_else_stamps_as_well() {
 }
 
 #[test]
-fn document_001_a_job_that_is_late_when_it_appears_is_taken_in_the_next_pass() {
+fn executor_jobs_a_job_that_is_late_when_it_appears_is_taken_in_the_next_pass() {
     on_both(|| {
         let scene = Scene::of(System::ExecutorJobs);
         let mut going = Going::start(&scene, NO_GAP);
