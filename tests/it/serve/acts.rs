@@ -169,6 +169,10 @@ fn what_others_clean_up_is_counted_as_far_as_two_polls_show_it() {
             "INSERT INTO sessions VALUES ('worker-1', '/project', 'cli', ?1, ?1, '{}', NULL)",
             [now() - SECOND],
         );
+        database.run(
+            "INSERT INTO sessions VALUES ('worker-2', '/project', 'cli', ?1, ?1, '{}', NULL)",
+            [now() - SECOND],
+        );
         for id in ["cleaned-1", "cleaned-2", "renewed", "taken"] {
             expired_task(&database, id);
         }
