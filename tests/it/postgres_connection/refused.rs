@@ -1,7 +1,8 @@
 //! Every way to be kept out is one sentence with a way out.
 
-use super::server::{CANARY, Kind, Server, free_port};
+use super::server::{CANARY, Kind, Server};
 use super::{open, refusal};
+use crate::support::server::free_port;
 use claimtop::store::StoreError;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
