@@ -118,7 +118,7 @@ const VERBS: &[VerbHelp] = &[
         &[
             "claimtop record tasks.db --out incident.rec",
             "claimtop record tasks.db --out today.rec --every 5s --keep 24h",
-            "claimtop record tasks.db --out share.rec --for 10m --hash-ids",
+            "claimtop record tasks.db --out share.rec --for 2s --hash-ids",
             "claimtop incident.rec",
         ],
     ),

@@ -78,7 +78,8 @@ pub(super) fn run(setup: &Setup, arguments: &RecordArgs) -> Exit {
     }
     let (wake, woken) = channel();
     let stop = wake.clone();
-    let signals = Signals::that_stop().and_then(|signals| signals.at_stop(move || drop(stop.send(None))));
+    let signals =
+        Signals::that_stop().and_then(|signals| signals.at_stop(move || drop(stop.send(News::Ended))));
     if let Err(error) = signals {
         return complain(&format!("cannot listen for signals: {error}"));
     }
@@ -87,10 +88,19 @@ pub(super) fn run(setup: &Setup, arguments: &RecordArgs) -> Exit {
         Ok(recording) => recording,
         Err(sentence) => return complain(&sentence),
     };
-    print(&format!("recording {} into {}; Ctrl-C ends it\n", labels(setup, &words), shown(&arguments.out)));
-    let stopped = wait(&woken, arguments.length);
+    // From the first frame on, so that a short recording has one.
+    let mut stopped = woken.recv().ok();
+    if let Some(News::Polled) = stopped {
+        let labels = labels(setup, &words);
+        print(&format!("recording {labels} into {}; Ctrl-C ends it\n", shown(&arguments.out)));
+        stopped = wait(&woken, arguments.length);
+    }
     let ended = recording.end();
-    match stopped.map_or(ended, Err) {
+    let ended = match stopped {
+        Some(News::Stopped(why)) => Err(why),
+        Some(News::Polled | News::Ended) | None => ended,
+    };
+    match ended {
         Ok(()) => {
             print(&format!("recorded: claimtop {} replays it\n", shown(&arguments.out)));
             Exit::Fine
@@ -99,11 +109,28 @@ pub(super) fn run(setup: &Setup, arguments: &RecordArgs) -> Exit {
     }
 }
 
-/// Waits for a signal, the end of the time, or the reason why recording has stopped.
-fn wait(woken: &Receiver<Option<String>>, length: Option<Span>) -> Option<String> {
-    match length {
-        Some(length) => woken.recv_timeout(length.duration()).ok().flatten(),
-        None => woken.recv().ok().flatten(),
+/// What the threads of a recording tell.
+#[derive(Debug)]
+enum News {
+    /// The first frame was written.
+    Polled,
+    /// A signal asks for the end.
+    Ended,
+    /// Recording has stopped, and why.
+    Stopped(String),
+}
+
+/// Waits for news; nothing, if the time is over first. The first frames of further sources are none.
+fn wait(woken: &Receiver<News>, length: Option<Span>) -> Option<News> {
+    let until = length.map(|length| Instant::now() + length.duration());
+    loop {
+        let news = match until {
+            Some(until) => woken.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?,
+            None => woken.recv().ok()?,
+        };
+        if !matches!(news, News::Polled) {
+            return Some(news);
+        }
     }
 }
 
@@ -140,12 +167,14 @@ impl RecordBeside {
                 false => Ok(None),
             };
         };
-        let (wake, woken) = channel::<Option<String>>();
+        let (wake, woken) = channel();
         let plan = RecordingPlan { out, every: BESIDE, terms: &self.terms };
         let recording = ActiveRecording::start(setup, words, &plan, &wake)?;
         let reporter = std::thread::Builder::new().name("recording".into()).spawn(move || {
-            for sentence in woken.iter().flatten() {
-                complain(&sentence);
+            for news in woken {
+                if let News::Stopped(sentence) = news {
+                    complain(&sentence);
+                }
             }
         });
         reporter.map_err(|error| format!("cannot start: {error}"))?;
@@ -158,7 +187,7 @@ impl ActiveRecording {
         setup: &Setup,
         words: &[String],
         plan: &RecordingPlan<'_>,
-        stopped: &Sender<Option<String>>,
+        news: &Sender<News>,
     ) -> Result<ActiveRecording, String> {
         let sources: Vec<SourceIdentity> = words.iter().map(|word| identity(setup, word)).collect();
         let options = RecordingOptions {
@@ -181,7 +210,8 @@ impl ActiveRecording {
                 every: plan.every.duration(),
                 pace: Pace::default(),
                 backoff: Backoff::new(),
-                stopped: stopped.clone(),
+                news: news.clone(),
+                has_polled: false,
             };
             let started = Poller::start(format!("recorder {number}"), recorded);
             pollers.push(started.map_err(|error| format!("cannot start: {error}"))?);
@@ -216,7 +246,8 @@ struct RecordedSource {
     every: Duration,
     pace: Pace,
     backoff: Backoff,
-    stopped: Sender<Option<String>>,
+    news: Sender<News>,
+    has_polled: bool,
 }
 
 impl Polled for RecordedSource {
@@ -231,6 +262,7 @@ impl Polled for RecordedSource {
             }
             Err(error) => return self.fail(started, &error),
         };
+        self.tell_first();
         match stopped {
             None => NextPoll::At(started + self.pace.after(started.elapsed(), self.every)),
             Some(why) => self.stop(why),
@@ -248,16 +280,24 @@ impl RecordedSource {
         let why = error.brief(&self.watch.detector.profiles());
         let events = self.watch.fail(&why);
         let is_unreachable = matches!(error, StoreError::Unreachable { .. } | StoreError::Denied { .. });
-        match self.recorder.failure(&why, is_unreachable, &events) {
+        let stopped = self.recorder.failure(&why, is_unreachable, &events);
+        self.tell_first();
+        match stopped {
             Some(why) => self.stop(why),
             None if is_unreachable => NextPoll::At(Instant::now() + self.backoff.next().max(self.every)),
             None => NextPoll::At(started + self.every),
         }
     }
 
+    fn tell_first(&mut self) {
+        if !std::mem::replace(&mut self.has_polled, true) {
+            let _ = self.news.send(News::Polled);
+        }
+    }
+
     fn stop(&self, why: String) -> NextPoll {
         // Whoever listens may have ended.
-        let _ = self.stopped.send(Some(why));
+        let _ = self.news.send(News::Stopped(why));
         NextPoll::Never
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn list(sources: &[String], at: Option<&str>, only: &Only, format: Li
     exit
 }
 
-/// Every claim of a frame that was recorded, worst first on each board.
+/// Every claim of a frame that was recorded, worst first.
 fn listed(poll: &RecordedPoll) -> Vec<Listed> {
     let mut all = Vec::new();
     for (snapshot, board, claims) in poll.boards() {
@@ -157,6 +157,10 @@ fn listed(poll: &RecordedPoll) -> Vec<Listed> {
         let one = |judged: &Judged| Listed::new(&id, judged.clone(), &board.nature, snapshot.now);
         all.extend(claims.iter().map(one));
     }
+    all.sort_by_cached_key(|one| {
+        let verdict = &one.judged.verdict;
+        (verdict.headline(), verdict.deadline.map_or(i64::MAX, Moment::micros))
+    });
     all
 }
 

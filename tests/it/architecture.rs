@@ -200,9 +200,12 @@ const WAYS_TO_WRITE: [(&str, &[&str]); 10] = [
     ("AuditedActor::open(", &["cli/recovery.rs", "runtime/act_thread/open_actor.rs"]),
     ("AuditedActor::rehearsing(", &["cli/recovery.rs"]),
     // Connections that could write to a source without an actor: of code that is handed a `WriteAccess` as well, and of
-    // the workers. The trail's index is a file of our own.
+    // the workers. The trail's index and a recording are files of our own.
     ("Purpose::Acts", &["store", "postgres", "worker", "cli/init", "demo"]),
-    ("SQLITE_OPEN_READ_WRITE", &["store", "worker", "cli/init", "recovery/trail/index.rs"]),
+    (
+        "SQLITE_OPEN_READ_WRITE",
+        &["store", "worker", "cli/init", "recovery/trail/index.rs", "recording/schema.rs"],
+    ),
     // Without flags SQLite opens for writing.
     ("Connection::open(", &["worker", "demo"]),
     ("pragma_update(", &["store", "worker", "demo", "cli/init", "recovery/trail/index.rs"]),

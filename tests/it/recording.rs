@@ -9,9 +9,7 @@ use claimtop::domain::detail::{Horizon, Whole};
 use claimtop::domain::fencing::Fencing;
 use claimtop::domain::recovery::Action;
 use claimtop::domain::rules::{DeadlineRule, Rules};
-use claimtop::domain::snapshot::{
-    BoardSnapshot, Counts, Extension, Gaps, HeldBy, Judged, Nature, Snapshot,
-};
+use claimtop::domain::snapshot::{BoardSnapshot, Counts, Extension, Gaps, HeldBy, Judged, Nature, Snapshot};
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::{Set, judge};

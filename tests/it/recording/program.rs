@@ -76,7 +76,8 @@ fn a_recording_can_be_read_with_sqlite_while_it_is_written() {
     let path = database.beside("x.rec");
     let child = recorder(&database, &path, &[], 2);
     let connection = Connection::open(&path).expect("a database");
-    let before: i64 = connection.query_row("SELECT count(*) FROM frame", [], |row| row.get(0)).expect("frames");
+    let before: i64 =
+        connection.query_row("SELECT count(*) FROM frame", [], |row| row.get(0)).expect("frames");
     until("another frame", || {
         let now: i64 = connection.query_row("SELECT count(*) FROM frame", [], |row| row.get(0)).ok()?;
         (now > before).then_some(())
@@ -91,7 +92,8 @@ fn a_recording_can_be_read_with_sqlite_while_it_is_written() {
 
 #[test]
 fn a_killed_recorder_loses_at_most_the_frame_it_was_writing() {
-    let kills: usize = std::env::var("CLAIMTOP_RECORDER_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let kills: usize =
+        std::env::var("CLAIMTOP_RECORDER_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
     let database = database();
     let path = database.beside("x.rec");
     let mut had = 0;
@@ -125,7 +127,9 @@ fn what_is_no_recording_is_said() {
         copy
     };
     let newer = change("newer.rec", &|copy| {
-        Connection::open(copy).and_then(|file| file.pragma_update(None, "user_version", 99)).expect("a version");
+        Connection::open(copy)
+            .and_then(|file| file.pragma_update(None, "user_version", 99))
+            .expect("a version");
     });
     let damaged = change("damaged.rec", &|copy| {
         Connection::open(copy).and_then(|file| file.execute_batch("DROP TABLE frame")).expect("a change");
@@ -148,7 +152,8 @@ fn what_is_no_recording_is_said() {
         assert!(stderr(&output).contains(said), "{said}: {}", stderr(&output));
     }
     // An ordinary database is not overwritten, and is still opened live.
-    let output = command(&["record", &database.source(), "--out"]).arg(database.path()).output().expect("it runs");
+    let output =
+        command(&["record", &database.source(), "--out"]).arg(database.path()).output().expect("it runs");
     assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
     assert!(stderr(&output).contains("is not a recording"), "{}", stderr(&output));
     let output = command(&["check", &database.source()]).args(AT_NOW).output().expect("it runs");
@@ -237,7 +242,10 @@ fn the_dashboard_records_and_the_replay_shows_the_same_rows() {
     let replayed = pty.wait("lost");
     let rows = |screen: &str| -> Vec<String> {
         let rows = screen.lines().filter(|line| line.contains("│") && line.contains("session-1"));
-        rows.map(|line| line.split_whitespace().filter(|word| !word.ends_with('s')).collect::<Vec<_>>().join(" ")).collect()
+        rows.map(|line| {
+            line.split_whitespace().filter(|word| !word.ends_with('s')).collect::<Vec<_>>().join(" ")
+        })
+        .collect()
     };
     assert!(!rows(&live).is_empty(), "{live}");
     assert_eq!(rows(&replayed), rows(&live), "{replayed}\n{live}");

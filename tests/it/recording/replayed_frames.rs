@@ -20,14 +20,30 @@ use super::{Recorder, claim, second};
 /// What happens to a claim between two polls.
 #[derive(Debug, Clone)]
 enum Step {
-    Claim { id: u8, holder: u8 },
-    Beat { id: u8 },
-    SessionBeats { holder: u8 },
-    Finish { id: u8 },
-    ChangeHands { id: u8, holder: u8 },
-    Fail { id: u8 },
+    Claim {
+        id: u8,
+        holder: u8,
+    },
+    Beat {
+        id: u8,
+    },
+    SessionBeats {
+        holder: u8,
+    },
+    Finish {
+        id: u8,
+    },
+    ChangeHands {
+        id: u8,
+        holder: u8,
+    },
+    Fail {
+        id: u8,
+    },
     /// A poll, so many seconds later.
-    Poll { after: u8 },
+    Poll {
+        after: u8,
+    },
     PollFails,
     /// The recorder is killed and started again.
     Restart,
@@ -66,7 +82,9 @@ impl Table {
             claim(&name(id), &format!("w-{holder}"), now, now, beats[usize::from(holder)])
         };
         match *step {
-            Step::Claim { id, holder } if !self.claims.iter().any(is(id)) => self.claims.push(new(id, holder)),
+            Step::Claim { id, holder } if !self.claims.iter().any(is(id)) => {
+                self.claims.push(new(id, holder))
+            }
             Step::ChangeHands { id, holder } => {
                 if let Some(one) = self.claims.iter_mut().find(|one| is(id)(one)) {
                     *one = new(id, holder);
@@ -179,8 +197,11 @@ fn frames_before_and_after_a_keyframe_are_exact_and_a_ring_keeps_the_last_ones()
             // Every claim beats at another second, one comes and one goes every ten.
             let ids = at / 10..at / 10 + 20;
             let beat = |id: i64| at - (at + id * 7) % 30;
-            let claims: Vec<Claim> =
-                ids.map(|id| claim(&format!("t{id}"), &format!("w{}", id % 3), id * 10 - 200, beat(id), at - at % 10)).collect();
+            let claims: Vec<Claim> = ids
+                .map(|id| {
+                    claim(&format!("t{id}"), &format!("w{}", id % 3), id * 10 - 200, beat(id), at - at % 10)
+                })
+                .collect();
             live.push(recorder.poll(at, &claims, &[]));
         }
         recorder.writer.finish(second(1_000)).expect("an end");

@@ -48,11 +48,17 @@ fn a_silence_has_its_ending() {
     assert_eq!((renewed[1].sign, renewed[1].from, renewed[1].to), (second(120), second(120), second(290)));
     let gone = of("gone");
     assert_eq!((gone[0].ending, gone[0].session_silent), (Some(Ending::Gone), Some(true)));
-    assert_eq!((gone[0].session_beat, gone[0].to, gone[0].next), (Some(second(30)), second(140), Some(second(150))));
+    assert_eq!(
+        (gone[0].session_beat, gone[0].to, gone[0].next),
+        (Some(second(30)), second(140), Some(second(150)))
+    );
     let moved = of("moved");
     assert_eq!((moved.len(), moved[0].ending), (1, Some(Ending::ChangedHands)));
     assert_eq!((moved[0].holder.as_deref(), moved[0].kind.as_deref()), (Some("c"), Some("mail")));
-    assert_eq!(Recording::open(&path).expect("a recording").silence_floor().expect("a floor"), Span::seconds(60));
+    assert_eq!(
+        Recording::open(&path).expect("a recording").silence_floor().expect("a floor"),
+        Span::seconds(60)
+    );
 }
 
 #[test]
