@@ -3,6 +3,7 @@
 mod rows;
 mod trim;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -240,7 +241,8 @@ impl RecordingWriter {
             "INSERT INTO frame (id, source, at, failure, unreachable) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![*next_frame, tracked.id, at.micros(), why, is_unreachable],
         )?;
-        insert_events(&transaction, options.pseudonyms.as_ref(), *next_frame, tracked.id, at, events)?;
+        let events = masked(options.pseudonyms.as_ref(), events);
+        insert_events(&transaction, *next_frame, tracked.id, at, &events)?;
         transaction.commit()?;
         *next_frame += 1;
         Ok(())
@@ -260,8 +262,9 @@ impl RecordingWriter {
             )?;
             tracked.fingerprint = Some(poll.fingerprint.into());
         }
-        let told = told_endings(poll.events);
         let pseudonyms = options.pseudonyms.as_ref();
+        let events = masked(pseudonyms, poll.events);
+        let told = told_endings(&events);
         for snapshot in poll.snapshots {
             insert_snapshot(&mut rows, frame, snapshot, poll.warnings)?;
             for board in &snapshot.boards {
@@ -318,7 +321,7 @@ impl RecordingWriter {
         if let Some(horizon) = horizon {
             tracked.horizon = horizon;
         }
-        insert_events(&transaction, pseudonyms, frame, tracked.id, at, poll.events)?;
+        insert_events(&transaction, frame, tracked.id, at, &events)?;
         let is_key = tracked.since_keyframe.is_none_or(|since| since + 1 >= KEYFRAME);
         if is_key {
             tracked.insert_keyframe(&transaction, frame)?;
@@ -529,9 +532,16 @@ fn insert_board(
     Ok(())
 }
 
+/// The events as they are written.
+fn masked<'a>(pseudonyms: Option<&Pseudonyms>, events: &'a [Event]) -> Cow<'a, [Event]> {
+    match pseudonyms {
+        Some(pseudonyms) => events.iter().map(|event| pseudonyms.event(event)).collect(),
+        None => Cow::Borrowed(events),
+    }
+}
+
 fn insert_events(
     connection: &Connection,
-    pseudonyms: Option<&Pseudonyms>,
     frame: i64,
     source: i64,
     at: Moment,
@@ -545,7 +555,6 @@ fn insert_events(
     )?;
     // Of a thousand claims that a dead host leaves, the claims themselves are recorded; one event is enough.
     for event in batched(events.to_vec()) {
-        let event = pseudonyms.map_or_else(|| event.clone(), |pseudonyms| pseudonyms.event(&event));
         let (body, shown) = event_text(&event);
         insert.execute(params![frame, source, at.micros(), event.kind().name(), body, shown])?;
     }

@@ -26,6 +26,8 @@ use crate::recording::{Frame, RecordedCounts, RecordedPoll, Recording, Recording
 const PAST: usize = 300;
 /// So many events the log keeps.
 const LOG: usize = 2_000;
+/// So many frames ahead the log goes on; further away it is read again.
+const NEAR: i64 = 1_000;
 /// Why the audit pane is empty.
 const NO_TRAIL: &str = "a recording does not contain the trail; `claimtop audit list` shows it";
 
@@ -140,7 +142,7 @@ impl ReplayFeed {
         let frames: Vec<Option<Frame>> =
             (0..self.shown.len()).map(|source| self.frame_at(source, at)).collect();
         let newest = frames.iter().flatten().map(|frame| frame.id).max().unwrap_or(0);
-        let is_ahead = self.told > 0 && newest >= self.told;
+        let is_ahead = self.told > 0 && (self.told..=self.told + NEAR).contains(&newest);
         let events = match is_ahead {
             true => self.recording.events(self.told + 1..=newest)?,
             false => self.recording.last_events(newest, LOG)?,
