@@ -9,7 +9,7 @@
 
 use claimtop::app::Msg;
 use claimtop::app::keymap::Keymap;
-use claimtop::app::model::{Model, Settings};
+use claimtop::app::model::{Model, ModelSettings};
 use claimtop::app::source::{Access, Poll, SourceView};
 use claimtop::config::Config;
 use claimtop::domain::cause::find;
@@ -159,7 +159,7 @@ fn frame(path: &Path) -> (Duration, usize) {
     let facts = Some(Arc::new(reader.facts("large.db").expect("facts")));
     let horizon = reader.horizon(30).expect("a horizon");
     let source = SourceView::new("large.db".into(), "sqlite", Access::Write);
-    let settings = Settings { interval: Span::seconds(1), bell: false };
+    let settings = ModelSettings { interval: Span::seconds(1), bell: false };
     let mut model = Model::new(vec![source], settings, Keymap::default(), clock());
     let poll =
         Poll { snapshots, horizon: Some(horizon), whole: None, warnings: Vec::new(), facts, causes: None };

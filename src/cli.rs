@@ -104,6 +104,9 @@ enum Verb {
         /// The claims of a recording at this instant: 2026-11-15T03:12:00Z, or 03:12 [default: its end]
         #[arg(long, value_name = "TIME", conflicts_with_all = ["dead", "history"])]
         at: Option<String>,
+        /// With --history: what each holder did, the most active first
+        #[arg(long, value_name = "holder", requires = "history", value_enum)]
+        by: Option<list::HistoryBy>,
         #[command(flatten)]
         only: Only,
     },
@@ -140,13 +143,20 @@ enum Verb {
     /// Show, verify and export the trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
-    /// Make the reference tables of a system; existing tables are checked and never altered
+    /// Make the reference tables of a system, or bring those of an earlier version up to date; tables that differ in
+    /// any other way are never altered
     Init {
         /// A SQLite file, a postgres:// address, or a name from the config
         source: String,
         /// The system whose tables to make: coordination, executor-jobs, merge-queue, finalization, task-queue, or all
         #[arg(long, value_name = "NAME|all", required = true, value_delimiter = ',', value_parser = init::wanted)]
         system: Vec<init::SystemArg>,
+        /// On a server, for executor-jobs: also make fetch_executor_job(), which reclaims before it claims
+        #[arg(long, conflicts_with = "rollback")]
+        wrapper: bool,
+        /// On a server, for executor-jobs: drop the functions and views for reclaiming and heartbeats; jobs stay
+        #[arg(long)]
+        rollback: bool,
     },
     /// Run a live fleet of workers on a temporary database, with the dashboard on it
     Demo(demo::DemoArgs),
@@ -335,7 +345,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     match verb {
         Verb::Check(arguments) => check::run(&setup, &arguments),
         Verb::Doctor { sources } => doctor::run(&setup, &sources),
-        Verb::List { sources, only, csv, dead, history, at } => {
+        Verb::List { sources, only, csv, dead, history, by, at } => {
             let setup = if dead { setup.of_the_dead() } else { setup };
             let format = match (csv, setup.json) {
                 (true, _) => list::ListFormat::Csv,
@@ -349,7 +359,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
             if recorded::is_asked_for(&sources, at.as_deref()) {
                 recorded::list(&sources, at.as_deref(), &only, format)
             } else if history {
-                list::history(&setup, &sources, only.limit, format)
+                list::history(&setup, &sources, only.limit, by, format)
             } else {
                 list::run(&setup, &sources, &only, format)
             }
@@ -368,7 +378,9 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         #[cfg(feature = "serve")]
         Verb::Api(arguments) => api::run(&setup, &arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
-        Verb::Init { source, system } => init::run(&setup, &source, &system),
+        Verb::Init { source, system, wrapper, rollback } => {
+            init::run(&setup, &source, &system, init::InitMode::of(wrapper, rollback))
+        }
         Verb::Demo(arguments) => demo::run(&setup, &arguments),
         Verb::DemoChild(child) => demo::child(child),
         Verb::Profile(verb) => profiles::run(&setup, verb),

@@ -2,6 +2,7 @@
 //!
 //! Unknown keys are errors that name their line. Values are never printed, because one of them may be a secret.
 
+mod events;
 mod file;
 mod sweep;
 mod value_ranges;
@@ -19,9 +20,10 @@ use crate::domain::source_label::{LabelColour, SourceLabel};
 use crate::domain::time::{Span, ZoneName};
 use crate::domain::visible::visible;
 use crate::profile::parse::line_of;
-use crate::profile::rules::{Limits, Operator};
+use crate::profile::rules::{Operator, ThresholdSettings};
 use crate::store::{Source, SourceLocation, Standing};
 use crate::ui::theme::Palette;
+pub use events::EventSettings;
 pub use file::{LoadedConfig, folder};
 pub use sweep::{Share, SweepLimits};
 
@@ -62,9 +64,11 @@ pub struct Config {
     /// Keys by command, instead of the default ones.
     pub keys: BTreeMap<String, KeyList>,
     /// Thresholds for profiles that have none of their own.
-    pub defaults: Limits,
+    pub defaults: ThresholdSettings,
     /// Automatic cleanup and its brakes.
     pub sweep: SweepLimits,
+    /// How events are combined.
+    pub events: EventSettings,
     /// Saved lists of claims by name, for `:view`.
     pub view: BTreeMap<String, SavedView>,
     pub source: BTreeMap<String, SourceConfig>,
@@ -83,13 +87,14 @@ impl Default for Config {
             bell: true,
             mouse: MouseUse::On,
             keys: BTreeMap::new(),
-            defaults: Limits {
+            defaults: ThresholdSettings {
                 lease: Some(Span::minutes(30)),
                 silent_after: Some(Span::minutes(5)),
                 orphan_after: Some(Span::minutes(10)),
-                ..Limits::default()
+                ..ThresholdSettings::default()
             },
             sweep: SweepLimits::USUAL,
+            events: EventSettings::USUAL,
             view: BTreeMap::new(),
             source: BTreeMap::new(),
         }
@@ -142,10 +147,10 @@ pub struct SourceConfig {
     pub holders_on: Option<HoldersOn>,
     /// Thresholds for every board.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: ThresholdSettings,
     /// Thresholds for single boards.
     #[serde(default)]
-    pub board: BTreeMap<String, Limits>,
+    pub board: BTreeMap<String, ThresholdSettings>,
     /// Automatic cleanup of this source.
     #[serde(default)]
     pub sweep: SweepLimits,

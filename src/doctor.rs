@@ -6,11 +6,14 @@
 //! ```text
 //! file             how the file is journaled          file_system  on what kind of disk it is
 //! server           the server and its load            role_privileges  what our role may do there
+//! cron             cleanup that the server runs itself
 //! profile_fit      which profiles fit, or nearly fit  claims       what a poll shows
 //! holders          where their processes run          permissions  may we act, is there a trail
 //! ```
 
 mod claims;
+#[cfg(feature = "postgres")]
+mod cron;
 mod file;
 mod file_system;
 mod holders;
@@ -23,7 +26,7 @@ mod server;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;
-use crate::store::{Options, Reader, SourceLocation, StoreError};
+use crate::store::{Options, Reader, SessionMode, SourceLocation, StoreError};
 
 /// The result of one check; the worst one decides about the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,13 +87,6 @@ pub struct DoctorTarget {
     pub vouched: Vec<String>,
     pub session: SessionMode,
     pub holders_on: Option<HoldersOn>,
-}
-
-/// Whether acts are intended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionMode {
-    MayAct,
-    ReadOnly,
 }
 
 /// All checks of a source.

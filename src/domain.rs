@@ -15,6 +15,7 @@ pub mod fencing;
 pub mod filter;
 pub mod idle;
 pub mod recovery;
+pub mod recovery_preview;
 pub mod rules;
 pub mod saved_view;
 pub mod seen_boards;

@@ -25,7 +25,7 @@ mod event_text;
 mod observed_source;
 mod session_activity;
 
-pub use batch::{BOUND, batched};
+pub use batch::{BOUND, Batching, EventCollector, SingleEvents, batched};
 pub use cause_log::CauseLog;
 pub use change_detector::ChangeDetector;
 pub use diff::{ObservedClaim, Reread};

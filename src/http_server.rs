@@ -84,11 +84,11 @@ async fn accept(
         let served = serve(stream, router.clone(), limits, tls.clone(), Arc::clone(&requests));
         // A slow client delays only its own connection.
         let task = tokio::spawn(tokio::time::timeout(limits.life, served));
-        open.connections.push_back(Connection { task: task.abort_handle(), requests });
+        open.connections.push_back(OpenConnection { task: task.abort_handle(), requests });
     }
 }
 
-struct Connection {
+struct OpenConnection {
     task: AbortHandle,
     /// The requests that are being answered.
     requests: Arc<AtomicUsize>,
@@ -97,7 +97,7 @@ struct Connection {
 struct OpenConnections {
     limit: usize,
     /// The oldest first.
-    connections: VecDeque<Connection>,
+    connections: VecDeque<OpenConnection>,
 }
 
 impl OpenConnections {
@@ -110,7 +110,7 @@ impl OpenConnections {
         if self.connections.len() < self.limit {
             return true;
         }
-        let idle = |connection: &Connection| connection.requests.load(Ordering::Relaxed) == 0;
+        let idle = |connection: &OpenConnection| connection.requests.load(Ordering::Relaxed) == 0;
         let Some(oldest) = self.connections.iter().position(idle) else { return false };
         if let Some(closed) = self.connections.remove(oldest) {
             closed.task.abort();

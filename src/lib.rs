@@ -91,6 +91,7 @@
 //! ui          the screen, one file per region: drawing decides nothing
 //!               header, source_strip, footer   the frame        overview, timeline, fuse   trouble at a glance
 //!               claim_list, groups, sessions, jobs, dead, events, audit, source_list   one pane each
+//!               activity     below the jobs: what holders did lately
 //!               detail, dialog, bulk, palette, help, popup      over the panes
 //!               table, text, theme, view, picture               shared drawing
 //! app         the dashboard's state: update(Msg) -> Vec<Effect>; pure
@@ -118,7 +119,7 @@
 //!               write_access permission to write: decides what is read-only   backend   the server session of a claim
 //!               opening      chooses the engine of a source         reader, actor   one source, read or acted on
 //!               look         what reading asks of an engine         seen, seen_reader   a claim with its whole row
-//!               rows, listing, claim_list, detail, kinds, holders, history, facts   the queries beyond a poll
+//!               rows, listing, claim_list, detail, kinds, holders, history, recoveries, facts   the queries beyond a poll
 //!               bind, bound  a profile as SQL of one database       fit       which profiles fit, and why not
 //!               variants     a profile for every schema or prefix in which its tables are
 //!   sqlite      files

@@ -3,6 +3,7 @@
 //! A slow or dead source delays only its own thread. The dashboard, `check --watch`, `sweep` and `serve` all run this
 //! loop; they differ in what they do with a poll.
 
+mod cleanup_observer;
 mod facts_watch;
 mod full_look;
 mod inbox;
@@ -15,6 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+pub use cleanup_observer::CleanupObserver;
 pub use facts_watch::FactsWatch;
 pub use full_look::{FullLook, FullPoll, SILENCE};
 use inbox::{Inbox, InboxItem};

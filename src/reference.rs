@@ -1,15 +1,18 @@
 //! The reference tables of the five systems, as their specifications describe them.
 //!
 //! Knows the schemas in `assets/schema/` and how to create them in a database: all or nothing, and never over
-//! existing tables that differ.
+//! existing tables that differ. Columns that a later version brought are added.
 
 mod comparison;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod upgrade;
 
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use thiserror::Error;
+
+use upgrade::AddedColumn;
 
 /// One of the five systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +78,7 @@ pub enum InstallError {
     Differs { system: &'static str, kind: String, name: String, how: String },
 }
 
-/// The result for one table, index, view or trigger.
+/// The result for one table, index, view or trigger, or for a column that was added to a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledObject {
     pub system: System,
@@ -84,15 +87,25 @@ pub struct InstalledObject {
     pub how: InstallOutcome,
 }
 
-/// Whether an object was created or existed before.
+impl InstalledObject {
+    fn added(system: System, table: &str, column: &str) -> InstalledObject {
+        let name = format!("{table}.{column}");
+        InstalledObject { system, kind: "column".into(), name, how: InstallOutcome::Made }
+    }
+}
+
+/// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallOutcome {
     Made,
     Found,
+    /// A rollback took it back.
+    Dropped,
 }
 
 /// Creates the missing tables of `systems`, in one transaction. Existing tables must have every column of the
-/// reference with its type; they may have more columns as long as a row can be written without them.
+/// reference with its type; they may have more columns as long as a row can be written without them. Only columns that
+/// a later version brought are added to them.
 pub fn install(
     connection: &mut Connection,
     systems: &[System],
@@ -102,6 +115,7 @@ pub fn install(
     for system in systems {
         let model = Connection::open_in_memory()?;
         model.execute_batch(system.sqlite())?;
+        laid.extend(add_columns(&transaction, *system)?);
         let there = objects(&transaction)?;
         for (key, object) in objects(&model)? {
             let how = match there.get(&key) {
@@ -125,6 +139,20 @@ pub fn install(
     }
     transaction.commit()?;
     Ok(laid)
+}
+
+/// Adds the columns that earlier versions of the tables lack.
+fn add_columns(connection: &Connection, system: System) -> rusqlite::Result<Vec<InstalledObject>> {
+    let mut added = Vec::new();
+    for AddedColumn { table, column, sqlite, .. } in system.added_columns() {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND lower(name) = ?1)
+                   AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(?1) WHERE lower(name) = ?2)";
+        if connection.query_row(sql, [table, column], |row| row.get(0))? {
+            connection.execute_batch(sqlite)?;
+            added.push(InstalledObject::added(system, table, column));
+        }
+    }
+    Ok(added)
 }
 
 /// A table, index, view or trigger.

@@ -4,6 +4,7 @@
 //! reaches a terminal.
 
 pub mod act;
+pub mod activity;
 pub mod audit;
 pub mod bulk;
 pub mod changes;

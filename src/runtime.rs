@@ -31,7 +31,7 @@ use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 
 use crate::app::message::{Effect, Format, Msg};
-use crate::app::model::{Model, Pace};
+use crate::app::model::{Model, PollIntake};
 use crate::app::replay::{Replay, ReplayMove};
 use crate::background;
 use crate::domain::saved_view::ScreenState;
@@ -216,7 +216,7 @@ impl Dashboard {
         if self.model.replay.as_ref().is_some_and(Replay::is_playing) {
             return PLAYING;
         }
-        let often = self.model.settings.interval <= Span::seconds(1) && self.model.pace == Pace::Live;
+        let often = self.model.settings.interval <= Span::seconds(1) && self.model.pace == PollIntake::Live;
         Duration::from_millis(if often { 1_500 } else { 1_000 })
     }
 

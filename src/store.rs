@@ -40,6 +40,8 @@ pub mod postgres;
 pub mod prober;
 mod protocol;
 mod reader;
+pub mod recoveries;
+mod recovery_preview;
 pub mod registrations;
 pub mod released;
 pub mod resolution;
@@ -66,7 +68,7 @@ pub mod write_access;
 
 pub use act::{Acted, Batch, Intents, Order, Pending, Undo, numbered};
 pub use actor::Actor;
-pub use attempts::{Attempt, Attempts};
+pub use attempts::{Attempt, AttemptCursor, Attempts};
 pub use backend::{Backend, TerminateOrder, Terminated};
 pub use backoff::Backoff;
 pub use bind::LeftOut;

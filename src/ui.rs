@@ -24,6 +24,7 @@
 //! Every string of a database comes through [`crate::domain::visible`]; nothing else here may print
 //! one.
 
+mod activity;
 mod audit;
 mod bulk;
 mod claim_list;

@@ -24,7 +24,7 @@ pub mod task_queue;
 pub use clock::Clock;
 pub use database::{Database, Durability};
 pub use error::WorkerError;
-pub use events::{Event, EventSink, NoEvents};
+pub use events::{Event, EventSink, NoEvents, SummaryEvents};
 
 pub use crate::domain::time::{Moment, Span};
 pub use crate::liveness::HoldersOn;

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # A private PostgreSQL server for one run of the tests; read by ./tests/run.
 #   begin_server   makes and starts it, exports CLAIMTOP_TEST_POSTGRES and CLAIMTOP_PG_BIN
 #   end_server     stops it and removes its folder
@@ -48,10 +49,13 @@ install() {
   return "$code"
 }
 
+# Waits for whoever else installs, and for a slow mirror, but not forever.
 apt_install() {
   echo "tests/run: installing $*" >&2
-  { as_root apt-get -qq update &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends install "$@"
+  local patience=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Acquire::http::Timeout=60)
+  { as_root timeout 600 apt-get -qq "${patience[@]}" update &&
+    as_root env DEBIAN_FRONTEND=noninteractive timeout 900 \
+      apt-get -qq --yes --no-install-recommends "${patience[@]}" install "$@"
   } >/dev/null 2>&1 </dev/null
 }
 

@@ -65,9 +65,9 @@ pub(crate) fn router(api: Api) -> Router {
         .route("/api/openapi.json", get(openapi))
         .merge(with_key)
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method")
+            ErrorAnswer::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method")
         })
-        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no such path; see /api/openapi.json") })
+        .fallback(|| async { ErrorAnswer::new(StatusCode::NOT_FOUND, "no such path; see /api/openapi.json") })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, REQUEST_TIMEOUT))
         .layer(CatchPanicLayer::new())
@@ -78,20 +78,20 @@ pub(crate) fn router(api: Api) -> Router {
 
 /// An answer that is no success.
 #[derive(Debug)]
-struct Problem {
+struct ErrorAnswer {
     status: StatusCode,
     error: String,
     message: Option<String>,
     retry_after: Option<Duration>,
 }
 
-impl Problem {
-    fn new(status: StatusCode, error: impl Into<String>) -> Problem {
-        Problem { status, error: error.into(), message: None, retry_after: None }
+impl ErrorAnswer {
+    fn new(status: StatusCode, error: impl Into<String>) -> ErrorAnswer {
+        ErrorAnswer { status, error: error.into(), message: None, retry_after: None }
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
         let mut object = json!({"success": false, "error": self.error});
         if let Some(message) = self.message {
@@ -112,40 +112,40 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<Wrong> for Problem {
-    fn from(Wrong(sentence): Wrong) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, sentence)
+impl From<Wrong> for ErrorAnswer {
+    fn from(Wrong(sentence): Wrong) -> ErrorAnswer {
+        ErrorAnswer::new(StatusCode::BAD_REQUEST, sentence)
     }
 }
 
-impl From<JsonRejection> for Problem {
-    fn from(rejection: JsonRejection) -> Problem {
+impl From<JsonRejection> for ErrorAnswer {
+    fn from(rejection: JsonRejection) -> ErrorAnswer {
         let status = match rejection.status() {
             StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
             status => status,
         };
-        Problem::new(status, rejection.body_text())
+        ErrorAnswer::new(status, rejection.body_text())
     }
 }
 
-impl From<PathRejection> for Problem {
-    fn from(_: PathRejection) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "the id of a task is a number")
+impl From<PathRejection> for ErrorAnswer {
+    fn from(_: PathRejection) -> ErrorAnswer {
+        ErrorAnswer::new(StatusCode::BAD_REQUEST, "the id of a task is a number")
     }
 }
 
-impl From<SettleRefusal> for Problem {
-    fn from(refusal: SettleRefusal) -> Problem {
+impl From<SettleRefusal> for ErrorAnswer {
+    fn from(refusal: SettleRefusal) -> ErrorAnswer {
         let status = match refusal {
             SettleRefusal::NotFound => StatusCode::NOT_FOUND,
             SettleRefusal::OtherWorkers { .. } => StatusCode::FORBIDDEN,
             SettleRefusal::WrongState { .. } => StatusCode::CONFLICT,
         };
-        Problem::new(status, refusal.to_string())
+        ErrorAnswer::new(status, refusal.to_string())
     }
 }
 
-type Answer = Result<Response, Problem>;
+type Answer = Result<Response, ErrorAnswer>;
 type Read<T> = Result<Body<T>, JsonRejection>;
 type Id = Result<Path<i64>, PathRejection>;
 
@@ -155,7 +155,7 @@ fn ok(object: Json) -> Answer {
 
 /// Lets a request pass that has a known key and has not asked too often.
 async fn authenticate(State(api): State<Api>, request: Request, next: Next) -> Response {
-    let refused = |error: &str| Problem::new(StatusCode::UNAUTHORIZED, error).into_response();
+    let refused = |error: &str| ErrorAnswer::new(StatusCode::UNAUTHORIZED, error).into_response();
     let Some(sent) = sent_key(request.headers()) else {
         return refused("send an API key: Authorization: Bearer KEY, or X-API-Key: KEY");
     };
@@ -166,8 +166,8 @@ async fn authenticate(State(api): State<Api>, request: Request, next: Next) -> R
     };
     let Some(name) = name else { return refused("this API key is not known") };
     if let Err(wait) = api.limit.take(&name, Instant::now()) {
-        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests with this API key");
-        return Problem { retry_after: Some(wait), ..problem }.into_response();
+        let problem = ErrorAnswer::new(StatusCode::TOO_MANY_REQUESTS, "too many requests with this API key");
+        return ErrorAnswer { retry_after: Some(wait), ..problem }.into_response();
     }
     next.run(request).await
 }
@@ -191,42 +191,42 @@ impl Api {
         work: impl FnOnce(&mut dyn crate::worker::task_queue::Operations) -> Result<T, WorkerError>
         + Send
         + 'static,
-    ) -> Result<T, Problem> {
-        let busy = |error: &str| Problem {
+    ) -> Result<T, ErrorAnswer> {
+        let busy = |error: &str| ErrorAnswer {
             retry_after: Some(Duration::from_secs(1)),
-            ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, error)
+            ..ErrorAnswer::new(StatusCode::SERVICE_UNAVAILABLE, error)
         };
         self.queue.run(work).await.map_err(|why| match why {
             NoAnswer::Full => busy("too many requests wait; nothing was done"),
             NoAnswer::Failed(WorkerError::Invalid(sentence)) => {
-                Problem::new(StatusCode::BAD_REQUEST, sentence)
+                ErrorAnswer::new(StatusCode::BAD_REQUEST, sentence)
             }
             NoAnswer::Failed(error @ WorkerError::Busy { .. }) => busy(&error.to_string()),
             NoAnswer::Failed(error) => {
                 (self.log)(&error.to_string());
                 self.unexpected(&error)
             }
-            NoAnswer::Gone => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error"),
+            NoAnswer::Gone => ErrorAnswer::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error"),
         })
     }
 
     /// A client learns whether to try again, and nothing about the database.
-    fn unexpected(&self, error: &WorkerError) -> Problem {
+    fn unexpected(&self, error: &WorkerError) -> ErrorAnswer {
         match error {
             #[cfg(feature = "postgres")]
-            WorkerError::Unknown(_) => Problem::new(
+            WorkerError::Unknown(_) => ErrorAnswer::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "whether it was done is not known: look at the task before you repeat it",
             ),
             #[cfg(feature = "postgres")]
-            WorkerError::Connect(_) => Problem {
+            WorkerError::Connect(_) => ErrorAnswer {
                 retry_after: Some(Duration::from_secs(5)),
-                ..Problem::new(
+                ..ErrorAnswer::new(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "the database does not answer; nothing was done",
                 )
             },
-            _ => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error"),
+            _ => ErrorAnswer::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error"),
         }
     }
 }
@@ -252,7 +252,9 @@ async fn claim_one(State(api): State<Api>, id: Id, body: Read<WorkerRequest>) ->
     let (Path(id), worker) = (id?, body?.0.checked()?);
     let claimed = api.ask(move |queue| queue.claim_by_id(&worker, id)).await?;
     match claimed {
-        TaskClaim::Nothing => Err(Problem::new(StatusCode::NOT_FOUND, SettleRefusal::NotFound.to_string())),
+        TaskClaim::Nothing => {
+            Err(ErrorAnswer::new(StatusCode::NOT_FOUND, SettleRefusal::NotFound.to_string()))
+        }
         claimed => answer_to_claim(claimed, &Json::Null),
     }
 }
@@ -265,9 +267,9 @@ fn answer_to_claim(claimed: TaskClaim, filters: &Json) -> Answer {
             let nothing = json!({"success": false, "message": message, "filters": filters});
             Ok((StatusCode::NOT_FOUND, Body(nothing)).into_response())
         }
-        TaskClaim::LostRace { .. } => Err(Problem {
+        TaskClaim::LostRace { .. } => Err(ErrorAnswer {
             message: Some("Race condition detected, please retry".into()),
-            ..Problem::new(StatusCode::CONFLICT, message)
+            ..ErrorAnswer::new(StatusCode::CONFLICT, message)
         }),
     }
 }
@@ -289,7 +291,7 @@ async fn create(State(api): State<Api>, body: Read<TaskRequest>) -> Answer {
         Enqueued::Duplicate(_) => (StatusCode::OK, "A task with this dedupe_key exists already"),
         Enqueued::UnknownType => {
             let error = "this task_type is not registered: POST /api/task-types registers it";
-            return Err(Problem::new(StatusCode::NOT_FOUND, error));
+            return Err(ErrorAnswer::new(StatusCode::NOT_FOUND, error));
         }
     };
     let object = json!({"success": true, "task": added.1.as_ref().map(task), "message": message});
@@ -349,7 +351,7 @@ async fn sign_off(State(api): State<Api>, body: Read<WorkerRequest>) -> Answer {
     let worker = body?.0.checked()?;
     match api.ask(move |queue| queue.sign_off(&worker)).await? {
         true => ok(json!({"success": true})),
-        false => Err(Problem::new(StatusCode::NOT_FOUND, "no worker with this id has reported in")),
+        false => Err(ErrorAnswer::new(StatusCode::NOT_FOUND, "no worker with this id has reported in")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tui_input::Input;
 
 use super::dialog::SourceName;
-use super::message::Target;
+use super::message::ShownClaim;
 use crate::domain::filter::{Condition, Filter, Sense, Test};
 use crate::domain::recovery::Action;
 use crate::domain::shell::quoted;
@@ -15,7 +15,7 @@ use crate::domain::verdict::Set;
 /// The claims of an act in bulk.
 #[derive(Debug, Clone)]
 pub enum Many {
-    Marked(Vec<Target>),
+    Marked(Vec<ShownClaim>),
     /// The claims whose worst set this is: those that a pane of the overview shows.
     Worst(Set),
     /// The claims in trouble of a group.
@@ -206,9 +206,9 @@ impl InBulk {
         self.typed_name().is_some_and(|name| self.name.value() == name)
     }
 
-    /// The same act for a runbook; nothing for single claims that somebody marked.
+    /// The same act for a runbook, with the words that name its source; nothing for single claims that somebody marked.
     pub fn command_line(&self, ready: &Ready, source: &str, profiles: &[String]) -> Option<String> {
-        let mut words = vec!["claimtop".to_owned(), self.action.to_string(), quoted(source)];
+        let mut words = vec!["claimtop".to_owned(), self.action.to_string(), source.to_owned()];
         match &self.what {
             Many::Marked(_) => return None,
             Many::Worst(set) => words.extend(options_of_worst(*set)),

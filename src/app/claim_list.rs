@@ -10,7 +10,7 @@ mod requests;
 use std::collections::BTreeMap;
 
 use super::row::Row;
-use crate::domain::claim_list::{ListRequest, Matching, Place, Tested, Troubled};
+use crate::domain::claim_list::{ListPlace, ListRequest, Matching, Tested, Troubled};
 use crate::domain::filter::Filter;
 use crate::domain::time::{Moment, Span};
 pub use answers::Loading;
@@ -58,7 +58,7 @@ struct OfSource {
     others: Option<Loaded>,
     looked_at: usize,
     /// The pending request; other answers are outdated.
-    pending: Option<(ListRequest, Purpose)>,
+    pending: Option<(ListRequest, RequestPurpose)>,
     /// When the last answer came, and how long the database was busy with it.
     answered: Option<(Moment, Span)>,
     problem: Option<String>,
@@ -68,13 +68,13 @@ struct OfSource {
 #[derive(Debug, Clone, Default)]
 struct Loaded {
     rows: Vec<Row>,
-    before: Option<Place>,
-    after: Option<Place>,
+    before: Option<ListPlace>,
+    after: Option<ListPlace>,
 }
 
 /// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+enum RequestPurpose {
     /// Reread.
     Again,
     /// The rows after the last, or before the first.

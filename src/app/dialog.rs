@@ -2,7 +2,7 @@
 
 use tui_input::Input;
 
-use super::message::Target;
+use super::message::ShownClaim;
 use super::row::Row;
 use crate::domain::recovery::{Action, TERMINATE};
 use crate::domain::rules::DeadlineRule;
@@ -13,7 +13,7 @@ use crate::domain::time::{Moment, Span};
 #[derive(Debug, Clone)]
 pub struct Confirm {
     pub row: Row,
-    pub target: Target,
+    pub target: ShownClaim,
     pub action: Action,
     pub asks: Asks,
     /// Why it is asked.
@@ -140,7 +140,7 @@ pub fn if_nothing_is_done(row: &Row, now: Moment) -> String {
         (DeadlineRule::Ttl | DeadlineRule::Holder, Some(deadline)) if deadline >= now => {
             format!("its time is up in {}; then a sweep may take it, if one runs", deadline.since(now))
         }
-        _ => "nothing: it stays as it is until a sweep or somebody takes it".into(),
+        _ => "it stays as it is until a sweep or somebody takes it".into(),
     }
 }
 
@@ -170,10 +170,11 @@ pub fn what_it_gives(row: &Row, by: Span, now: Moment) -> String {
     }
 }
 
-/// The same act for a runbook.
+/// The same act for a runbook, with the words that name its source.
 pub fn command_line(confirm: &Confirm, source: &str) -> String {
     let Confirm { action, row, asks, .. } = confirm;
-    let mut words = vec!["claimtop".to_owned(), action.to_string(), quoted(source), quoted(&row.id.address)];
+    let mut words =
+        vec!["claimtop".to_owned(), action.to_string(), source.to_owned(), quoted(&row.id.address)];
     if row.generic {
         words.extend(["--profile".into(), quoted(&row.profile)]);
     }
@@ -198,6 +199,6 @@ pub fn command_line(confirm: &Confirm, source: &str) -> String {
 /// The command that ends the server session behind a claim: the screen itself never does that.
 pub fn terminate_command(row: &Row, source: &str) -> String {
     let holder = row.claim().holder.as_deref().map_or_else(|| "PID".into(), quoted);
-    let (source, address) = (quoted(source), quoted(&row.id.address));
+    let address = quoted(&row.id.address);
     format!("claimtop {TERMINATE} {source} {address} --holder {holder} --force --reason WHY")
 }

@@ -42,7 +42,7 @@ pub enum Item {
 
 /// Where the selection of a list stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection {
+pub struct ListSelection {
     item: Option<Item>,
     /// Its position: when it disappears, the item that takes its place is selected.
     at: usize,
@@ -50,7 +50,7 @@ pub struct Selection {
     replaced: Option<Item>,
 }
 
-impl Selection {
+impl ListSelection {
     /// The place of the selected item in `items`, or of the one that took its place.
     pub fn place(&self, items: &[Item]) -> Option<usize> {
         let wanted = self.item.as_ref();
@@ -79,7 +79,7 @@ impl Selection {
     /// Selects the item at `at`, or the last.
     pub fn select(&mut self, items: &[Item], at: usize) {
         let at = at.min(items.len().saturating_sub(1));
-        *self = Selection { item: items.get(at).cloned(), at, replaced: None };
+        *self = ListSelection { item: items.get(at).cloned(), at, replaced: None };
     }
 
     /// Moves by `steps` lines, no further than the ends.

@@ -9,11 +9,11 @@ use super::item::Item;
 use super::model::Pane;
 use super::replay::{ReplayMove, ReplayedSource};
 use super::row::{Row, RowId};
-use super::source::{Poll, Trouble};
+use super::source::{Poll, PollFailure};
 use crate::domain::audit::ActFilter;
 use crate::domain::claim::{Claim, Process};
 use crate::domain::claim_list::{ListPart, ListRequest};
-use crate::domain::detail::{Examined, Holder, Kinds};
+use crate::domain::detail::{Examined, Holder, HolderActivity, Kinds};
 use crate::domain::recovery::{Action, Authorization, Outcome};
 use crate::domain::saved_view::ScreenState;
 use crate::domain::snapshot::Mark;
@@ -27,7 +27,7 @@ use crate::events::Event;
 pub enum Msg {
     Polled {
         source: usize,
-        poll: Result<Poll, Trouble>,
+        poll: Result<Poll, PollFailure>,
         /// The events of this poll and of earlier polls that were not taken in.
         events: Vec<Event>,
     },
@@ -38,7 +38,7 @@ pub enum Msg {
     },
     Key(KeyEvent),
     Paste(String),
-    Clicked(Spot),
+    Clicked(ClickTarget),
     Scrolled(isize),
     /// A second passed, or the terminal was resized.
     Tick,
@@ -62,20 +62,22 @@ pub enum Msg {
     Listed {
         source: usize,
         request: ListRequest,
-        part: Result<ListPart, Trouble>,
+        part: Result<ListPart, PollFailure>,
     },
     /// The dead jobs that an open list asked for.
     Dead {
         query: DeadJobsQuery,
-        found: Result<Vec<Row>, Trouble>,
+        found: Result<Vec<Row>, PollFailure>,
     },
     Holders {
         source: usize,
-        holders: Result<Vec<Holder>, Trouble>,
+        holders: Result<Vec<Holder>, PollFailure>,
     },
     Kinds {
         source: usize,
-        kinds: Result<Vec<Kinds>, Trouble>,
+        kinds: Result<Vec<Kinds>, PollFailure>,
+        /// What holders did in the last minutes, as the system's history tells.
+        activity: Vec<HolderActivity>,
     },
     Trail(Result<TrailPage, String>),
     /// The acts of a bulk.
@@ -90,7 +92,7 @@ pub enum Msg {
     },
     Examined {
         id: RowId,
-        found: Result<Option<Box<Examined>>, Trouble>,
+        found: Result<Option<Box<Examined>>, PollFailure>,
     },
     /// Something to tell the operator.
     Notice(String),
@@ -109,7 +111,7 @@ pub enum Msg {
 #[derive(Debug, Clone)]
 pub enum Effect {
     Act {
-        target: Target,
+        target: ShownClaim,
         action: Action,
         authorization: Authorization,
     },
@@ -162,7 +164,7 @@ pub enum Effect {
     },
     LoadHistory(RowId),
     Examine {
-        target: Target,
+        target: ShownClaim,
     },
     SetPace {
         interval: Span,
@@ -194,7 +196,7 @@ pub struct DeadJobsQuery {
 
 /// A claim as the screen showed it when the key was pressed.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct ShownClaim {
     pub id: RowId,
     pub profile: String,
     pub board: String,
@@ -263,7 +265,7 @@ pub enum Format {
 
 /// A place that answers to a click.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spot {
+pub enum ClickTarget {
     Pane(Pane),
     Column(Set),
     Item(Item),

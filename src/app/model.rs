@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::audit::AuditPane;
 use super::claim_column::ClaimColumn;
 use super::claim_list::ClaimList;
-use super::item::{Item, Selection};
+use super::item::{Item, ListSelection};
 use super::keymap::Keymap;
 use super::logged_event::LoggedEvent;
 use super::message::Probed;
@@ -15,7 +15,7 @@ use super::replay::Replay;
 use super::row::RowId;
 use super::source::SourceView;
 use crate::domain::cause::{Cause, Facts, GroupBy, find_in_all};
-use crate::domain::detail::{Holder, Kinds};
+use crate::domain::detail::{Holder, HolderActivity, Kinds};
 use crate::domain::saved_view::{SavedView, ScreenState};
 use crate::domain::similar::did_you_mean;
 use crate::domain::snapshot::Counts;
@@ -183,7 +183,7 @@ pub enum HeaderUse {
 
 /// Whether polls are taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
+pub enum PollIntake {
     Live,
     Paused,
 }
@@ -207,7 +207,7 @@ pub enum Tone {
 
 /// What the user set, apart from keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct ModelSettings {
     pub interval: Span,
     pub bell: bool,
 }
@@ -230,8 +230,8 @@ pub struct Model {
     pub query_problem: Option<String>,
     pub sort: Sort,
     pub direction: Direction,
-    pub pace: Pace,
-    pub settings: Settings,
+    pub pace: PollIntake,
+    pub settings: ModelSettings,
     pub keymap: Keymap,
     pub marked: BTreeSet<RowId>,
     pub snoozed: BTreeMap<RowId, Moment>,
@@ -251,6 +251,8 @@ pub struct Model {
     pub searched: Query,
     pub holders: BTreeMap<usize, Result<Vec<Holder>, String>>,
     pub kinds: BTreeMap<usize, Result<Vec<Kinds>, String>>,
+    /// What holders did in the last minutes, by source.
+    pub activity: BTreeMap<usize, Vec<HolderActivity>>,
     pub audit: AuditPane,
     pub event_log: VecDeque<LoggedEvent>,
     /// The causes in all shown sources, worst first.
@@ -273,7 +275,7 @@ pub struct Model {
     pub(super) recovered: BTreeMap<RowId, String>,
     /// Events that arrived while the screen was paused, by source.
     pub(super) events_while_paused: BTreeMap<usize, Vec<Event>>,
-    pub(super) selections: BTreeMap<ListId, Selection>,
+    pub(super) selections: BTreeMap<ListId, ListSelection>,
     pub(super) events_logged: u64,
     /// The number of the last bulk question.
     pub(super) questions: u64,
@@ -286,7 +288,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(sources: Vec<SourceView>, settings: Settings, keymap: Keymap, now: Moment) -> Model {
+    pub fn new(sources: Vec<SourceView>, settings: ModelSettings, keymap: Keymap, now: Moment) -> Model {
         Model {
             now,
             sources,
@@ -301,7 +303,7 @@ impl Model {
             query_problem: None,
             sort: Sort::default(),
             direction: Direction::default(),
-            pace: Pace::Live,
+            pace: PollIntake::Live,
             settings,
             keymap,
             marked: BTreeSet::new(),
@@ -317,6 +319,7 @@ impl Model {
             searched: Query::default(),
             holders: BTreeMap::new(),
             kinds: BTreeMap::new(),
+            activity: BTreeMap::new(),
             audit: AuditPane::default(),
             event_log: VecDeque::new(),
             causes: Vec::new(),
@@ -428,7 +431,7 @@ impl Model {
         }
     }
 
-    pub fn selection(&self, list: ListId) -> Selection {
+    pub fn selection(&self, list: ListId) -> ListSelection {
         self.selections.get(&list).cloned().unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@ use tui_input::Input;
 
 use super::bulk::InBulk;
 use super::dialog::{Confirm, UndoPreview};
-use super::item::{Item, Selection};
+use super::item::{Item, ListSelection};
 use super::message::{DeadJobsQuery, TrailLine};
 use super::row::Row;
 use crate::domain::detail::Examined;
@@ -14,7 +14,7 @@ pub enum Overlay {
     Help {
         scroll: u16,
     },
-    Palette(Palette),
+    Palette(PaletteInput),
     /// Every source with its state, access and notes.
     Sources {
         scroll: u16,
@@ -36,7 +36,7 @@ pub enum Overlay {
 
 /// Every command by name.
 #[derive(Debug, Clone, Default)]
-pub struct Palette {
+pub struct PaletteInput {
     pub input: Input,
     pub selected: usize,
 }
@@ -47,7 +47,7 @@ pub struct Dead {
     pub query: DeadJobsQuery,
     /// None while the list is loading.
     pub rows: Option<Result<Vec<Row>, String>>,
-    pub selection: Selection,
+    pub selection: ListSelection,
 }
 
 impl Dead {

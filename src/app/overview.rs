@@ -5,7 +5,7 @@
 use super::item::Item;
 use super::model::{ListId, Model};
 use super::row::Row;
-use super::source::Link;
+use super::source::LinkState;
 use crate::domain::verdict::Set;
 
 /// The panes, the worst first; the last only if anything is in it.
@@ -172,7 +172,7 @@ impl Model {
         }
         let worst = self.columns().iter().copied().find(|set| self.set_len(*set) > 0);
         self.column = worst.unwrap_or(self.column);
-        self.is_settled = self.sources.iter().all(|source| source.link != Link::Connecting);
+        self.is_settled = self.sources.iter().all(|source| source.link != LinkState::Connecting);
     }
 }
 

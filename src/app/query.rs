@@ -12,11 +12,11 @@ use crate::domain::verdict::{Reason, Reasons, Set};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     pub text: String,
-    terms: Vec<Term>,
+    terms: Vec<QueryTerm>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Term {
+enum QueryTerm {
     /// Asked of a claim.
     Claim(Condition),
     /// Asked of the source it is in.
@@ -62,13 +62,13 @@ impl Query {
     }
 
     pub fn of_source(label: &str) -> Query {
-        let term = Term::Source { sense: Sense::Is, names: exactly([label]) };
+        let term = QueryTerm::Source { sense: Sense::Is, names: exactly([label]) };
         Query { text: format!("source={}", quoted(label)), terms: vec![term] }
     }
 
     fn of(key: &str, values: &[&str], test: Test) -> Query {
         let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-        Query { text: format!("{key}{}", values.join(",")), terms: vec![Term::Claim(test.into())] }
+        Query { text: format!("{key}{}", values.join(",")), terms: vec![QueryTerm::Claim(test.into())] }
     }
 
     /// The claims that pass this and another.
@@ -94,8 +94,8 @@ impl Query {
 
     pub fn takes_source(&self, label: &str) -> bool {
         self.terms.iter().all(|term| match term {
-            Term::Claim(_) => true,
-            Term::Source { sense, names } => {
+            QueryTerm::Claim(_) => true,
+            QueryTerm::Source { sense, names } => {
                 names.iter().any(|name| name.matches(label)) == (*sense == Sense::Is)
             }
         })
@@ -144,8 +144,8 @@ impl Query {
     /// What is asked of a claim.
     pub fn conditions(&self) -> impl Iterator<Item = &Condition> {
         self.terms.iter().filter_map(|term| match term {
-            Term::Claim(condition) => Some(condition),
-            Term::Source { .. } => None,
+            QueryTerm::Claim(condition) => Some(condition),
+            QueryTerm::Source { .. } => None,
         })
     }
 }
@@ -211,7 +211,7 @@ fn raw_words(text: &str) -> Vec<&str> {
 }
 
 impl Word {
-    fn term(&self) -> Result<Term, String> {
+    fn term(&self) -> Result<QueryTerm, String> {
         let (sense, letters) = match &self.letters[..] {
             [('!', Quoting::Plain), rest @ ..] if !rest.is_empty() => (Sense::IsNot, rest),
             all => (Sense::Is, all),
@@ -225,12 +225,12 @@ impl Word {
                 let (key, operator, value) =
                     (text(&letters[..at]).to_lowercase(), letters[at].0, &letters[at + 1..]);
                 if key == "source" && matches!(operator, ':' | '=') {
-                    return Ok(Term::Source { sense, names: patterns(operator, value) });
+                    return Ok(QueryTerm::Source { sense, names: patterns(operator, value) });
                 }
                 test(&key, operator, value)?
             }
         };
-        Ok(Term::Claim(Condition { sense, test }))
+        Ok(QueryTerm::Claim(Condition { sense, test }))
     }
 }
 

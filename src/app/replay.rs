@@ -1,6 +1,6 @@
 //! A recording on the screen: where it stands, how it runs, and what its scrubber shows.
 
-use super::source::{Poll, Trouble};
+use super::source::{Poll, PollFailure};
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::events::Event;
@@ -72,7 +72,7 @@ pub struct ReplayedSource {
     /// Nothing, if it had not been read yet.
     pub poll: Option<Poll>,
     /// Since when it could not be read, and why.
-    pub lost: Option<(Moment, Trouble)>,
+    pub lost: Option<(Moment, PollFailure)>,
     /// The counts of earlier polls, oldest first.
     pub past: Vec<Counts>,
     pub events: ReplayedEvents,

@@ -7,6 +7,7 @@ use super::row::{Row, worst_first};
 use crate::domain::cause::{Cause, Facts};
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::recovery::Confirmation;
+use crate::domain::shell::quoted;
 use crate::domain::snapshot::{Counts, Snapshot};
 use crate::domain::source_label::SourceLabel;
 use crate::domain::time::{Moment, Span};
@@ -14,7 +15,7 @@ use crate::domain::verdict::Set;
 
 /// The state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Link {
+pub enum LinkState {
     /// The first answer is still to come.
     Connecting,
     Live,
@@ -25,39 +26,39 @@ pub enum Link {
     /// Since when, and why.
     Down {
         since: Moment,
-        trouble: Trouble,
+        trouble: PollFailure,
     },
 }
 
 /// Why a poll failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum PollFailure {
     /// The server cannot be reached or refuses the login.
     NoLink(String),
     /// The database is there but cannot be read.
     Unreadable(String),
 }
 
-impl Trouble {
+impl PollFailure {
     pub fn why(&self) -> &str {
         match self {
-            Trouble::NoLink(why) | Trouble::Unreadable(why) => why,
+            PollFailure::NoLink(why) | PollFailure::Unreadable(why) => why,
         }
     }
 }
 
-impl From<&str> for Trouble {
-    fn from(why: &str) -> Trouble {
-        Trouble::Unreadable(why.into())
+impl From<&str> for PollFailure {
+    fn from(why: &str) -> PollFailure {
+        PollFailure::Unreadable(why.into())
     }
 }
 
-impl Link {
+impl LinkState {
     /// Since when the shown data is outdated, if it is.
     pub fn lost_since(&self) -> Option<Moment> {
         match self {
-            Link::Connecting | Link::Live => None,
-            Link::Silent { since } | Link::Down { since, .. } => Some(*since),
+            LinkState::Connecting | LinkState::Live => None,
+            LinkState::Silent { since } | LinkState::Down { since, .. } => Some(*since),
         }
     }
 }
@@ -88,6 +89,8 @@ pub struct Poll {
 #[derive(Debug, Clone)]
 pub struct SourceView {
     pub label: String,
+    /// What names it in a command, with the options that it needs, quoted for a shell.
+    pub in_commands: String,
     pub engine: &'static str,
     /// Server, database and user, where the label names none of them.
     pub place: Option<String>,
@@ -95,7 +98,7 @@ pub struct SourceView {
     /// What every act on it needs besides its key.
     pub confirmation: Confirmation,
     granted: Access,
-    pub link: Link,
+    pub link: LinkState,
     pub snapshots: Vec<Snapshot>,
     pub rows: Vec<Row>,
     /// Every claim of the boards that are small enough to be read whole.
@@ -121,13 +124,14 @@ const PAST: usize = 300;
 impl SourceView {
     pub fn new(label: String, engine: &'static str, granted: Access) -> SourceView {
         SourceView {
+            in_commands: quoted(&label),
             label,
             engine,
             place: None,
             badge: None,
             confirmation: Confirmation::ByRisk,
             granted,
-            link: Link::Connecting,
+            link: LinkState::Connecting,
             snapshots: Vec::new(),
             rows: Vec::new(),
             whole: Vec::new(),
@@ -151,7 +155,7 @@ impl SourceView {
 
     /// Takes in a poll that came back.
     pub fn receive(&mut self, number: usize, poll: Poll, now: Moment) {
-        self.link = Link::Live;
+        self.link = LinkState::Live;
         self.rows = poll.snapshots.iter().flat_map(|snapshot| rows(number, snapshot)).collect();
         self.rows.sort_by(worst_first);
         self.polled_at = poll.snapshots.iter().map(|snapshot| snapshot.now).max();
@@ -177,7 +181,7 @@ impl SourceView {
 
     /// Forgets what was shown, for another instant of a recording with these counts before it.
     pub fn start_again(&mut self, past: Vec<Counts>) {
-        self.link = Link::Connecting;
+        self.link = LinkState::Connecting;
         self.rows.clear();
         self.snapshots.clear();
         self.warnings.clear();
@@ -208,9 +212,9 @@ impl SourceView {
         whole.claims.into_iter().map(row).collect()
     }
 
-    pub fn fail(&mut self, now: Moment, trouble: Trouble) {
+    pub fn fail(&mut self, now: Moment, trouble: PollFailure) {
         let since = self.link.lost_since().unwrap_or(now);
-        self.link = Link::Down { since, trouble };
+        self.link = LinkState::Down { since, trouble };
     }
 
     /// What may be done here, as far as is known.

@@ -13,10 +13,10 @@ mod undo;
 mod views;
 
 use super::actions::Command;
-use super::item::{Item, Selection};
-use super::message::{Effect, Msg, Spot};
+use super::item::{Item, ListSelection};
+use super::message::{ClickTarget, Effect, Msg};
 use super::model::{ListId, Model, Pane};
-use super::source::Trouble;
+use super::source::PollFailure;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 
@@ -59,8 +59,9 @@ impl Model {
                 self.holders.insert(source, self.newer(source, known, holders));
                 Vec::new()
             }
-            Msg::Kinds { source, kinds } => {
+            Msg::Kinds { source, kinds, activity } => {
                 self.hold_selection();
+                self.activity.insert(source, activity);
                 let known = self.kinds.remove(&source);
                 self.kinds.insert(source, self.newer(source, known, kinds));
                 Vec::new()
@@ -93,7 +94,7 @@ impl Model {
         &self,
         source: usize,
         known: Option<Result<T, String>>,
-        answer: Result<T, Trouble>,
+        answer: Result<T, PollFailure>,
     ) -> Result<T, String> {
         match (answer, known) {
             (Err(trouble), Some(Ok(known))) if self.is_lost(source, &trouble) => Ok(known),
@@ -103,32 +104,34 @@ impl Model {
     }
 
     /// Whether it is the source that does not answer, not the question that has no answer.
-    fn is_lost(&self, source: usize, trouble: &Trouble) -> bool {
-        matches!(trouble, Trouble::NoLink(_))
+    fn is_lost(&self, source: usize, trouble: &PollFailure) -> bool {
+        matches!(trouble, PollFailure::NoLink(_))
             || self.sources.get(source).is_some_and(|view| view.link.lost_since().is_some())
     }
 
-    fn click(&mut self, spot: Spot) -> Vec<Effect> {
+    fn click(&mut self, spot: ClickTarget) -> Vec<Effect> {
         // A dialog forgets the spots below it when it is drawn; one that opened since hides them.
         match spot {
-            Spot::Key(key) => self.key(key),
-            Spot::Choice(at) => self.choose(at),
+            ClickTarget::Key(key) => self.key(key),
+            ClickTarget::Choice(at) => self.choose(at),
             _ if !self.overlay.is_empty() => Vec::new(),
-            Spot::Pane(pane) => self.go_to(pane),
-            Spot::Column(set) => {
+            ClickTarget::Pane(pane) => self.go_to(pane),
+            ClickTarget::Column(set) => {
                 self.is_settled = true;
                 self.column = set;
                 Vec::new()
             }
             // What is selected already is opened.
-            Spot::Item(item) if self.selected().as_ref() == Some(&item) => self.command(Command::Detail, ""),
-            Spot::Item(item) => {
+            ClickTarget::Item(item) if self.selected().as_ref() == Some(&item) => {
+                self.command(Command::Detail, "")
+            }
+            ClickTarget::Item(item) => {
                 self.is_settled = true;
                 self.select(&item);
                 Vec::new()
             }
-            Spot::Source(source) => self.show_source(source),
-            Spot::Command(command) => self.command(command, ""),
+            ClickTarget::Source(source) => self.show_source(source),
+            ClickTarget::Command(command) => self.command(command, ""),
         }
     }
 
@@ -161,7 +164,7 @@ impl Model {
         let newest = list == ListId::Pane(Pane::Events) && selection.place(&items) == Some(0);
         // Before the first key the worst is selected.
         if newest || !settled {
-            *selection = Selection::default();
+            *selection = ListSelection::default();
         } else {
             selection.hold(&items);
         }

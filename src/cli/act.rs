@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Write};
 
 use super::output::print;
 use super::recovery::{ActFailure, OpenPurpose, audited_actor};
+use super::session::SessionFate;
 use super::setup::Setup;
 use crate::app::query::Query;
 use crate::domain::filter::{Pattern, Test, exactly};
@@ -45,6 +46,9 @@ pub(super) struct ReleaseArgs {
     /// Instead of claims: everything that this session holds, and then the session itself
     #[arg(long, help_heading = "Which claims", value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
     session: Option<String>,
+    /// With --session: release its claims and locks only; the session stays registered [reason: session_ended]
+    #[arg(long, help_heading = "Which claims", requires = "session")]
+    keep_session: bool,
     #[command(flatten)]
     how: ActOptions,
 }
@@ -168,12 +172,13 @@ pub(super) fn run(setup: &Setup, action: Action, arguments: &ActArgs) -> Exit {
 }
 
 pub(super) fn release(setup: &Setup, arguments: &ReleaseArgs) -> Exit {
-    let ReleaseArgs { source, id, session, how } = arguments;
+    let ReleaseArgs { source, id, session, keep_session, how } = arguments;
     let Some(session) = session else {
         return claims(setup, Action::Release, source, id.as_deref(), how);
     };
+    let fate = if *keep_session { SessionFate::Stays } else { SessionFate::Ends };
     let done = audited_actor(setup, source, how.purpose())
-        .and_then(|mut actor| super::session::release(setup, &mut actor, source, session, how));
+        .and_then(|mut actor| super::session::release(setup, &mut actor, source, (session, fate), how));
     done.unwrap_or_else(|refusal| refusal.say(setup.json, Action::Release.as_str(), Some(session)))
 }
 

@@ -10,12 +10,12 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::event_stream::EventStream;
+use super::event_stream::{BatchArgs, EventStream};
 use super::output::{complain, print};
 use super::recorded;
 use super::setup::Setup;
 use crate::domain::time::{Moment, Span};
-use crate::events::{Event, batched};
+use crate::events::Event;
 use crate::exit::Exit;
 use crate::poller::{self, NextPoll, Polled};
 use crate::report::check::{CheckResult, CheckThresholds, GaugeLimit, json, plugin, text};
@@ -33,8 +33,8 @@ pub(super) struct CheckArgs {
     /// Count everything; read whole tables where no index helps
     #[arg(long)]
     exact: bool,
-    /// Warn (exit 1) from this many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway). A set
-    /// that neither --warn nor --crit names keeps its usual meaning
+    /// Warn (exit 1) from this many claims on: stale=1,expiring=5 (also orphaned, unknown, runaway, and
+    /// reclaims: jobs that were recovered within an hour). A set that neither --warn nor --crit names keeps its usual meaning
     #[arg(long, help_heading = "Monitoring", value_name = "SET=COUNT", value_delimiter = ',', value_parser = GaugeLimit::parse)]
     warn: Vec<GaugeLimit>,
     /// Critical (exit 2) from this many claims on: stale=10,orphaned=1
@@ -52,6 +52,8 @@ pub(super) struct CheckArgs {
     /// What a recording saw at this instant: 2026-11-15T03:12:00Z, or 03:12 [default: its end]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["watch", "exact"])]
     at: Option<String>,
+    #[command(flatten)]
+    batches: BatchArgs,
     /// End after so many rounds
     #[arg(long, value_name = "N", hide = true, requires = "watch")]
     count: Option<u64>,
@@ -144,7 +146,8 @@ impl CheckRounds<'_> {
         arguments: &'a CheckArgs,
         thresholds: CheckThresholds,
     ) -> Result<CheckRounds<'a>, String> {
-        let stream = EventStream::open(arguments.events.as_deref())?;
+        let batching = arguments.batches.batching(&setup.config.events);
+        let stream = EventStream::open(arguments.events.as_deref(), batching)?;
         let source = |word: &String| CheckedSource::new(setup, word, arguments.exact, stream.is_open());
         let sources = setup.sources_or_all(&arguments.sources)?.iter().map(source).collect();
         Ok(CheckRounds { setup, arguments, thresholds, sources, stream, rounds: 0, exit: Exit::Fine })
@@ -169,7 +172,7 @@ impl CheckRounds<'_> {
             }
         }
         for events in events {
-            is_read &= self.stream.write(&batched(events));
+            is_read &= self.stream.write(events);
         }
         self.exit = looked.iter().map(|source| source.exit(&self.thresholds)).fold(Exit::Fine, Exit::and);
         is_read

@@ -9,7 +9,7 @@ use super::output::complain;
 use super::record;
 use super::setup::Setup;
 use crate::app::keymap::Keymap;
-use crate::app::model::{Model, Settings, Tone};
+use crate::app::model::{Model, ModelSettings, Tone};
 use crate::app::source::{Access, SourceView};
 use crate::config::{Config, MouseUse, SourceConfig};
 use crate::domain::saved_view::ScreenState;
@@ -56,7 +56,7 @@ pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
         Err(sentence) => return complain(&sentence),
     };
     let config = &setup.config;
-    let settings = Settings { interval: config.interval, bell: config.bell };
+    let settings = ModelSettings { interval: config.interval, bell: config.bell };
     let mut model = Model::new(views, settings, keymap, clock());
     for (source, word) in words.iter().enumerate() {
         model
@@ -96,7 +96,7 @@ fn replay(setup: &Setup, path: &Path) -> Exit {
         Ok(keymap) => keymap,
         Err(sentence) => return complain(&sentence),
     };
-    let settings = Settings { interval: config.interval, bell: config.bell };
+    let settings = ModelSettings { interval: config.interval, bell: config.bell };
     let mut model = Model::new(feed.views(), settings, keymap, clock());
     model.replay = replay;
     ended(runtime::replay(model, feed, themed(config.theme), mouse(config)))
@@ -183,6 +183,7 @@ fn feed(setup: &Setup, word: &str) -> (SourceView, SourceAccess) {
     let is_named = setup.config.named(word).is_some();
     let shown = server.clone().filter(|_| !is_named).unwrap_or_else(|| label.clone());
     let mut view = SourceView::new(shown, engine, reach);
+    view.in_commands = setup.in_commands(word);
     view.place = server.filter(|_| is_named);
     let configured = setup.config.settings_for(word).and_then(|name| setup.config.source.get(name));
     view.badge = configured.and_then(SourceConfig::source_label);

@@ -2,13 +2,13 @@
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::doctor::{CheckState, Diagnosis, DoctorTarget, SessionMode, examine};
+use crate::doctor::{CheckState, Diagnosis, DoctorTarget, examine};
 use crate::exit::Exit;
 use crate::profile::format::Profile;
-use crate::profile::library::Entry;
+use crate::profile::library::LibraryEntry;
 use crate::report::doctor::{line, page};
 use crate::report::paint::Paint;
-use crate::store::{NoWriteAccess, Profiles, StoreError};
+use crate::store::{NoWriteAccess, Profiles, SessionMode, StoreError};
 
 pub(super) fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut setup = setup.silent();
@@ -49,7 +49,7 @@ fn exit_of(diagnosis: &Diagnosis) -> Exit {
 
 fn target(setup: &Setup, word: &str) -> Result<DoctorTarget, StoreError> {
     let (options, session) = match setup.write_access(word, setup.effort()) {
-        Ok(access) => (access.options().clone(), SessionMode::MayAct),
+        Ok(access) => (access.options().clone(), SessionMode::ReadWrite),
         Err(NoWriteAccess::ReadOnly) => (setup.options(word, setup.effort())?, SessionMode::ReadOnly),
         Err(NoWriteAccess::Store(error)) => return Err(error),
     };
@@ -68,7 +68,7 @@ fn profiles(setup: &Setup, which: &Profiles) -> Result<Vec<Profile>, StoreError>
     match which {
         Profiles::Named(profiles) => Ok(profiles.clone()),
         Profiles::Detect(_) | Profiles::Dead(_) => {
-            Ok(setup.library.entries().iter().map(Entry::profile).collect::<Result<_, _>>()?)
+            Ok(setup.library.entries().iter().map(LibraryEntry::profile).collect::<Result<_, _>>()?)
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::domain::shell::quoted;
 use crate::domain::time::Span;
 use crate::domain::visible::visible;
 use crate::exit::Exit;
-use crate::profile::draft::{self, DatabaseSample, LIKELY, Watch};
+use crate::profile::draft::{self, DatabaseSample, DraftWatch, LIKELY};
 use crate::store::{Sampling, StoreError};
 
 #[derive(Debug, Args)]
@@ -76,7 +76,7 @@ fn look_for(
     first: DatabaseSample,
     length: Duration,
 ) -> Result<DatabaseSample, StoreError> {
-    let (started, mut watch) = (Instant::now(), Watch::new(first));
+    let (started, mut watch) = (Instant::now(), DraftWatch::new(first));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return Ok(watch.finish()) };
     let mut interrupts = runtime.block_on(async { signal(SignalKind::interrupt()).ok() });

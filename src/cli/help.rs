@@ -109,6 +109,7 @@ const VERBS: &[VerbHelp] = &[
             "claimtop list --set stale,orphaned --json tasks.db",
             "claimtop list --filter 'age>10m !holder:cli' tasks.db",
             "claimtop list --dead tasks.db",
+            "claimtop list --history --by holder tasks.db",
             "claimtop list incident.rec --at 03:12 --set orphaned",
         ],
     ),

@@ -39,9 +39,29 @@ pub(super) fn wanted(text: &str) -> Result<SystemArg, String> {
     })
 }
 
-pub(super) fn run(setup: &Setup, word: &str, wanted: &[SystemArg]) -> Exit {
+/// What to do besides, or instead of, creating the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InitMode {
+    Tables,
+    /// Also the function that reclaims before it claims.
+    Wrapper,
+    /// Take the functions and views for reclaiming back.
+    Rollback,
+}
+
+impl InitMode {
+    pub(super) fn of(wrapper: bool, rollback: bool) -> InitMode {
+        match (wrapper, rollback) {
+            (_, true) => InitMode::Rollback,
+            (true, false) => InitMode::Wrapper,
+            (false, false) => InitMode::Tables,
+        }
+    }
+}
+
+pub(super) fn run(setup: &Setup, word: &str, wanted: &[SystemArg], mode: InitMode) -> Exit {
     let source = setup.source(word);
-    match lay(setup, word, &source, wanted) {
+    match lay(setup, word, &source, wanted, mode) {
         Ok(InitResult { laid, what_else }) => {
             let label = setup.label(word);
             print(&if setup.json { object(&label, &laid) } else { sentences(&label, &laid) + &what_else });
@@ -62,6 +82,8 @@ enum InitError {
     ActFailure(ActFailure),
     /// The source is empty.
     NoName,
+    /// Only executor jobs on a server have a wrapper and a rollback.
+    NoFunctions,
     NoFolder {
         path: PathBuf,
         folder: PathBuf,
@@ -93,6 +115,10 @@ impl fmt::Display for InitError {
         match self {
             InitError::ActFailure(why) => write!(f, "{why}"),
             InitError::NoName => f.write_str("the source has no name; name the file to make"),
+            InitError::NoFunctions => f.write_str(
+                "--wrapper and --rollback are for --system executor-jobs on a PostgreSQL server; on SQLite the \
+                 library's `fetch` reclaims before it claims",
+            ),
             InitError::NoFolder { path, folder } => {
                 write!(f, "{}: there is no folder {}; make it first", path.display(), folder.display())
             }
@@ -132,8 +158,22 @@ fn systems(wanted: &[SystemArg], source: &Source) -> Vec<System> {
     System::ALL.into_iter().filter(named).collect()
 }
 
-fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[SystemArg]) -> Result<InitResult, InitError> {
+fn lay(
+    setup: &Setup,
+    word: &str,
+    source: &Source,
+    wanted: &[SystemArg],
+    mode: InitMode,
+) -> Result<InitResult, InitError> {
     let systems = systems(wanted, source);
+    let is_executor_jobs = match mode {
+        InitMode::Tables => true,
+        InitMode::Wrapper => systems.contains(&System::ExecutorJobs),
+        InitMode::Rollback => systems == [System::ExecutorJobs],
+    };
+    if !is_executor_jobs || mode != InitMode::Tables && !matches!(source, Source::Postgres(_)) {
+        return Err(InitError::NoFunctions);
+    }
     if setup.now.is_some() {
         return Err(ActFailure::ClockStands.into());
     }
@@ -142,7 +182,7 @@ fn lay(setup: &Setup, word: &str, source: &Source, wanted: &[SystemArg]) -> Resu
     let path = match &access.options().at {
         SourceLocation::File(path) => path.clone(),
         #[cfg(feature = "postgres")]
-        SourceLocation::Server(target) => return postgres::lay(&access, target, &systems, patience),
+        SourceLocation::Server(target) => return postgres::lay(&access, target, (&systems, mode), patience),
         SourceLocation::Nowhere(why) => {
             let (source_name, why) = (setup.label(word), why.clone());
             return Err(StoreError::BadTarget { source_name, why }.into());
@@ -240,19 +280,28 @@ fn object(source: &str, laid: &[InstalledObject]) -> String {
         some.map(|it| serde_json::json!({"system": it.system.as_str(), "kind": it.kind, "name": it.name}))
             .collect()
     };
-    let object = serde_json::json!({"source": source, "made": list(InstallOutcome::Made), "found": list(InstallOutcome::Found)});
+    let mut object = serde_json::json!({"source": source, "made": list(InstallOutcome::Made), "found": list(InstallOutcome::Found)});
+    if laid.iter().any(|it| it.how == InstallOutcome::Dropped) {
+        object["dropped"] = list(InstallOutcome::Dropped).into();
+    }
     line(&object) + "\n"
 }
 
 fn sentences(source: &str, laid: &[InstalledObject]) -> String {
-    let made = laid.iter().filter(|it| it.how == InstallOutcome::Made).count();
-    let found = laid.len() - made;
-    let mut text = format!("{}: {made} made, {found} there already\n", safe(source));
+    let count = |how: InstallOutcome| laid.iter().filter(|it| it.how == how).count();
+    let mut text = match count(InstallOutcome::Dropped) {
+        0 => {
+            let (made, found) = (count(InstallOutcome::Made), count(InstallOutcome::Found));
+            format!("{}: {made} made, {found} there already\n", safe(source))
+        }
+        dropped => format!("{}: {dropped} dropped; the jobs stay\n", safe(source)),
+    };
     let mut rows = vec![["", "KIND", "NAME", "SYSTEM"].map(TableCell::text).to_vec()];
     for it in laid {
         let how = match it.how {
             InstallOutcome::Made => "made",
             InstallOutcome::Found => "there",
+            InstallOutcome::Dropped => "dropped",
         };
         rows.push([how, &it.kind, &it.name, it.system.as_str()].map(TableCell::text).to_vec());
     }

@@ -6,13 +6,15 @@ use std::thread;
 use super::Only;
 use super::output::{complain, print};
 use super::setup::{RowSelection, Setup};
+use crate::domain::detail::HolderActivity;
 use crate::domain::time::Moment;
 use crate::exit::Exit;
+use crate::report::activity::{ACTIVITY_HEADINGS, activity_csv, activity_json, activity_table};
 use crate::report::list::{
     ClaimLine, ClaimTable, Layout, TRACE_HEADINGS, trace_csv, trace_json, trace_table,
 };
 use crate::report::paint::{Paint, terminal_width};
-use crate::store::{Filter, Listed, Options, Reader, StoreError};
+use crate::store::{Filter, Listed, Options, Reader, StoreError, Trace};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListFormat {
@@ -21,6 +23,8 @@ pub(super) enum ListFormat {
     Csv,
 }
 
+/// How many of the newest traces are grouped.
+const GROUPED_TRACES: usize = 100_000;
 /// The default limit of a table.
 const TABLE_ROWS: usize = 1_000;
 /// The size of a batch from the reader to the printer, and how many batches may wait.
@@ -95,38 +99,66 @@ fn list(
     Ok(reader.veiled())
 }
 
-pub(super) fn history(setup: &Setup, sources: &[String], limit: Option<usize>, format: ListFormat) -> Exit {
-    let limit = match limit {
-        Some(0) => i64::MAX as usize,
-        Some(limit) => limit,
-        None => TABLE_ROWS,
+/// By what the traces of a history are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum HistoryBy {
+    Holder,
+}
+
+pub(super) fn history(
+    setup: &Setup,
+    sources: &[String],
+    limit: Option<usize>,
+    by: Option<HistoryBy>,
+    format: ListFormat,
+) -> Exit {
+    let limit = match (limit, by) {
+        (Some(0), _) => i64::MAX as usize,
+        (Some(limit), _) => limit,
+        (None, None) => TABLE_ROWS,
+        (None, Some(HistoryBy::Holder)) => GROUPED_TRACES,
     };
     let mut exit = Exit::Fine;
     let mut csv = Csv;
     if format == ListFormat::Csv {
-        print(&csv.record(&TRACE_HEADINGS));
+        print(&match by {
+            None => csv.record(&TRACE_HEADINGS),
+            Some(HistoryBy::Holder) => csv.record(&ACTIVITY_HEADINGS),
+        });
     }
     for word in sources {
         let label = setup.label(word);
         let options = setup.options(word, setup.effort());
-        let traces = options.and_then(|options| Reader::open(options)?.history(limit));
-        match traces {
-            Ok(traces) => {
-                let text = match format {
-                    ListFormat::Table => trace_table(&traces),
-                    ListFormat::Json => traces.iter().map(|trace| trace_json(&label, trace) + "\n").collect(),
-                    ListFormat::Csv => {
-                        traces.iter().map(|trace| csv.record(&trace_csv(&label, trace))).collect()
-                    }
-                };
-                if !print(&text) {
-                    return exit;
-                }
-            }
+        let text = options.and_then(|options| {
+            let mut reader = Reader::open(options)?;
+            Ok(match by {
+                None => trace_text(&label, &reader.history(limit)?, format, &mut csv),
+                Some(HistoryBy::Holder) => activity_text(&label, &reader.activity(limit)?, format, &mut csv),
+            })
+        });
+        match text {
+            Ok(text) if !print(&text) => return exit,
+            Ok(_) => {}
             Err(error) => exit = exit.and(complain(&error.to_string())),
         }
     }
     exit
+}
+
+fn trace_text(label: &str, traces: &[Trace], format: ListFormat, csv: &mut Csv) -> String {
+    match format {
+        ListFormat::Table => trace_table(traces),
+        ListFormat::Json => traces.iter().map(|trace| trace_json(label, trace) + "\n").collect(),
+        ListFormat::Csv => traces.iter().map(|trace| csv.record(&trace_csv(label, trace))).collect(),
+    }
+}
+
+fn activity_text(label: &str, holders: &[HolderActivity], format: ListFormat, csv: &mut Csv) -> String {
+    match format {
+        ListFormat::Table => activity_table(holders),
+        ListFormat::Json => holders.iter().map(|holder| activity_json(label, holder) + "\n").collect(),
+        ListFormat::Csv => holders.iter().map(|holder| csv.record(&activity_csv(label, holder))).collect(),
+    }
 }
 
 /// Writes records of a CSV file.

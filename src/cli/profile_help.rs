@@ -3,22 +3,22 @@
 use super::output::{complain, print};
 use crate::domain::similar::did_you_mean;
 use crate::exit::Exit;
-use crate::profile::keys::{Group, KEYS, Key};
+use crate::profile::keys::{KEYS, KeyGroup, ProfileKey};
 use crate::report::table::{TableCell, render};
 
 pub(super) fn run(wanted: Option<&str>) -> Exit {
     let Some(wanted) = wanted else {
-        let groups: Vec<String> = Group::ALL.into_iter().map(overview).collect();
+        let groups: Vec<String> = KeyGroup::ALL.into_iter().map(overview).collect();
         print(&groups.join("\n"));
         print(
             "\n`claimtop profile help KEY` shows type, default and an example; `claimtop profile draft SOURCE` writes a first profile.\n",
         );
         return Exit::Fine;
     };
-    let found: Vec<&Key> = KEYS.iter().filter(|key| is_meant(key, wanted)).collect();
-    let group = Group::ALL.into_iter().find(|group| group.name() == wanted);
+    let found: Vec<&ProfileKey> = KEYS.iter().filter(|key| is_meant(key, wanted)).collect();
+    let group = KeyGroup::ALL.into_iter().find(|group| group.name() == wanted);
     if found.is_empty() && group.is_none() {
-        let names = KEYS.iter().map(|key| key.name).chain(Group::ALL.map(Group::name));
+        let names = KEYS.iter().map(|key| key.name).chain(KeyGroup::ALL.map(KeyGroup::name));
         let last = wanted.rsplit('.').next().unwrap_or(wanted);
         return complain(&format!("{wanted:?} is not a key of a profile{}", did_you_mean(last, names)));
     }
@@ -29,12 +29,12 @@ pub(super) fn run(wanted: Option<&str>) -> Exit {
 }
 
 /// Whether a word names a key: by its name, with its table, or with all tables above it.
-fn is_meant(key: &Key, wanted: &str) -> bool {
+fn is_meant(key: &ProfileKey, wanted: &str) -> bool {
     wanted == key.name || wanted == key.path() || wanted.ends_with(&format!(".{}", key.path()))
 }
 
-fn overview(group: Group) -> String {
-    let row = |key: &Key| {
+fn overview(group: KeyGroup) -> String {
+    let row = |key: &ProfileKey| {
         let must = if key.default.is_none() { "required" } else { "" };
         vec![TableCell::text(format!("  {}", key.name)), TableCell::text(must), TableCell::text(key.about)]
     };
@@ -42,7 +42,7 @@ fn overview(group: Group) -> String {
     format!("{}\n{}\n{}", group.heading(), group.about(), render(&rows))
 }
 
-fn detail(key: &Key) -> String {
+fn detail(key: &ProfileKey) -> String {
     format!(
         "{}, in {}\n  {}\n  type     {}\n  default  {}\n  example  {}\n",
         key.name,

@@ -8,7 +8,7 @@ use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::profile::format::Profile;
-use crate::profile::library::{Entry, Origin};
+use crate::profile::library::{LibraryEntry, ProfileOrigin};
 use crate::profile::proof::Proof;
 use crate::report::table::{TableCell, render};
 use crate::store::StoreError;
@@ -30,7 +30,7 @@ fn list(setup: &Setup) -> Exit {
     let mut rows = vec![heading.map(TableCell::text).to_vec()];
     for entry in setup.library.entries() {
         let origin = entry.origin.describe();
-        let proof = Proof::of(&entry.name).filter(|_| entry.origin == Origin::BuiltIn);
+        let proof = Proof::of(&entry.name).filter(|_| entry.origin == ProfileOrigin::BuiltIn);
         let [engine, proven] =
             proof.map_or_else(Default::default, |proof| [proof.engines(), proof.describe()]);
         let [system, versions, fenced, deadline, reclaim] = match entry.profile() {
@@ -86,7 +86,8 @@ fn check(setup: &Setup, name: &str, source: Option<String>) -> Exit {
 }
 
 fn detect(setup: &Setup, source: &str) -> Exit {
-    let profiles: Result<Vec<Profile>, _> = setup.library.entries().iter().map(Entry::profile).collect();
+    let profiles: Result<Vec<Profile>, _> =
+        setup.library.entries().iter().map(LibraryEntry::profile).collect();
     let fits = profiles
         .map_err(StoreError::from)
         .and_then(|profiles| fits(&setup.options(source, setup.effort())?, profiles));

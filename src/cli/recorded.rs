@@ -99,6 +99,8 @@ pub(super) fn check(sources: &[String], at: Option<&str>) -> Result<(Vec<CheckRe
             engine: instant.engine(*source),
             result: result.map(|poll| poll.map(|poll| poll.snapshots).unwrap_or_default()),
             facts: facts.map(std::sync::Arc::new),
+            previews: Vec::new(),
+            recoveries: Vec::new(),
             source: label,
         });
     }

@@ -173,7 +173,7 @@ impl MetricsServer<'_> {
         let now = setup.current();
         let terms = Arc::new(self.arguments.terms.clone());
         let counted = Arc::clone(metrics);
-        let output = SweepOutput::open(now.json, terms.events.as_deref())?;
+        let output = SweepOutput::open(&now, &terms)?;
         let output = Arc::new(output.with_listener(move |summary| counted.swept(summary)));
         let every = self.arguments.sweep_every;
         let plan = |word: String| ConfiguredPlan::new(setup, &word, every, &terms, SweepMode::Act);

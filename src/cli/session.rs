@@ -1,4 +1,4 @@
-//! `claimtop release --session`: everything a session holds, and then the session.
+//! `claimtop release --session`: everything a session holds, and then the session unless it stays.
 
 use std::io::Write;
 
@@ -12,26 +12,42 @@ use crate::exit::Exit;
 use crate::recovery::{ActReport, AuditedActor, BulkResult};
 use crate::report::act::{ActMode, json, text};
 use crate::report::bulk;
-use crate::store::{Ends, Holding};
+use crate::store::{Ends, Holding, Registered};
+
+/// What happens to a session once its claims are released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionFate {
+    Ends,
+    /// Coordination's `releaseSessionClaims`.
+    Stays,
+}
+
+/// The reason of `releaseSessionClaims` if none is given.
+const SESSION_ENDED: &str = "session_ended";
 
 pub(super) fn release(
     setup: &Setup,
     actor: &mut AuditedActor,
     source: &str,
-    session: &str,
+    (session, fate): (&str, SessionFate),
     how: &ActOptions,
 ) -> Result<Exit, ActFailure> {
-    let holding = actor.actor().held_by(session)?;
+    let mut holding = actor.actor().held_by(session)?;
     if holding.claims.is_empty() && holding.registered.is_empty() {
         return Err(ActFailure::NoSession { name: session.to_owned() });
     }
     for seen in &holding.claims {
         confirm_profile(setup, actor, seen)?;
     }
-    let word = how.word();
+    let mut word = how.word();
+    let what_of_it = about_session(&holding, fate);
+    if fate == SessionFate::Stays {
+        holding.registered.clear();
+        word.reason.get_or_insert_with(|| SESSION_ENDED.into());
+    }
     let preview = actor.plan_session(&holding, &word)?;
     // Standard output contains results only.
-    let said = describe(actor, &holding, &preview);
+    let said = describe(actor, &holding, &preview) + &what_of_it;
     let _ = write!(std::io::stderr(), "{}: {said}", setup.label(source));
     if how.dry_run {
         let reports = actor.rehearse_session(&holding, &word)?;
@@ -65,7 +81,7 @@ pub(super) fn release(
 /// A session's claims, and its own end.
 const ACTS: &str = "acts";
 
-/// What will be done, the claims, and what happens to the session.
+/// What will be done, and the claims.
 fn describe(actor: &mut AuditedActor, holding: &Holding, preview: &BulkTally) -> String {
     let session = visible(&holding.session);
     let claims = holding.claims.len();
@@ -77,17 +93,23 @@ fn describe(actor: &mut AuditedActor, holding: &Holding, preview: &BulkTally) ->
     if claims > 20 {
         text.push_str(&format!("  ... and {} more\n", claims - 20));
     }
+    text
+}
+
+/// What happens to the session itself.
+fn about_session(holding: &Holding, fate: SessionFate) -> String {
     if holding.registered.is_empty() {
-        text.push_str("  it is not registered (any more): there is no session to end\n");
+        return "  it is not registered (any more): there is no session to end\n".into();
     }
-    for registered in &holding.registered {
+    let line = |registered: &Registered| {
         let (address, profile) = (registered.address(), &registered.profile);
-        text.push_str(&match registered.ends {
-            Ends::Described => format!("  {address}  and then the session itself\n"),
-            Ends::Undescribed => {
+        match (fate, registered.ends) {
+            (SessionFate::Stays, _) => format!("  {address}  stays registered\n"),
+            (SessionFate::Ends, Ends::Described) => format!("  {address}  and then the session itself\n"),
+            (SessionFate::Ends, Ends::Undescribed) => {
                 format!("  {address}  stays: profile {profile} does not say how a session ends\n")
             }
-        });
-    }
-    text
+        }
+    };
+    holding.registered.iter().map(line).collect()
 }

@@ -158,9 +158,14 @@ impl Setup {
         Source::shown(word)
     }
 
+    /// What names the source in a command, with the options that select it and its tables.
+    pub(super) fn in_commands(&self, word: &str) -> String {
+        format!("{} {}", self.repeated, quoted(&self.label(word))).trim_start().to_owned()
+    }
+
     /// The command that undoes an act on the source that `word` names, without the id of the act.
     pub(super) fn undo_command(&self, word: &str) -> String {
-        format!("claimtop undo{} {}", self.repeated, quoted(&self.label(word)))
+        format!("claimtop undo {}", self.in_commands(word))
     }
 }
 

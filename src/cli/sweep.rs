@@ -24,7 +24,7 @@ pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit 
         Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
     };
-    let output = match SweepOutput::open(setup.json, arguments.terms.events.as_deref()) {
+    let output = match SweepOutput::open(&setup, &arguments.terms) {
         Ok(output) => Arc::new(output),
         Err(sentence) => return complain(&sentence),
     };

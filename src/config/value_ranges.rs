@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::Config;
 use crate::domain::time::Span;
-use crate::profile::rules::Limits;
+use crate::profile::rules::ThresholdSettings;
 
 /// A setting that is too small or too large.
 struct OutOfRange {
@@ -52,7 +52,7 @@ impl Config {
     }
 }
 
-impl Limits {
+impl ThresholdSettings {
     fn add_out_of_range(&self, table: &str, all: &mut Vec<OutOfRange>) {
         // Zero is valid here: no warning at all.
         for (key, span) in [

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::DemoError;
 use crate::postgres::{Limits, Link, PgError, Purpose, Target};
 use crate::reference::System;
-use crate::reference::postgres::install;
+use crate::reference::postgres::{Wrapper, install};
 
 pub(super) const NAME: &str = "claimtop_demo";
 
@@ -65,7 +65,7 @@ impl DemoSchema<'_> {
             let _ = link.rollback();
             return Err(error.into());
         }
-        install(&mut link, systems)?;
+        install(&mut link, systems, Wrapper::Without)?;
         Ok(())
     }
 

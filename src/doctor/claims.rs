@@ -1,10 +1,13 @@
 //! Checks of a poll: slow queries, odd times, and claims that nobody cleans up.
 
 use super::{DoctorCheck, DoctorTarget, count};
+use crate::domain::detail::TOO_MANY;
 use crate::domain::fencing::{Fencing, UNFENCED};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
+use crate::domain::visible::visible;
+use crate::store::recoveries::Recoveries;
 use crate::store::{Effort, Listed, Options, Reader};
 use crate::store::{Filter, StoreError};
 
@@ -30,7 +33,31 @@ pub(super) fn check(mut reader: Reader, target: &DoctorTarget) -> Vec<DoctorChec
         Ok((clock, sweeping)) => checks.extend([clock, sweeping]),
         Err(error) => checks.push(DoctorCheck::error("queries", &error)),
     }
+    checks.extend(reclaims(&mut reader));
     checks
+}
+
+/// Many recoveries within an hour: workers die, or a deadline is too short.
+fn reclaims(reader: &mut Reader) -> Vec<DoctorCheck> {
+    let found = match reader.recoveries() {
+        Ok(found) => found,
+        Err(error) => return vec![DoctorCheck::error("reclaims", &error)],
+    };
+    let check = |found: Recoveries| {
+        let total = found.total();
+        if total <= TOO_MANY {
+            return DoctorCheck::ok("reclaims", format!("{} within the last hour", count(total, "job")));
+        }
+        let worst = found.kinds.iter().max_by_key(|one| one.count);
+        let worst = worst.and_then(|one| one.kind.as_deref()).map_or_else(|| "-".into(), visible);
+        let more = if found.at_least { "at least " } else { "" };
+        DoctorCheck::warning(
+            "reclaims",
+            format!("{more}{total} jobs were reclaimed within the last hour, most of them {worst}"),
+            "look why its workers die; if they are alive, give the kind a longer time or let them send heartbeats",
+        )
+    };
+    found.into_iter().map(check).collect()
 }
 
 fn queries(snapshots: &[Snapshot]) -> DoctorCheck {

@@ -3,9 +3,9 @@
 use rustix::fs::{Access, access};
 use std::path::Path;
 
-use super::{DoctorCheck, SessionMode, count, file};
+use super::{DoctorCheck, count, file};
 use crate::recovery::trail::{Trail, TrailError};
-use crate::store::Options;
+use crate::store::{Options, SessionMode};
 
 pub(super) fn act(path: &Path, session: SessionMode) -> DoctorCheck {
     const NAME: &str = "acting";

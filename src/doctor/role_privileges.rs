@@ -1,7 +1,8 @@
 //! The privileges of our role on a server: to see every row, to act, and nothing more.
 
+use super::DoctorCheck;
 use super::server::{CheckedServer, CheckedTable};
-use super::{DoctorCheck, SessionMode};
+use crate::store::SessionMode;
 use crate::store::postgres::{PgError, find_audit_table};
 
 const ROLES: &str = "assets/schema/postgres/roles.sql makes a role that may do just that";

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{DoctorCheck, DoctorTarget, role_privileges};
+use super::{DoctorCheck, DoctorTarget, cron, role_privileges};
 use crate::domain::time::{Moment, Span};
 use crate::profile::format::{Engine, Profile};
 use crate::profile::rules::rules;
@@ -100,10 +100,9 @@ impl CheckedServer {
         let Ok(found) = fits(&target.options, target.profiles.clone()) else { return Vec::new() };
         let tables = tables(&found, &target.profiles);
         let mut checks = Vec::new();
-        let looks: [(&'static str, TableCheck); 4] = [
+        let looks: [(&'static str, TableCheck); 3] = [
             ("row security", role_privileges::hidden),
             ("vacuum", vacuum),
-            ("cron", |server, _| cron(server)),
             ("audit table", role_privileges::audit_table),
         ];
         for (name, look) in looks {
@@ -111,6 +110,10 @@ impl CheckedServer {
                 Ok(more) => checks.extend(more),
                 Err(error) => checks.push(unclear(name, &error)),
             }
+        }
+        match cron::check(self, target) {
+            Ok(more) => checks.extend(more),
+            Err(error) => checks.push(unclear("cron", &error)),
         }
         match transactions(self, target) {
             Ok(more) => checks.push(more),
@@ -261,42 +264,4 @@ fn installed(server: &mut CheckedServer, target: &DoctorTarget) -> Result<Vec<Do
         checks.push(DoctorCheck::ok("recovery", "the system's own functions follow the same rules"));
     }
     Ok(checks)
-}
-
-/// Cleanup jobs that the database runs itself, with pg_cron.
-fn cron(server: &mut CheckedServer) -> Result<Vec<DoctorCheck>, PgError> {
-    // Any schema can have that name; the extension's own table belongs to it or to a superuser.
-    let is_there = "SELECT (c.relkind = 'r' AND (o.rolsuper OR EXISTS (SELECT FROM pg_depend AS d
-             WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')))::text
-         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-         JOIN pg_roles AS o ON o.oid = c.relowner WHERE n.nspname = 'cron' AND c.relname = 'job'";
-    if server.value(is_there, &[])?.as_deref() != Some("true") {
-        return Ok(Vec::new());
-    }
-    // A job may call a function of the system that cleans up among other things.
-    let sql = "SELECT j.schedule, j.command, j.active::text FROM cron.job AS j
-         WHERE j.command ~* '(reclaim|stale|cleanup|release|sweep)' OR EXISTS (
-           SELECT FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
-           WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
-             AND strpos(lower(j.command), lower(p.proname)) > 0
-             AND p.prosrc ~* '(reclaim|stale|cleanup|sweep)')
-         ORDER BY j.active DESC, j.jobid LIMIT 5";
-    let rows = server.ask(sql, &[])?;
-    let Some(first) = rows.first() else {
-        return Ok(vec![DoctorCheck::warning(
-            "cron",
-            "pg_cron is there, but no job of it looks like a cleanup",
-            "schedule the system's own cleanup with cron.schedule, or run `claimtop sweep`",
-        )]);
-    };
-    let message = format!("{}: {}", first.get(0).unwrap_or("?"), first.get(1).unwrap_or("?"));
-    Ok(vec![if first.get(2) == Some("true") {
-        DoctorCheck::ok("cron", format!("pg_cron cleans up at {message}"))
-    } else {
-        DoctorCheck::warning(
-            "cron",
-            format!("pg_cron's job is switched off: {message}"),
-            "cron.alter_job(..., active := true)",
-        )
-    }])
 }

@@ -6,4 +6,4 @@ mod period;
 
 pub use filter::{ActFilter, Field, Match, RecordedAct};
 pub use outcomes::OutcomeCounts;
-pub use period::{Period, When};
+pub use period::{Period, PeriodTime};

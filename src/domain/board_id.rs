@@ -9,17 +9,17 @@ use super::visible::visible;
 
 /// Names one board of one source. A copy costs no memory of its own: every claim of a bulk act keeps one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BoardId(Arc<Names>);
+pub struct BoardId(Arc<BoardNames>);
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Names {
+struct BoardNames {
     profile: String,
     board: String,
 }
 
 impl BoardId {
     pub fn new(profile: impl Into<String>, board: impl Into<String>) -> BoardId {
-        BoardId(Arc::new(Names { profile: profile.into(), board: board.into() }))
+        BoardId(Arc::new(BoardNames { profile: profile.into(), board: board.into() }))
     }
 
     pub fn profile(&self) -> &str {

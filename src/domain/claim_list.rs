@@ -37,13 +37,13 @@ pub enum Troubled {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     First,
-    At(Place),
+    At(ListPlace),
     Last,
 }
 
 /// A place among the rows of a source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Place {
+pub struct ListPlace {
     pub board: BoardId,
     pub cursor: Cursor,
 }
@@ -78,8 +78,8 @@ pub struct Worst {
 pub struct Others {
     pub claims: Vec<OnBoard>,
     /// Where to go on in either direction; nothing at the ends.
-    pub before: Option<Place>,
-    pub after: Option<Place>,
+    pub before: Option<ListPlace>,
+    pub after: Option<ListPlace>,
     /// How many rows were read for it.
     pub looked_at: usize,
 }

@@ -122,6 +122,9 @@ pub struct Kinds {
     pub at_least: bool,
 }
 
+/// More recoveries than this within an hour are too many: workers die, or a deadline is too short.
+pub const TOO_MANY: u64 = 100;
+
 /// The claims and the backlog of one kind on a board.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KindTally {
@@ -137,6 +140,8 @@ pub struct KindTally {
     pub queued: u64,
     pub dead: u64,
     pub oldest_queued: Option<Moment>,
+    /// Recoveries within the last hour, whoever did them, where the system keeps traces of them.
+    pub reclaimed: Option<u64>,
 }
 
 /// One who holds claims, or could.
@@ -164,6 +169,41 @@ impl Holder {
             (&claim.registry, claim.sign_of_life().max(self.beat_at.at()))
         {
             self.beat_at = Reading::At(sign);
+        }
+    }
+}
+
+/// What one holder did, as the system's own history tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HolderActivity {
+    pub profile: String,
+    pub history: String,
+    pub holder: Option<String>,
+    /// Traces that were read.
+    pub count: u64,
+    /// Those of the last five minutes.
+    pub recent: u64,
+    pub last: Option<Moment>,
+    /// What they say, and how often.
+    pub what: BTreeMap<String, u64>,
+    pub now: Moment,
+}
+
+impl HolderActivity {
+    /// The time over which activity counts as recent.
+    pub const RECENT: Span = Span::minutes(5);
+
+    /// Recent traces a minute.
+    pub fn per_minute(&self) -> f64 {
+        self.recent as f64 * 60_000.0 / Self::RECENT.as_millis() as f64
+    }
+
+    pub fn add(&mut self, at: Option<Moment>, what: Option<&str>) {
+        self.count += 1;
+        self.recent += u64::from(at.is_some_and(|at| self.now.since(at) <= Self::RECENT));
+        self.last = self.last.max(at);
+        if let Some(what) = what {
+            *self.what.entry(what.into()).or_default() += 1;
         }
     }
 }

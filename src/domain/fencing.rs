@@ -50,7 +50,7 @@ impl Fencing {
 /// The boards without fencing of which a sweep takes claims although nobody has proven that the holder is dead. In
 /// the config: `true`, `false`, or a list of boards.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "FencingValue")]
 pub enum UnfencedBoards {
     None,
     All,
@@ -60,17 +60,17 @@ pub enum UnfencedBoards {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected true, false or a list of boards")]
-enum Written {
+enum FencingValue {
     Flag(bool),
     Names(Vec<String>),
 }
 
-impl From<Written> for UnfencedBoards {
-    fn from(written: Written) -> UnfencedBoards {
+impl From<FencingValue> for UnfencedBoards {
+    fn from(written: FencingValue) -> UnfencedBoards {
         match written {
-            Written::Flag(false) => UnfencedBoards::None,
-            Written::Flag(true) => UnfencedBoards::All,
-            Written::Names(names) => UnfencedBoards::Only(names),
+            FencingValue::Flag(false) => UnfencedBoards::None,
+            FencingValue::Flag(true) => UnfencedBoards::All,
+            FencingValue::Names(names) => UnfencedBoards::Only(names),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use self::moved::Moved;
 pub use self::outcome::{Clue, Outcome, Unknown};
-pub use self::refusal::{Cause, Needs, Reach, Refusal};
+pub use self::refusal::{Needs, PermissionCause, Refusal, RefusalReach};
 use super::claim::{Claim, Process, Worker};
 use super::evidence::Conclusion;
 use super::filter::Pattern;
@@ -97,10 +97,10 @@ pub struct Authorization {
 impl Authorization {
     /// Whether a holder is among those that were named. A pattern is enough where the holder may be alive, and
     /// not where more is known of it.
-    fn names(&self, holder: &str, cause: &Cause) -> bool {
+    fn names(&self, holder: &str, cause: &PermissionCause) -> bool {
         let is_enough = |pattern: &&Pattern| match pattern {
             Pattern::Is(_) => true,
-            Pattern::Like(glob) => is_a_name(glob) && *cause == Cause::HolderMayLive,
+            Pattern::Like(glob) => is_a_name(glob) && *cause == PermissionCause::HolderMayLive,
             Pattern::Has(_) => false,
         };
         self.holders.iter().filter(is_enough).any(|pattern| pattern.matches(holder))
@@ -143,18 +143,22 @@ pub fn permit(
     let holder = claim.holder.as_deref();
 
     if claim.worker.process == Process::Alive {
-        return forced(authorization, holder, Cause::ProcessAlive { pid: claim.worker.pid.clone() });
+        return forced(
+            authorization,
+            holder,
+            PermissionCause::ProcessAlive { pid: claim.worker.pid.clone() },
+        );
     }
     if claim.alive {
-        return forced(authorization, holder, Cause::HolderAtWork);
+        return forced(authorization, holder, PermissionCause::HolderAtWork);
     }
     if !(over || gone || silent) {
-        return forced(authorization, holder, Cause::NotInTrouble(verdict.headline()));
+        return forced(authorization, holder, PermissionCause::NotInTrouble(verdict.headline()));
     }
     if over || gone || (has(Reason::SessionStale) && conclusion == Conclusion::ProbablyDead) {
         return Ok(());
     }
-    named(authorization, holder, Cause::HolderMayLive)
+    named(authorization, holder, PermissionCause::HolderMayLive)
 }
 
 /// Whether a session may be ended, or why not and what would allow it: one that is given up, or whose
@@ -167,19 +171,23 @@ pub fn permit_end(
 ) -> Result<(), Refusal> {
     let cause = match worker.process {
         Process::Dead => return Ok(()),
-        Process::Alive => Cause::ProcessAlive { pid: worker.pid.clone() },
+        Process::Alive => PermissionCause::ProcessAlive { pid: worker.pid.clone() },
         Process::Unknown if given_up => return Ok(()),
-        Process::Unknown => Cause::SessionMayLive { session: id.into() },
+        Process::Unknown => PermissionCause::SessionMayLive { session: id.into() },
     };
     forced(authorization, Some(id), cause)
 }
 
 /// Whether the server session behind a claim may be ended: that always needs force, a reason, and the holder's name.
 pub fn permit_terminate(holder: &str, authorization: &Authorization) -> Result<(), Refusal> {
-    forced(authorization, Some(holder), Cause::EndsSession)
+    forced(authorization, Some(holder), PermissionCause::EndsSession)
 }
 
-fn forced(authorization: &Authorization, holder: Option<&str>, cause: Cause) -> Result<(), Refusal> {
+fn forced(
+    authorization: &Authorization,
+    holder: Option<&str>,
+    cause: PermissionCause,
+) -> Result<(), Refusal> {
     if !authorization.force {
         let needs = Needs::Force { holder: holder.map(str::to_owned) };
         return Err(Refusal::NotPermitted { cause, needs });
@@ -190,7 +198,7 @@ fn forced(authorization: &Authorization, holder: Option<&str>, cause: Cause) -> 
     named(authorization, holder, cause)
 }
 
-fn named(authorization: &Authorization, is: Option<&str>, cause: Cause) -> Result<(), Refusal> {
+fn named(authorization: &Authorization, is: Option<&str>, cause: PermissionCause) -> Result<(), Refusal> {
     let holder = is.map(str::to_owned);
     let needs = match (authorization.holder.as_deref(), is) {
         (Some(named), Some(holder)) if named == holder => return Ok(()),

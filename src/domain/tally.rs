@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::recovery::{Cause, Needs, Outcome, Refusal};
+use super::recovery::{Needs, Outcome, PermissionCause, Refusal};
 
 /// Different reasons are kept up to this many; a database can refuse every row with a sentence of its own.
 const MOST_REASONS: usize = 12;
@@ -109,7 +109,7 @@ impl BulkTally {
 /// Whether all that an act lacks is the name of the holder, which may be alive.
 pub fn needs_name(outcome: &Outcome) -> bool {
     let Outcome::Refused(Refusal::NotPermitted { cause, needs }) = outcome else { return false };
-    *cause == Cause::HolderMayLive && matches!(needs, Needs::Holder { .. })
+    *cause == PermissionCause::HolderMayLive && matches!(needs, Needs::Holder { .. })
 }
 
 /// What a preview foresees of one claim.

@@ -251,7 +251,7 @@ impl Verdict {
 }
 
 /// Where a deadline lies, and how long before it a claim is expiring.
-struct Deadline {
+struct EffectiveDeadline {
     at: Moment,
     warn: Span,
     /// The length of time the deadline ends: an overrun is measured in it.
@@ -360,27 +360,29 @@ fn rule_for(claim: &Claim, rule: DeadlineRule) -> DeadlineRule {
     }
 }
 
-fn deadline(claim: &Claim, rule: DeadlineRule, limits: &Thresholds) -> Option<Deadline> {
+fn deadline(claim: &Claim, rule: DeadlineRule, limits: &Thresholds) -> Option<EffectiveDeadline> {
     match rule {
         DeadlineRule::Lease => match &claim.lease {
             Lease::Until(Reading::At(at)) => {
-                Some(Deadline { at: *at, warn: limits.warn_of_lease(), length: limits.lease })
+                Some(EffectiveDeadline { at: *at, warn: limits.warn_of_lease(), length: limits.lease })
             }
             Lease::Until(_) | Lease::Unwritten | Lease::Timeout(_) => None,
         },
         DeadlineRule::Timeout => match (&claim.lease, claim.claimed_at.at()) {
-            (Lease::Timeout(Timeout::After(length)), Some(since)) => {
-                Some(Deadline { at: since.plus(*length), warn: limits.warn_of(*length), length: *length })
-            }
+            (Lease::Timeout(Timeout::After(length)), Some(since)) => Some(EffectiveDeadline {
+                at: since.plus(*length),
+                warn: limits.warn_of(*length),
+                length: *length,
+            }),
             _ => None,
         },
         DeadlineRule::Ttl => match (limits.ttl, sign_of_life_for_ttl(claim)) {
             (Some(ttl), Some(since)) => {
-                Some(Deadline { at: since.plus(ttl), warn: limits.warn_of(ttl), length: ttl })
+                Some(EffectiveDeadline { at: since.plus(ttl), warn: limits.warn_of(ttl), length: ttl })
             }
             _ => None,
         },
-        DeadlineRule::Holder => holder_deadline(claim, limits.orphan_after).map(|at| Deadline {
+        DeadlineRule::Holder => holder_deadline(claim, limits.orphan_after).map(|at| EffectiveDeadline {
             at,
             warn: limits.warn_of(limits.orphan_after),
             length: limits.orphan_after,

@@ -169,11 +169,23 @@ pub const KIND_QUEUED: Metric = Metric::new(
     &["source", "profile", "board", "kind"],
     "How long the oldest job of the kind has waited.",
 );
+pub const KIND_RECLAIMED: Metric = Metric::new(
+    "claimtop_kind_reclaimed_last_hour",
+    Gauge,
+    &["source", "profile", "board", "kind"],
+    "Jobs that were reclaimed within the last hour, by whomever, where the system keeps traces. Updated less often.",
+);
 pub const KINDS_EXACT: Metric = Metric::new(
     "claimtop_kinds_exact",
     Gauge,
     BOARD,
     "0 if a board has too many rows to count all of them by kind.",
+);
+pub const CLEANED_UP: Metric = Metric::new(
+    "claimtop_claims_cleaned_up",
+    Counter,
+    BOARD,
+    "Claims that were stale or orphaned at one poll and that nobody held at the next, whoever freed them: at least so many.",
 );
 pub const TRAIL: Metric = Metric::new(
     "claimtop_trail_up",
@@ -234,8 +246,39 @@ pub const CONTENTION_BY: Metric = Metric::new(
     "Attempts that did not get the claim, by reason.",
 );
 
+pub const CLAIM_TIME: Metric = Metric::new(
+    "finalization_claim_duration",
+    Histogram,
+    SOURCE,
+    "How long attempts to claim took, as far as the attempts table says.",
+);
+pub const RELEASE_ATTEMPTS: Metric =
+    Metric::new("finalization_claim_release_attempts", Counter, SOURCE, "Attempts to release a claim.");
+pub const RELEASE_SUCCESS: Metric =
+    Metric::new("finalization_claim_release_success", Counter, SOURCE, "Claims that were released.");
+pub const RELEASE_NOT_OWNED: Metric = Metric::new(
+    "finalization_claim_release_not_owned",
+    Counter,
+    SOURCE,
+    "Attempts to release a claim that another processor had, or nobody.",
+);
+pub const RELEASE_TIME: Metric =
+    Metric::new("finalization_claim_release_duration", Histogram, SOURCE, "How long releases took.");
+pub const EXTEND_ATTEMPTS: Metric =
+    Metric::new("finalization_claim_extend_attempts", Counter, SOURCE, "Attempts to extend a claim.");
+pub const EXTEND_SUCCESS: Metric =
+    Metric::new("finalization_claim_extend_success", Counter, SOURCE, "Claims that were extended.");
+pub const EXTEND_FAILED: Metric = Metric::new(
+    "finalization_claim_extend_failed",
+    Counter,
+    SOURCE,
+    "Attempts to extend a claim that had run out, or that another processor had.",
+);
+pub const EXTEND_TIME: Metric =
+    Metric::new("finalization_claim_extend_duration", Histogram, SOURCE, "How long extensions took.");
+
 /// All metrics in the order in which they are printed.
-pub const ALL: [&Metric; 33] = [
+pub const ALL: [&Metric; 44] = [
     &BUILD,
     &UP,
     &AGE,
@@ -257,7 +300,9 @@ pub const ALL: [&Metric; 33] = [
     &KIND_CLAIMS,
     &KIND_BACKLOG,
     &KIND_QUEUED,
+    &KIND_RECLAIMED,
     &KINDS_EXACT,
+    &CLEANED_UP,
     &TRAIL,
     &ACTS,
     &ACT,
@@ -269,4 +314,13 @@ pub const ALL: [&Metric; 33] = [
     &SUCCESS,
     &CONTENTION,
     &CONTENTION_BY,
+    &CLAIM_TIME,
+    &RELEASE_ATTEMPTS,
+    &RELEASE_SUCCESS,
+    &RELEASE_NOT_OWNED,
+    &RELEASE_TIME,
+    &EXTEND_ATTEMPTS,
+    &EXTEND_SUCCESS,
+    &EXTEND_FAILED,
+    &EXTEND_TIME,
 ];

@@ -105,7 +105,9 @@ pub(super) fn fill_kinds(
         samples.set(&KINDS_EXACT, &labels, f64::from(u8::from(!board.at_least)));
         for (kind, tally) in merged(board, names) {
             let [source, profile, name] = labels;
-            let KindTally { running, stale, orphaned, exhausted, queued, dead, oldest_queued, .. } = tally;
+            let KindTally {
+                running, stale, orphaned, exhausted, queued, dead, oldest_queued, reclaimed, ..
+            } = tally;
             for (state, count) in
                 [("running", running), ("stale", stale), ("orphaned", orphaned), ("exhausted", exhausted)]
             {
@@ -113,6 +115,9 @@ pub(super) fn fill_kinds(
             }
             for (state, count) in [("queued", queued), ("dead", dead)] {
                 samples.set(&KIND_BACKLOG, &[source, profile, name, kind, state], count as f64);
+            }
+            if let Some(reclaimed) = reclaimed {
+                samples.set(&KIND_RECLAIMED, &[source, profile, name, kind], reclaimed as f64);
             }
             if let (Some(oldest), Some(now)) = (oldest_queued, now) {
                 let waited = now.since(oldest).as_seconds_f64().max(0.0);
@@ -137,6 +142,7 @@ fn merged<'a>(board: &'a Kinds, names: &mut KindNames) -> Vec<(&'a str, KindTall
                 sum.exhausted += tally.exhausted;
                 sum.queued += tally.queued;
                 sum.dead += tally.dead;
+                sum.reclaimed = [sum.reclaimed, tally.reclaimed].into_iter().flatten().reduce(|a, b| a + b);
                 sum.oldest_queued = [sum.oldest_queued, tally.oldest_queued].into_iter().flatten().min();
             }
         }

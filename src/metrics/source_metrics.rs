@@ -1,15 +1,16 @@
 //! The metrics of one source: its polls, its figures while they are fresh, its sweeps.
 
 use prometheus_client::metrics::histogram::Histogram;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::attempt_counts::AttemptCounts;
-use super::catalog::{ACTS, AGE, CAUSES, POLL, POLLS, UP};
+use super::catalog::{ACTS, AGE, CAUSES, CLEANED_UP, POLL, POLLS, UP};
 use super::kind_names::KindNames;
 use super::poll_figures::{PollFigures, fill_kinds};
 use super::samples::MetricSamples;
 use super::sweep_metrics::SweepMetrics;
+use crate::domain::board_id::BoardId;
 use crate::domain::detail::Kinds;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
@@ -35,6 +36,8 @@ pub struct PollResult {
     pub kinds: Option<Vec<Kinds>>,
     /// New attempts, if the source has such a table.
     pub attempts: Option<Vec<Attempt>>,
+    /// Claims in trouble that somebody freed since the last poll.
+    pub cleaned_up: BTreeMap<BoardId, u64>,
 }
 
 /// One poll of a source, successful or not.
@@ -61,6 +64,7 @@ pub(super) struct SourceMetrics {
     fingerprints: BTreeSet<String>,
     kind_names: KindNames,
     attempted: Option<AttemptCounts>,
+    cleaned_up: BTreeMap<BoardId, u64>,
     pub(super) sweeps: Option<SweepMetrics>,
 }
 
@@ -89,6 +93,7 @@ impl SourceMetrics {
             fingerprints: BTreeSet::new(),
             kind_names: KindNames::default(),
             attempted: None,
+            cleaned_up: BTreeMap::new(),
             sweeps: None,
         }
     }
@@ -109,6 +114,13 @@ impl SourceMetrics {
         if let Some(attempts) = found.attempts {
             let attempted = self.attempted.get_or_insert_default();
             attempts.iter().for_each(|attempt| attempted.add(attempt));
+        }
+        for (board, count) in found.cleaned_up {
+            *self.cleaned_up.entry(board).or_default() += count;
+        }
+        for (profile, board) in boards_of(&found.snapshots) {
+            // Without a zero before it, Prometheus does not see the first one as an increase.
+            self.cleaned_up.entry(BoardId::new(profile, board)).or_default();
         }
         let before = self.fresh.take().map(|fresh| fresh.kinds).unwrap_or_default();
         self.fresh = Some(FreshFigures {
@@ -161,6 +173,9 @@ impl SourceMetrics {
         if let Some(sweeps) = &self.sweeps {
             sweeps.fill(samples, &source);
         }
+        for (board, count) in &self.cleaned_up {
+            samples.count(&CLEANED_UP, &[&source, board.profile(), board.board()], *count);
+        }
         if let Some(attempted) = &self.attempted {
             attempted.fill(samples, &source);
         }
@@ -190,4 +205,10 @@ impl SourceMetrics {
             }
         }
     }
+}
+
+fn boards_of(snapshots: &[Snapshot]) -> impl Iterator<Item = (&str, &str)> {
+    snapshots.iter().flat_map(|Snapshot { profile, boards, .. }| {
+        boards.iter().map(|board| (profile.as_str(), board.board.as_str()))
+    })
 }

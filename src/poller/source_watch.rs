@@ -2,6 +2,7 @@
 
 use super::{FactsWatch, OpenSource, Opener};
 use crate::domain::detail::Whole;
+use crate::domain::recovery_preview::RecoveryPreview;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::Moment;
 use crate::events::{CauseLog, ChangeDetector, Event, ObservedClaim, ObservedSource, Reread};
@@ -45,6 +46,11 @@ impl SourceWatch {
         let snapshots = reader.poll()?;
         self.facts.refresh(reader, &snapshots)?;
         Ok(snapshots)
+    }
+
+    /// What the own recovery of a merge queue would do now, by profile; nothing if it cannot be read.
+    pub fn recovery_previews(&mut self) -> Vec<(String, RecoveryPreview)> {
+        self.source.reader().and_then(Reader::recovery_previews).unwrap_or_default()
     }
 
     /// The events between the last poll and this one.

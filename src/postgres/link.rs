@@ -53,7 +53,7 @@ pub enum Begin {
 
 /// Where a transaction looks for functions, operators, types and tables that are written without a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Names {
+enum NameLookup {
     /// In `pg_catalog`; temporary tables, which only this session can create, come last.
     Catalog,
     /// In the search path of the session.
@@ -90,7 +90,7 @@ pub struct Link {
     label: String,
     purpose: Purpose,
     limits: Limits,
-    names: Names,
+    names: NameLookup,
     transaction: Transaction,
     /// We asked for a TimeZone when we connected.
     sets_time_zone: bool,
@@ -123,7 +123,7 @@ impl Link {
     pub fn open(target: &Target, purpose: Purpose, limits: Limits) -> Result<Link, ConnectError> {
         let wire = dial::dial(target)?;
         let label = target.label().to_owned();
-        let (names, transaction) = (Names::Catalog, Transaction::None);
+        let (names, transaction) = (NameLookup::Catalog, Transaction::None);
         let sets_time_zone =
             target.options().is_some_and(|options| options.to_ascii_lowercase().contains("timezone"));
         Ok(Link { label, purpose, limits, names, transaction, sets_time_zone, wire: Some(wire) })
@@ -131,7 +131,7 @@ impl Link {
 
     /// A connection that is yet to be opened.
     pub fn closed(target: &Target, purpose: Purpose, limits: Limits) -> Link {
-        let (names, transaction) = (Names::Catalog, Transaction::None);
+        let (names, transaction) = (NameLookup::Catalog, Transaction::None);
         let label = target.label().to_owned();
         Link { label, purpose, limits, names, transaction, sets_time_zone: false, wire: None }
     }
@@ -144,7 +144,7 @@ impl Link {
     /// The same, but names are looked for in the session's own search path: for those who create tables, and
     /// for the reference workers, who are not the operator.
     pub fn by_search_path(self) -> Link {
-        Link { names: Names::SearchPath, ..self }
+        Link { names: NameLookup::SearchPath, ..self }
     }
 
     pub fn is_open(&self) -> bool {
@@ -181,8 +181,8 @@ impl Link {
         };
         let idle = if begin == Begin::Reading { IDLE_READING } else { IDLE };
         let names = match self.names {
-            Names::Catalog => format!("{CATALOG_ONLY}; "),
-            Names::SearchPath => String::new(),
+            NameLookup::Catalog => format!("{CATALOG_ONLY}; "),
+            NameLookup::SearchPath => String::new(),
         };
         // A BEGIN without a mode cannot fail. If the mode is refused, by a standby for example, the question
         // that is on its way already fails too, instead of running outside of the transaction.

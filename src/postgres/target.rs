@@ -26,8 +26,8 @@ use crate::postgres::{ConnectError, address};
 use environment::Environment;
 pub(super) use host::{Address, Host};
 pub(super) use secret::Password;
-use secret::Secret;
-use settings::Settings;
+use secret::PasswordText;
+use settings::TargetSettings;
 
 /// A server, a database in it, and a user. What it shows of itself holds no secret.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ pub struct Target {
     needs_channel_binding: bool,
     mode: Option<Mode>,
     roots: Option<PathBuf>,
-    password: Option<Secret>,
+    password: Option<PasswordText>,
     password_command: Option<String>,
     passfile: Option<PathBuf>,
     warnings: Vec<String>,
@@ -69,7 +69,7 @@ impl Target {
     ) -> Result<Target, ConnectError> {
         let bad = |why| ConnectError::BadTarget { source_name: safe(&address::shown(text).text), why };
         let text = text.trim();
-        let settings = Settings::gather(text, here).map_err(bad)?;
+        let settings = TargetSettings::gather(text, here).map_err(bad)?;
         settings.target(password_command, here).map_err(bad)
     }
 

@@ -19,11 +19,11 @@ mod watch;
 mod words;
 
 pub use changes::Changes;
-pub use names::Part;
+pub use names::ColumnPart;
 pub use rank::{Candidate, LIKELY, rank};
 pub use render::Draft;
 pub use sample::{DatabaseSample, Reference, SampleColumn, TableSample};
-pub use watch::Watch;
+pub use watch::DraftWatch;
 
 /// The draft for one table, or for the likeliest one; nothing, if no table looks like claims or jobs.
 pub fn draft<'a>(database: &'a DatabaseSample, table: Option<&str>, source: &str) -> Option<Draft<'a>> {

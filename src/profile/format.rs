@@ -351,6 +351,8 @@ pub struct History {
     pub holder: Option<String>,
     pub at: String,
     pub what: String,
+    /// Recoveries whose state is named are counted: too many are a sign of trouble.
+    pub state: Option<String>,
     #[serde(default)]
     pub time: TimeUnit,
     pub zone: Option<ZoneName>,

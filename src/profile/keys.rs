@@ -17,8 +17,8 @@ pub use table::KEYS;
 
 /// One key.
 #[derive(Debug)]
-pub struct Key {
-    pub group: Group,
+pub struct ProfileKey {
+    pub group: KeyGroup,
     pub name: &'static str,
     pub kind: Kind,
     /// What holds without it; `None` if it has to be there.
@@ -30,7 +30,7 @@ pub struct Key {
 
 /// A table of the file, with the keys that may stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum KeyGroup {
     Profile,
     Claim,
     Deadline,
@@ -45,13 +45,13 @@ pub enum Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A table with keys of its own.
-    Table(Group),
+    Table(KeyGroup),
     /// Several such tables.
-    Tables(Group),
+    Tables(KeyGroup),
     /// SQL statements, each a text or such a table.
-    Statements(Group),
+    Statements(KeyGroup),
     /// For each engine a table with keys of this one, which replace those of the table around it.
-    Engines(Group),
+    Engines(KeyGroup),
     Text,
     Texts,
     /// A column, or SQL over the row.
@@ -75,96 +75,98 @@ pub enum Kind {
     ColumnOrNumber,
 }
 
-impl Group {
-    pub const ALL: [Group; 8] = [
-        Group::Profile,
-        Group::Claim,
-        Group::Deadline,
-        Group::Session,
-        Group::Backlog,
-        Group::Act,
-        Group::Statement,
-        Group::History,
+impl KeyGroup {
+    pub const ALL: [KeyGroup; 8] = [
+        KeyGroup::Profile,
+        KeyGroup::Claim,
+        KeyGroup::Deadline,
+        KeyGroup::Session,
+        KeyGroup::Backlog,
+        KeyGroup::Act,
+        KeyGroup::Statement,
+        KeyGroup::History,
     ];
 
     /// What `profile help` calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Group::Profile => "profile",
-            Group::Claim => "claim",
-            Group::Deadline => "deadline",
-            Group::Session => "session",
-            Group::Backlog => "backlog",
-            Group::Act => "act",
-            Group::Statement => "statement",
-            Group::History => "history",
+            KeyGroup::Profile => "profile",
+            KeyGroup::Claim => "claim",
+            KeyGroup::Deadline => "deadline",
+            KeyGroup::Session => "session",
+            KeyGroup::Backlog => "backlog",
+            KeyGroup::Act => "act",
+            KeyGroup::Statement => "statement",
+            KeyGroup::History => "history",
         }
     }
 
     /// Where it stands in a file.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Profile => "top of the file",
-            Group::Claim => "[[claim]]",
-            Group::Deadline => "[claim.deadline]",
-            Group::Session => "[session], [claim.session]",
-            Group::Backlog => "[backlog], [claim.backlog]",
-            Group::Act => "[claim.reclaim], [claim.release], [claim.extend], [claim.requeue], [session.end]",
-            Group::Statement => "{ } in `before` and `also`",
-            Group::History => "[[history]]",
+            KeyGroup::Profile => "top of the file",
+            KeyGroup::Claim => "[[claim]]",
+            KeyGroup::Deadline => "[claim.deadline]",
+            KeyGroup::Session => "[session], [claim.session]",
+            KeyGroup::Backlog => "[backlog], [claim.backlog]",
+            KeyGroup::Act => {
+                "[claim.reclaim], [claim.release], [claim.extend], [claim.requeue], [session.end]"
+            }
+            KeyGroup::Statement => "{ } in `before` and `also`",
+            KeyGroup::History => "[[history]]",
         }
     }
 
     pub fn about(self) -> &'static str {
         match self {
-            Group::Profile => "One system. The name of the profile is the name of the file.",
-            Group::Claim => {
+            KeyGroup::Profile => "One system. The name of the profile is the name of the file.",
+            KeyGroup::Claim => {
                 "One table of claims: a board. A value is a column, or an SQL expression over the claim's \
                              row `c` and, where holders are registered, the holder's row `s`."
             }
-            Group::Deadline => {
+            KeyGroup::Deadline => {
                 "When a claim is over. Exactly one of `column`, `claimed_at_plus`, `ttl` or \
                                 `otherwise`, `holder`, `never`; `column` may have an `otherwise`."
             }
-            Group::Session => {
+            KeyGroup::Session => {
                 "The table in which holders are registered. At the top of the file it is for every claim \
                                without one of its own."
             }
-            Group::Backlog => {
+            KeyGroup::Backlog => {
                 "The jobs that nobody holds, as counts. At the top of the file it is for the first claim."
             }
-            Group::Act => {
+            KeyGroup::Act => {
                 "What an act changes: either `delete = true` or a `set`. claimtop itself adds the guard that \
                            nothing has changed since you looked. In SQL, `:id`, `:holder`, `:now`, `:until`, `:why` and \
                            other parameters stand for values of the claim."
             }
-            Group::Statement => {
+            KeyGroup::Statement => {
                 "A statement that runs in the same transaction as the act. A plain text is its `sql`. Besides the \
                            parameters of the act it may name every column of the row as it was before: `:old.queue_id`. A \
                            dry run leaves it out if it calls a function that the config allows although its effects may \
                            stay."
             }
-            Group::History => {
+            KeyGroup::History => {
                 "Traces of earlier recoveries that the system itself keeps, for `claimtop list --history`."
             }
         }
     }
 
     /// Its keys, in the order of the table.
-    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+    pub fn keys(self) -> impl Iterator<Item = &'static ProfileKey> {
         KEYS.iter().filter(move |key| key.group == self)
     }
 
-    pub fn key(self, name: &str) -> Option<&'static Key> {
+    pub fn key(self, name: &str) -> Option<&'static ProfileKey> {
         self.keys().find(|key| key.name == name)
     }
 }
 
-impl Key {
+impl ProfileKey {
     /// As `profile help` and error messages call it.
     pub fn path(&self) -> String {
         match self.group {
-            Group::Profile => self.name.to_owned(),
+            KeyGroup::Profile => self.name.to_owned(),
             group => format!("{}.{}", group.name(), self.name),
         }
     }

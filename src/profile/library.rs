@@ -59,13 +59,13 @@ const BUILT_IN: [(&str, &str); 48] = [
 
 /// A profile that can be used by its name.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct LibraryEntry {
     pub name: String,
-    pub origin: Origin,
+    pub origin: ProfileOrigin,
     text: String,
 }
 
-impl Entry {
+impl LibraryEntry {
     pub fn profile(&self) -> Result<Profile, ProfileError> {
         Profile::parse(&self.name, &self.text)
     }
@@ -74,7 +74,9 @@ impl Entry {
     /// of somebody else's is always tried, so that its errors are told.
     pub fn may_fit<'a>(&self, mut tables: impl Iterator<Item = &'a str>) -> bool {
         let is_any = |written: String| written.starts_with('{') && written.ends_with('}');
-        self.origin != Origin::BuiltIn || self.tables().any(is_any) || tables.any(|table| self.names(table))
+        self.origin != ProfileOrigin::BuiltIn
+            || self.tables().any(is_any)
+            || tables.any(|table| self.names(table))
     }
 
     /// The tables that it speaks of, as they are written.
@@ -101,16 +103,16 @@ impl Entry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum ProfileOrigin {
     BuiltIn,
     File(PathBuf),
 }
 
-impl Origin {
+impl ProfileOrigin {
     pub fn describe(&self) -> String {
         match self {
-            Origin::BuiltIn => "built in".into(),
-            Origin::File(path) => path.display().to_string(),
+            ProfileOrigin::BuiltIn => "built in".into(),
+            ProfileOrigin::File(path) => path.display().to_string(),
         }
     }
 }
@@ -118,15 +120,15 @@ impl Origin {
 /// Every profile that can be used by its name.
 #[derive(Debug, Clone)]
 pub struct Library {
-    entries: Vec<Entry>,
+    entries: Vec<LibraryEntry>,
 }
 
 impl Library {
     /// The built-in profiles alone.
     pub fn built_in() -> Library {
-        let entry = |(name, text): (&str, &str)| Entry {
+        let entry = |(name, text): (&str, &str)| LibraryEntry {
             name: name.into(),
-            origin: Origin::BuiltIn,
+            origin: ProfileOrigin::BuiltIn,
             text: text.into(),
         };
         Library { entries: BUILT_IN.map(entry).into() }
@@ -151,7 +153,7 @@ impl Library {
         Ok(library)
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[LibraryEntry] {
         &self.entries
     }
 
@@ -178,11 +180,11 @@ impl Library {
     }
 }
 
-fn read(path: &Path) -> Result<Entry, ProfileError> {
+fn read(path: &Path) -> Result<LibraryEntry, ProfileError> {
     let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
     let text = std::fs::read_to_string(path).map_err(|error| ProfileError::Invalid {
         name: path.display().to_string(),
         problem: format!("cannot be read: {error}"),
     })?;
-    Ok(Entry { name, origin: Origin::File(path.into()), text })
+    Ok(LibraryEntry { name, origin: ProfileOrigin::File(path.into()), text })
 }

@@ -4,12 +4,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::format::ProfileError;
-use super::keys::{Group, Kind};
+use super::keys::{KeyGroup, Kind};
 use crate::domain::similar::did_you_mean;
 
 /// A problem, and where in the text it is.
 #[derive(Debug)]
-struct Found {
+struct FoundProblem {
     at: usize,
     what: String,
 }
@@ -18,20 +18,20 @@ struct Found {
 /// file is no TOML, only that.
 pub(super) fn problems(name: &str, text: &str) -> Vec<ProfileError> {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut found: Vec<Found> = errors.iter().map(|error| of_toml(error, text)).collect();
+    let mut found: Vec<FoundProblem> = errors.iter().map(|error| of_toml(error, text)).collect();
     if found.is_empty() {
-        Search { found: &mut found, partial: false }.table(table.get_ref(), Group::Profile, 0);
+        Search { found: &mut found, partial: false }.table(table.get_ref(), KeyGroup::Profile, 0);
     }
     found.sort_by_key(|found| found.at);
     found.into_iter().map(|found| found.in_file(name, text)).collect()
 }
 
-fn of_toml(error: &toml::de::Error, text: &str) -> Found {
+fn of_toml(error: &toml::de::Error, text: &str) -> FoundProblem {
     let what = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-    Found { at: error.span().map_or(0, |span| span.start.min(text.len())), what }
+    FoundProblem { at: error.span().map_or(0, |span| span.start.min(text.len())), what }
 }
 
-impl Found {
+impl FoundProblem {
     fn in_file(self, name: &str, text: &str) -> ProfileError {
         let line =
             text.as_bytes()[..self.at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -40,13 +40,13 @@ impl Found {
 }
 
 struct Search<'a> {
-    found: &'a mut Vec<Found>,
+    found: &'a mut Vec<FoundProblem>,
     /// The table only replaces keys of another, so that none has to be there.
     partial: bool,
 }
 
 impl Search<'_> {
-    fn table(&mut self, table: &DeTable<'_>, group: Group, at: usize) {
+    fn table(&mut self, table: &DeTable<'_>, group: KeyGroup, at: usize) {
         for (key, value) in table {
             self.entry(key, value, group);
         }
@@ -54,7 +54,7 @@ impl Search<'_> {
         for key in group.keys().filter(|key| key.default.is_none() && !self.partial && is_missing(key.name)) {
             let what =
                 format!("`{}` is missing ({}), for example {}", key.name, group.heading(), key.example);
-            self.found.push(Found { at, what });
+            self.found.push(FoundProblem { at, what });
         }
     }
 
@@ -62,13 +62,13 @@ impl Search<'_> {
         &mut self,
         name: &Spanned<std::borrow::Cow<'_, str>>,
         value: &Spanned<DeValue<'_>>,
-        group: Group,
+        group: KeyGroup,
     ) {
         let at = name.span().start;
         let Some(key) = group.key(name.get_ref()) else {
             let near = did_you_mean(name.get_ref(), group.keys().map(|key| key.name));
             let what = format!("unknown key `{}` ({}){near}", name.get_ref(), group.heading());
-            return self.found.push(Found { at, what });
+            return self.found.push(FoundProblem { at, what });
         };
         // A part of such a table replaces that part of the other: it makes sense only together with it.
         let is_part = self.partial && matches!(key.kind, Kind::Time | Kind::ColumnOrNumber);
@@ -77,7 +77,7 @@ impl Search<'_> {
         }
         if let Err(problem) = key.kind.check(value) {
             let what = format!("`{}`: {problem}; it is {}", key.name, key.kind.describe());
-            return self.found.push(Found { at, what });
+            return self.found.push(FoundProblem { at, what });
         }
         match (key.kind, value.get_ref()) {
             (Kind::Table(inner), DeValue::Table(table)) => self.table(table, inner, at),
@@ -103,11 +103,11 @@ impl Search<'_> {
         }
     }
 
-    fn element(&mut self, value: &Spanned<DeValue<'_>>, group: Group) {
+    fn element(&mut self, value: &Spanned<DeValue<'_>>, group: KeyGroup) {
         let at = value.span().start;
         match value.get_ref() {
             DeValue::Table(table) => self.table(table, group, at),
-            _ => self.found.push(Found { at, what: format!("{} expects tables", group.heading()) }),
+            _ => self.found.push(FoundProblem { at, what: format!("{} expects tables", group.heading()) }),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::time::{Span, ZoneName};
 /// Thresholds that somebody set; what is unset comes from the next weaker place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub struct ThresholdSettings {
     /// The time to live of claims whose kind has none of its own.
     pub ttl: Option<Span>,
     pub lease: Option<Span>,
@@ -22,10 +22,10 @@ pub struct Limits {
     pub orphan_after: Option<Span>,
     /// The same for single kinds.
     #[serde(default)]
-    pub kind: BTreeMap<String, Limits>,
+    pub kind: BTreeMap<String, ThresholdSettings>,
 }
 
-impl Limits {
+impl ThresholdSettings {
     fn lay_onto(&self, thresholds: &mut Thresholds) {
         thresholds.ttl = self.ttl.or(thresholds.ttl);
         thresholds.lease = self.lease.unwrap_or(thresholds.lease);
@@ -38,10 +38,10 @@ impl Limits {
 /// What the operator set for a source: for all of its boards, and for single ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operator {
-    pub defaults: Limits,
+    pub defaults: ThresholdSettings,
     pub clock_noise: Span,
-    pub source: Limits,
-    pub boards: BTreeMap<String, Limits>,
+    pub source: ThresholdSettings,
+    pub boards: BTreeMap<String, ThresholdSettings>,
     /// The zone of times that have none, in place of what the profiles say.
     pub zone: Option<ZoneName>,
 }
@@ -49,9 +49,9 @@ pub struct Operator {
 impl Default for Operator {
     fn default() -> Operator {
         Operator {
-            defaults: Limits::default(),
+            defaults: ThresholdSettings::default(),
             clock_noise: Span::seconds(2),
-            source: Limits::default(),
+            source: ThresholdSettings::default(),
             boards: BTreeMap::new(),
             zone: None,
         }
@@ -65,7 +65,7 @@ const WARN_OF_LOCK: Span = Span::seconds(15);
 pub fn rules(board: &Board, registry: Option<&Registry>, operator: &Operator) -> Rules {
     let mut thresholds = Thresholds::default();
     operator.defaults.lay_onto(&mut thresholds);
-    Limits {
+    ThresholdSettings {
         // Beside a column it is in the deadline itself.
         ttl: board.deadline.otherwise.filter(|_| board.deadline.column.is_none()),
         lease: board.deadline.lease,

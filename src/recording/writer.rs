@@ -25,7 +25,7 @@ use crate::domain::detail::{Horizon, Whole};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::percent;
-use crate::events::{Coverage, Event, EventKind, batched};
+use crate::events::{Batching, Coverage, Event, EventKind, batched};
 use rows::{RowWriter, Strings};
 
 /// So many frames of a source are between two keyframes.
@@ -554,7 +554,7 @@ fn insert_events(
         "INSERT INTO event (frame, source, at, name, body, shown) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     // Of a thousand claims that a dead host leaves, the claims themselves are recorded; one event is enough.
-    for event in batched(events.to_vec()) {
+    for event in batched(events.to_vec(), &Batching::default()) {
         let (body, shown) = event_text(&event);
         insert.execute(params![frame, source, at.micros(), event.kind().name(), body, shown])?;
     }

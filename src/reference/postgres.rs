@@ -7,6 +7,7 @@ mod catalog;
 
 use thiserror::Error;
 
+use super::upgrade::AddedColumn;
 use super::{InstallError, InstallOutcome, InstalledObject, System};
 use crate::postgres::{Begin, ConnectError, Link, PgError, home};
 use catalog::{ObjectDifference, SchemaCatalog};
@@ -53,25 +54,90 @@ fn on_postgres() -> String {
         .join(", ")
 }
 
+/// The function of executor jobs that reclaims before it claims.
+const WRAPPER: &str = include_str!("../../assets/schema/postgres/executor-jobs-wrapper.sql");
+const ROLLBACK: &str = include_str!("../../assets/schema/postgres/executor-jobs-rollback.sql");
+
+/// What [`ROLLBACK`] drops.
+const DROPPED: [&str; 6] = [
+    "fetch_executor_job",
+    "reclaim_stale_jobs",
+    "update_job_heartbeat",
+    "executor_jobs_stale_validation",
+    "executor_jobs_stale_monitor",
+    "executor_jobs_reclaim_history",
+];
+
+/// Whether the wrapper of executor jobs is wanted as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrapper {
+    Without,
+    With,
+}
+
+/// The script of a system on PostgreSQL.
+fn script(system: System, wrapper: Wrapper) -> Option<String> {
+    let own = system.postgres()?;
+    Some(match (system, wrapper) {
+        (System::ExecutorJobs, Wrapper::With) => format!("{own}\n{WRAPPER}"),
+        _ => own.to_owned(),
+    })
+}
+
 /// Only one process at a time creates tables in a database.
 const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(hashtext('claimtop init'))::text";
 
 /// Creates the missing tables, indexes, functions, views and triggers of `systems` in the first schema of the search
 /// path. Existing ones must match the reference; a table may have more columns as long as a row can be written
-/// without them. If nothing is missing, nothing is written.
-pub fn install(link: &mut Link, systems: &[System]) -> Result<Vec<InstalledObject>, PostgresError> {
+/// without them. Only what earlier versions of ours made is brought up to date: columns are added, functions replaced.
+/// If nothing is missing, nothing is written.
+pub fn install(
+    link: &mut Link,
+    systems: &[System],
+    wrapper: Wrapper,
+) -> Result<Vec<InstalledObject>, PostgresError> {
     let foreign: Vec<&str> =
         systems.iter().filter(|system| system.postgres().is_none()).map(|system| system.as_str()).collect();
     if !foreign.is_empty() {
         return Err(PostgresError::OnlyOnSqlite(foreign));
     }
+    change(link, |link, home| lay(link, systems, wrapper, home))
+}
+
+/// Takes back what executor jobs needs to reclaim, as its rollback plan says: the functions and views. Jobs stay. What
+/// differs from the reference belongs to somebody else: then nothing is dropped.
+pub fn rollback(link: &mut Link) -> Result<Vec<InstalledObject>, PostgresError> {
+    change(link, |link, home| {
+        prepare(link, home)?;
+        let system = System::ExecutorJobs;
+        let model = model(link, &script(system, Wrapper::With).unwrap_or_default())?;
+        let there = SchemaCatalog::read(link)?;
+        let mut dropped = Vec::new();
+        for object in model.objects().iter().filter(|object| DROPPED.contains(&object.name.as_str())) {
+            let Some(found) = there.find(object) else { continue };
+            let differences = found.differences(object);
+            if !differences.is_empty() {
+                return Err(differs(system, &found.kind, &found.name, &differences).into());
+            }
+            let (kind, name) = (object.kind.clone(), object.name.clone());
+            dropped.push(InstalledObject { system, kind, name, how: InstallOutcome::Dropped });
+        }
+        link.batch(ROLLBACK)?;
+        Ok(dropped)
+    })
+}
+
+/// One transaction on a server that may be written to.
+fn change(
+    link: &mut Link,
+    work: impl FnOnce(&mut Link, &str) -> Result<Vec<InstalledObject>, PostgresError>,
+) -> Result<Vec<InstalledObject>, PostgresError> {
     link.begin(Begin::Reading)?;
     let admitted = admit(link);
     link.rollback()?;
     let home = admitted?;
     link.begin(Begin::Acting)?;
-    let done = lay(link, systems, &home);
-    match done {
+    match work(link, &home) {
         Ok(laid) => {
             link.commit()?;
             Ok(laid)
@@ -115,7 +181,8 @@ const LOOKALIKE: &str = "
       AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
     LIMIT 1";
 
-fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<InstalledObject>, PostgresError> {
+/// Waits for its turn, and resolves names in the schema of the tables.
+fn prepare(link: &mut Link, home: &str) -> Result<(), PostgresError> {
     link.query(ONE_AT_A_TIME, &[])?;
     let lookalike = link.query(LOOKALIKE, &[Some(home)])?;
     if let Some(name) = lookalike.first().and_then(|row| row.get(0)) {
@@ -126,15 +193,27 @@ fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<InstalledO
     link.batch(&own)?;
     // Only warnings: that a table exists already is not reported.
     link.batch("SET LOCAL client_min_messages = warning")?;
+    Ok(())
+}
+
+fn lay(
+    link: &mut Link,
+    systems: &[System],
+    wrapper: Wrapper,
+    home: &str,
+) -> Result<Vec<InstalledObject>, PostgresError> {
+    prepare(link, home)?;
     let mut laid = Vec::new();
     for system in systems {
-        let Some(sql) = system.postgres() else { continue };
-        let model = model(link, sql)?;
-        let there = SchemaCatalog::read(link)?;
+        let Some(sql) = script(*system, wrapper) else { continue };
+        let model = model(link, &sql)?;
         let before = laid.len();
+        laid.extend(add_columns(link, *system)?);
+        let there = SchemaCatalog::read(link)?;
         for object in model.objects() {
             let how = match there.find(object) {
                 None => InstallOutcome::Made,
+                Some(found) if found.is_former(object) => InstallOutcome::Made,
                 Some(found) => {
                     let differences = found.differences(object);
                     if !differences.is_empty() {
@@ -152,10 +231,23 @@ fn lay(link: &mut Link, systems: &[System], home: &str) -> Result<Vec<InstalledO
         }
         // Running it again would replace the functions, whoever owns them.
         if laid[before..].iter().any(|it| it.how == InstallOutcome::Made) {
-            link.batch(sql)?;
+            link.batch(&sql)?;
         }
     }
     Ok(laid)
+}
+
+/// Adds the columns that earlier versions of the tables lack.
+fn add_columns(link: &mut Link, system: System) -> Result<Vec<InstalledObject>, PostgresError> {
+    let there = SchemaCatalog::read(link)?;
+    let mut added = Vec::new();
+    for AddedColumn { table, column, postgres, .. } in system.added_columns() {
+        if there.lacks(table, column) {
+            link.batch(postgres)?;
+            added.push(InstalledObject::added(system, table, column));
+        }
+    }
+    Ok(added)
 }
 
 fn differs(system: System, kind: &str, name: &str, differences: &[ObjectDifference]) -> InstallError {

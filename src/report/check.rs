@@ -1,6 +1,9 @@
 //! One poll of several sources: a page for people, one JSON object for monitoring.
 
+mod own_recovery;
 mod plugin;
+mod reclaims;
+mod stats;
 mod thresholds;
 
 pub use plugin::plugin;
@@ -11,13 +14,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use self::reclaims::{reclaims_json, reclaims_text};
+use self::stats::stats_json;
 use super::paint::Paint;
 use crate::domain::cause::{Cause, Facts, find_in_all};
+use crate::domain::recovery_preview::RecoveryPreview;
 use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::safe;
 use crate::exit::Exit;
+use crate::store::recoveries::Recoveries;
 
 /// The result of polling one source.
 #[derive(Debug)]
@@ -28,17 +35,38 @@ pub struct CheckResult {
     pub result: Result<Vec<Snapshot>, String>,
     /// The facts in which causes are found, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// What the own recovery of a merge queue would do now, by profile.
+    pub previews: Vec<(String, RecoveryPreview)>,
+    /// Recoveries within the last hour, of the systems that keep traces of them.
+    pub recoveries: Vec<Recoveries>,
 }
 
 impl CheckResult {
     pub fn exit(&self, thresholds: &CheckThresholds) -> Exit {
         match &self.result {
             Ok(snapshots) => {
-                let exits = snapshots.iter().map(|snapshot| judge(snapshot, thresholds));
+                let exits = snapshots.iter().map(|snapshot| self.judge(snapshot, thresholds));
                 exits.fold(Exit::Fine, Exit::and)
             }
             Err(_) => Exit::Error,
         }
+    }
+
+    fn preview(&self, profile: &str) -> Option<&RecoveryPreview> {
+        self.previews.iter().find(|(of, _)| of == profile).map(|(_, preview)| preview)
+    }
+
+    /// Hidden rows cannot be called fine.
+    fn judge(&self, snapshot: &Snapshot, thresholds: &CheckThresholds) -> Exit {
+        match snapshot.veiled {
+            Some(_) => Exit::Error,
+            None => thresholds.judge(&snapshot.counts(), self.reclaims(snapshot).map(Recoveries::total)),
+        }
+    }
+
+    /// The recoveries of one profile.
+    fn reclaims(&self, snapshot: &Snapshot) -> Option<&Recoveries> {
+        self.recoveries.iter().find(|found| found.profile == snapshot.profile)
     }
 
     /// Why nothing, or not everything, could be read.
@@ -52,14 +80,6 @@ impl CheckResult {
             }
             Err(error) => vec![error.clone()],
         }
-    }
-}
-
-/// Hidden rows cannot be called fine.
-fn judge(snapshot: &Snapshot, thresholds: &CheckThresholds) -> Exit {
-    match snapshot.veiled {
-        Some(_) => Exit::Error,
-        None => thresholds.judge(&snapshot.counts()),
     }
 }
 
@@ -88,7 +108,7 @@ fn source_json(source: &CheckResult, snapshot: &Snapshot) -> Json {
     let sessions = snapshot.sessions();
     let boards: Map<String, Json> =
         snapshot.boards.iter().map(|board| (board.board.clone(), board_json(board, snapshot.now))).collect();
-    json!({
+    let mut object = json!({
         "source": source.source,
         "engine": source.engine,
         "profile": snapshot.profile,
@@ -107,8 +127,14 @@ fn source_json(source: &CheckResult, snapshot: &Snapshot) -> Json {
         })),
         "backlog": backlog_json(&snapshot.boards, snapshot.now),
         "boards": boards,
+        "stats": stats_json(snapshot),
+        "reclaims": reclaims_json(source.reclaims(snapshot)),
         "notices": snapshot.notices,
-    })
+    });
+    if let Some(preview) = source.preview(&snapshot.profile) {
+        object["recovery"] = json!(preview);
+    }
+    object
 }
 
 fn counts_json(counts: &Counts) -> Json {
@@ -170,7 +196,7 @@ pub fn text(looked: &[CheckResult], thresholds: &CheckThresholds, paint: Paint) 
                 if !out.is_empty() {
                     out.push('\n');
                 }
-                let verdict = judge(snapshot, thresholds);
+                let verdict = source.judge(snapshot, thresholds);
                 page(&mut out, source, snapshot, verdict, paint);
                 // Print a note about the whole source only once.
                 for notice in snapshot.notices.iter().filter(|notice| noted.insert(*notice)) {
@@ -215,7 +241,13 @@ fn page(out: &mut String, source: &CheckResult, snapshot: &Snapshot, verdict: Ex
     for board in &snapshot.boards {
         sentences(out, board, snapshot.boards.len() > 1, paint);
     }
+    if let Some(preview) = source.preview(&snapshot.profile) {
+        own_recovery::write(out, preview);
+    }
     holders_and_backlog(out, snapshot);
+    if let Some(reclaims) = reclaims_text(source.reclaims(snapshot)) {
+        let _ = writeln!(out, "  reclaims  {reclaims}");
+    }
     for board in &snapshot.boards {
         gaps(out, board);
     }

@@ -188,7 +188,7 @@ fn session(listed: &Listed) -> Option<Json> {
 }
 
 /// A CSV field: escaped like all output, and never the start of a spreadsheet formula.
-fn field(text: &str) -> String {
+pub(super) fn field(text: &str) -> String {
     let escaped = escape(text);
     match escaped.chars().next() {
         Some(first @ ('=' | '+' | '-' | '@')) => format!("\\u{{{:x}}}{}", first as u32, &escaped[1..]),

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::{ProberMaker, WriteOpeners};
 use crate::app::bulk::Many;
-use crate::app::message::{Done, Msg, Target};
+use crate::app::message::{Done, Msg, ShownClaim};
 use crate::domain::change::ClaimChange;
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::visible::visible;
@@ -28,7 +28,7 @@ const KEPT: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) enum ActRequest {
     Act {
-        target: Box<Target>,
+        target: Box<ShownClaim>,
         action: Action,
         authorization: Authorization,
     },
@@ -142,7 +142,7 @@ impl ActWorker {
         }
     }
 
-    fn act(&mut self, target: &Target, action: Action, authorization: &Authorization) -> Done {
+    fn act(&mut self, target: &ShownClaim, action: Action, authorization: &Authorization) -> Done {
         let source = self.source;
         let done = |outcome: Outcome| Done {
             source,
@@ -166,7 +166,7 @@ impl ActWorker {
 
     fn try_act(
         &mut self,
-        target: &Target,
+        target: &ShownClaim,
         action: Action,
         authorization: &Authorization,
     ) -> Result<Result<ActReport, Moved>, String> {
@@ -194,7 +194,7 @@ fn shown(report: &ActReport, claim: String) -> String {
 }
 
 /// The claim exactly as it was shown, or how it has changed.
-fn still_there(actor: &mut AuditedActor, target: &Target) -> Result<Result<Seen, Moved>, String> {
+fn still_there(actor: &mut AuditedActor, target: &ShownClaim) -> Result<Result<Seen, Moved>, String> {
     let found =
         actor.actor().find(&target.id.address, Some(&target.board)).map_err(|error| error.to_string())?;
     let Some(seen) = found.into_iter().next() else {

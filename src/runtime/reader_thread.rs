@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 use super::{ProberMaker, SourceAccess};
-use crate::app::message::{DeadJobsQuery, Msg, Target};
+use crate::app::message::{DeadJobsQuery, Msg, ShownClaim};
 use crate::app::row::Row;
-use crate::app::source::{Poll, Trouble};
+use crate::app::source::{Poll, PollFailure};
 use crate::domain::claim_list::ListRequest;
 use crate::events::Event;
 use crate::poller::{FullLook, NextPoll, OpenSource, Polled, Poller, Recorder, SILENCE, SourceWatch};
@@ -23,7 +23,7 @@ use crate::store::{Backoff, Pace, StoreError};
 /// The result of one poll, or why it failed, and its events.
 #[derive(Debug)]
 pub(super) struct PollAnswer {
-    pub poll: Result<Poll, Trouble>,
+    pub poll: Result<Poll, PollFailure>,
     pub events: Vec<Event>,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum SourceQuestion {
     Dead(DeadJobsQuery),
     Holders,
     Kinds,
-    Examine(Box<Target>),
+    Examine(Box<ShownClaim>),
     Probe(Vec<Row>),
     /// The groups pane is open: gather facts as soon as any claim is in trouble.
     Facts,
@@ -190,7 +190,7 @@ impl SourceReader {
                 self.full.forget();
                 let trouble = self.trouble(&error);
                 let events = self.watch.fail(trouble.why());
-                let is_unreachable = matches!(trouble, Trouble::NoLink(_));
+                let is_unreachable = matches!(trouble, PollFailure::NoLink(_));
                 let recorded = self.recorder.as_ref();
                 let stopped = recorded.and_then(|to| to.failure(trouble.why(), is_unreachable, &events));
                 self.report_stop(stopped);
@@ -232,11 +232,11 @@ impl SourceReader {
     }
 
     /// Why the poll failed.
-    fn trouble(&self, error: &StoreError) -> Trouble {
+    fn trouble(&self, error: &StoreError) -> PollFailure {
         let why = error.brief(&self.watch.detector.profiles());
         match error {
-            StoreError::Unreachable { .. } | StoreError::Denied { .. } => Trouble::NoLink(why),
-            _ => Trouble::Unreadable(why),
+            StoreError::Unreachable { .. } | StoreError::Denied { .. } => PollFailure::NoLink(why),
+            _ => PollFailure::Unreadable(why),
         }
     }
 }

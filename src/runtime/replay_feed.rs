@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use crate::app::message::{Effect, Msg, Target};
+use crate::app::message::{Effect, Msg, ShownClaim};
 use crate::app::replay::{
     PlotPoint, Replay, ReplayGap, ReplayMark, ReplayMarkKind, ReplayMove, ReplayPace, ReplayedEvents,
     ReplayedSource,
 };
-use crate::app::source::{Access, Poll, SourceView, Trouble};
+use crate::app::source::{Access, Poll, PollFailure, SourceView};
 use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Claim, Registry};
 use crate::domain::claim_list::{ListPart, ListRequest, Matching, OnBoard, Others, Tested, Troubled, Worst};
@@ -174,8 +174,8 @@ impl ReplayFeed {
         self.shown[source] = poll.clone().map(|poll| (frame.id, poll));
         let lost = frame.failure.as_ref().map(|why| {
             let trouble = match frame.is_unreachable {
-                true => Trouble::NoLink(why.clone()),
-                false => Trouble::Unreadable(why.clone()),
+                true => PollFailure::NoLink(why.clone()),
+                false => PollFailure::Unreadable(why.clone()),
             };
             (self.lost_since(source, frame), trouble)
         });
@@ -229,7 +229,9 @@ impl ReplayFeed {
                 Msg::Listed { source, request, part: Ok(part) }
             }
             Effect::LoadHolders { source } => Msg::Holders { source, holders: Ok(self.holders(source)) },
-            Effect::LoadKinds { source } => Msg::Kinds { source, kinds: Ok(self.kinds(source)) },
+            Effect::LoadKinds { source } => {
+                Msg::Kinds { source, kinds: Ok(self.kinds(source)), activity: Vec::new() }
+            }
             Effect::Examine { target } => {
                 let found = self.examine(&target).map(Box::new);
                 Msg::Examined { id: target.id, found: Ok(found) }
@@ -237,7 +239,7 @@ impl ReplayFeed {
             Effect::LoadTrail(_) => Msg::Trail(Err(NO_TRAIL.into())),
             Effect::LoadHistory(claim) => Msg::History { claim, lines: Vec::new() },
             Effect::LoadDead(query) => {
-                Msg::Dead { query, found: Err(Trouble::Unreadable("dead jobs are not recorded".into())) }
+                Msg::Dead { query, found: Err(PollFailure::Unreadable("dead jobs are not recorded".into())) }
             }
             Effect::Act { .. }
             | Effect::PrepareBulk { .. }
@@ -359,7 +361,7 @@ impl ReplayFeed {
     }
 
     /// What was recorded of a claim.
-    fn examine(&self, target: &Target) -> Option<Examined> {
+    fn examine(&self, target: &ShownClaim) -> Option<Examined> {
         let boards = self.poll(target.id.source)?.boards();
         let mut boards = boards
             .filter(|(snapshot, board, _)| snapshot.profile == target.profile && board.board == target.board);

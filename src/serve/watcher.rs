@@ -8,8 +8,8 @@ use super::page::{LivePage, PageData};
 use super::router::ServedContent;
 use crate::domain::seen_boards::SeenBoards;
 use crate::metrics::{MetricsRegistry, PollRecord, PollResult};
-use crate::poller::{FactsWatch, NextPoll, OpenSource, Opener, Polled, Poller};
-use crate::store::{Pace, StoreError};
+use crate::poller::{CleanupObserver, FactsWatch, NextPoll, OpenSource, Opener, Polled, Poller};
+use crate::store::{AttemptCursor, Pace, StoreError};
 
 /// Kinds cost more than the rest: they are read on every sixth poll only.
 const KINDS: u64 = 6;
@@ -44,6 +44,7 @@ pub fn watch(
         facts,
         polls: 0,
         attempts: None,
+        cleanups: CleanupObserver::default(),
     };
     Poller::start(format!("watcher {source}"), watcher)
 }
@@ -61,8 +62,10 @@ struct Watcher {
     pace: Pace,
     /// Causes are found in these. The page shows them; of the metrics only their number is one.
     facts: FactsWatch,
-    /// The database whose attempts were read, and the last one that was read.
-    attempts: Option<(String, i64)>,
+    /// The database whose attempts were read, and up to where.
+    attempts: Option<(String, AttemptCursor)>,
+    /// Sees what others cleaned up.
+    cleanups: CleanupObserver,
 }
 
 impl Polled for Watcher {
@@ -98,6 +101,7 @@ impl Watcher {
     fn look(&mut self) -> Result<PollResult, StoreError> {
         let reader = self.source.reader()?;
         let snapshots = reader.poll()?;
+        let cleaned_up = self.cleanups.observe(reader, &snapshots)?;
         self.facts.refresh(reader, &snapshots)?;
         let fingerprint = reader.fingerprint();
         if self.boards.0 != fingerprint {
@@ -118,14 +122,14 @@ impl Watcher {
         }
         // If there are too many rows to count by kind, the other figures are still valid.
         let kinds = self.polls.is_multiple_of(KINDS).then(|| reader.kinds().unwrap_or_default());
-        let known = self.attempts.as_ref().filter(|(of, _)| *of == fingerprint).map(|(_, up_to)| *up_to);
+        let known = self.attempts.as_ref().filter(|(of, _)| *of == fingerprint).map(|(_, cursor)| cursor);
         let attempts = reader.attempts(known).ok().flatten();
         if let Some(attempts) = &attempts {
-            self.attempts = Some((fingerprint.clone(), attempts.up_to));
+            self.attempts = Some((fingerprint.clone(), attempts.cursor.clone()));
         }
         self.polls += 1;
         let attempts = attempts.map(|attempts| attempts.new);
         let causes = self.facts.causes().len();
-        Ok(PollResult { fingerprint, snapshots, causes, missing, kinds, attempts })
+        Ok(PollResult { fingerprint, snapshots, causes, missing, kinds, attempts, cleaned_up })
     }
 }

@@ -10,7 +10,7 @@ use super::watched::WatchedBoard;
 use super::{Filter, Reader, StoreError};
 use crate::domain::board_id::BoardId;
 use crate::domain::claim_list::{
-    ListPart, ListRequest, Matching, OnBoard, Others, Place, Start, Stretch, Tested, Troubled, Worst,
+    ListPart, ListPlace, ListRequest, Matching, OnBoard, Others, Start, Stretch, Tested, Troubled, Worst,
 };
 use crate::domain::detail::Cursor;
 use crate::domain::snapshot::Judged;
@@ -192,7 +192,7 @@ impl StretchReading<'_> {
             };
             (at, cursor) = (next_at, place);
             if self.found.claims.len() >= self.stretch.rows || self.found.looked_at >= MOST {
-                break Some(Place { board: self.boards[at].clone(), cursor });
+                break Some(ListPlace { board: self.boards[at].clone(), cursor });
             }
         };
         let came_from = self.came_from(from);
@@ -216,7 +216,7 @@ impl StretchReading<'_> {
     }
 
     /// Where the rows on the other side of the first one are.
-    fn came_from(&self, from: &Cursor) -> Option<Place> {
+    fn came_from(&self, from: &Cursor) -> Option<ListPlace> {
         let first = self.found.claims.first()?;
         let mark = first.judged.mark.clone()?;
         let cursor = match from {
@@ -224,7 +224,7 @@ impl StretchReading<'_> {
             Cursor::From(_) | Cursor::After(_) => Cursor::Before(mark),
             Cursor::Before(_) => Cursor::After(mark),
         };
-        Some(Place { board: first.board.clone(), cursor })
+        Some(ListPlace { board: first.board.clone(), cursor })
     }
 }
 

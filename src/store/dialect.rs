@@ -62,6 +62,9 @@ pub trait Dialect: ConditionSql + Debug + Sync {
     /// The time of a trace as it is selected, and what sorts traces by it.
     fn trace_time(&self, at: &str, column: Option<&Column>, form: TimeForm<'_>) -> TraceTime;
 
+    /// Counts the indexes on some rows of a table that begin with this column.
+    fn partial_indexes(&self, table: &Table, column: &Column) -> String;
+
     /// That a column holds exactly the value in `place`, whatever its type and collation, NULL included.
     fn holds_exactly(&self, column: &str, place: &str) -> String;
 

@@ -18,10 +18,17 @@ const MOST: usize = 20_000;
 impl Reader {
     /// The kinds of every board.
     pub fn kinds(&mut self) -> Result<Vec<Kinds>, StoreError> {
-        self.look("counting kinds", |look| {
+        let mut all: Vec<(Kinds, String)> = self.look("counting kinds", |look| {
             let boards = look.watches();
-            boards.into_iter().map(|watch| kinds_of(look, watch)).collect()
-        })
+            let mut all = Vec::new();
+            for watch in boards {
+                let table = look.schema.table(&watch.bound().table).map(|table| table.sql.clone());
+                all.push((kinds_of(look, watch)?, table.unwrap_or_default()));
+            }
+            Ok(all)
+        })?;
+        self.add_recoveries(&mut all);
+        Ok(all.into_iter().map(|(kinds, _)| kinds).collect())
     }
 
     /// The coming `minutes` of all boards together.

@@ -47,6 +47,8 @@ pub struct Trace {
     pub holder: Option<String>,
     pub at: Reading,
     pub what: Option<String>,
+    /// The state in which the recovery left the job, if the profile names it.
+    pub state: Option<String>,
 }
 
 impl Trace {

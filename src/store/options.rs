@@ -9,7 +9,7 @@ use super::variants::variants;
 use super::{Prober, Protected, Registrations, StoreError, Warn};
 use crate::domain::time::Moment;
 use crate::profile::format::{Engine, Profile, ProfileError};
-use crate::profile::library::{Entry, Library};
+use crate::profile::library::{Library, LibraryEntry};
 use crate::profile::rules::Operator;
 
 /// How to read one source.
@@ -70,7 +70,7 @@ impl Profiles {
             Profiles::Named(profiles) => in_all_places(profiles.iter().cloned().map(Ok), schema),
             Profiles::Detect(library) => {
                 let likely = library.entries().iter().filter(|entry| entry.may_fit(schema.table_names()));
-                in_all_places(likely.map(Entry::profile), schema)
+                in_all_places(likely.map(LibraryEntry::profile), schema)
             }
             Profiles::Dead(living) => {
                 let mut dead = Vec::new();

@@ -8,6 +8,7 @@ mod batch;
 mod batch_size;
 mod candidate_queries;
 mod cascade;
+mod catalog_version;
 mod cell;
 mod change;
 mod column_type;

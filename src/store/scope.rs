@@ -206,12 +206,12 @@ fn targets(sql: &str) -> Vec<(String, Reach)> {
     targets
 }
 
-fn last_part(name: &str) -> &str {
+pub(super) fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
 /// The names and keywords of a text of SQL; what a dot joins is one. Literals and comments are passed over.
-fn words(sql: &str) -> Vec<String> {
+pub(super) fn words(sql: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (mut rest, mut joined) = (sql, false);
     while let Some(c) = rest.chars().next() {

@@ -46,7 +46,10 @@ struct ClaimSighting {
 pub struct SightingPass<'a> {
     sightings: &'a mut Sightings,
     before: BTreeMap<String, ClaimSighting>,
+    /// When the run began: no row was read before.
     at: Span,
+    /// When the last rows had been read: none of them was read later.
+    read_at: Span,
     most: usize,
 }
 
@@ -54,7 +57,7 @@ impl Sightings {
     /// Begins a run at this time that remembers at most this many claims.
     pub fn look(&mut self, at: Span, most: usize) -> SightingPass<'_> {
         let before = std::mem::take(&mut self.0);
-        SightingPass { sightings: self, before, at, most }
+        SightingPass { sightings: self, before, at, read_at: at, most }
     }
 
     /// Examines all claims of a run at this time. Returns for each whether it may be taken.
@@ -70,6 +73,11 @@ impl Sightings {
 }
 
 impl SightingPass<'_> {
+    /// The rows that are examined next had been read by this time.
+    pub fn rows_read_at(&mut self, at: Span) {
+        self.read_at = at;
+    }
+
     /// Whether this claim may be taken. A claim that has changed is watched from the start.
     pub fn may_take(&mut self, one: &ObservedCandidate) -> bool {
         let known = self.before.remove(&one.address).filter(|sighting| sighting.mark == one.mark);
@@ -80,7 +88,8 @@ impl SightingPass<'_> {
         };
         let stood = known.as_ref().map(|sighting| self.at.as_micros() - sighting.since_us);
         if !self.is_full() {
-            let since_us = known.map_or(self.at.as_micros(), |sighting| sighting.since_us);
+            // Dated when it had been read: a run may begin long before it reads a row.
+            let since_us = known.map_or(self.read_at.as_micros(), |sighting| sighting.since_us);
             let sighting = ClaimSighting { mark: one.mark.clone(), since_us, trusted };
             self.sightings.0.insert(one.address.clone(), sighting);
         }
@@ -113,6 +122,19 @@ mod tests {
         assert!(!look(40, "b"));
         assert!(!look(69, "b"));
         assert!(look(70, "b"));
+    }
+
+    #[test]
+    fn a_row_that_is_read_late_in_a_run_has_not_stood_still_since_its_beginning() {
+        let mut sightings = Sightings::default();
+        let mut look = |began, read| {
+            let mut look = sightings.look(Span::seconds(began), usize::MAX);
+            look.rows_read_at(Span::seconds(read));
+            look.may_take(&shown("a")[0])
+        };
+        assert!(!look(0, 29));
+        assert!(!look(30, 59), "it was seen a second ago");
+        assert!(look(59, 60));
     }
 
     #[test]

@@ -56,6 +56,9 @@ impl Pass<'_> {
         watching: Option<&mut WatchPass<'_>>,
     ) -> Vec<SweepCandidate> {
         let Some(watching) = watching else { return all };
+        if let Some(clocks) = Clocks::read() {
+            watching.look.rows_read_at(clocks.since_boot());
+        }
         let mut ready = Vec::new();
         for one in all {
             let needs = self.needs(&one, board, watching);

@@ -6,20 +6,22 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span as Piece};
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, fixed, share};
+use super::table::{
+    Cell, SOURCE, SourceColumns, TableColumn, TableContent, draw as draw_table, fixed, share,
+};
 use super::theme::Theme;
 use super::view::View;
 use super::{popup, text};
 use crate::app::audit::{AuditRow, BulkLine, Extent};
 use crate::app::item::Item;
-use crate::app::message::{Spot, TrailLine};
+use crate::app::message::{ClickTarget, TrailLine};
 use crate::app::model::{Model, Pane};
 use crate::domain::audit::OutcomeCounts;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[TableColumn] = &[
     fixed("TIME", 11, 2),
     fixed("ACT", 11, 0),
     fixed("OUTCOME", 8, 1),
@@ -41,9 +43,9 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
     let area = draw_extent(model, theme, area, buffer);
     let columns = SourceColumns::new(model, COLUMNS);
     let items: Vec<Item> = rows.iter().map(AuditRow::item).collect();
-    let listing = Listing::of(model, Pane::Audit, &columns.columns, &items);
+    let listing = TableContent::of(model, Pane::Audit, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
-        (columns.cells(cells(theme, &rows[at], model.now)), Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells(theme, &rows[at], model.now)), Some(ClickTarget::Item(items[at].clone())))
     });
 }
 

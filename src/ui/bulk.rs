@@ -224,9 +224,9 @@ impl<'a> Preview<'a> {
             known => known,
         };
         self.say(&format!("If you do nothing: {left_alone}."), self.theme.dim);
-        let label = self.model.sources.get(bulk.source).map_or("", |source| source.label.as_str());
+        let source = self.model.sources.get(bulk.source).map_or("", |source| source.in_commands.as_str());
         let profiles = self.model.generic_profiles(bulk.source, &ready.profiles);
-        if let Some(command) = bulk.command_line(ready, label, &profiles) {
+        if let Some(command) = bulk.command_line(ready, source, &profiles) {
             self.say(&format!("$ {command}"), self.theme.accent);
         }
         self.lines.push(Line::default());

@@ -5,13 +5,13 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, draw, fixed, right, share};
+use super::table::{Cell, TableColumn, TableContent, draw, fixed, right, share};
 use super::theme::{Theme, mark};
 use super::view::View;
 use super::{fuse, header, text};
 use crate::app::claim_column::ClaimColumn;
 use crate::app::item::Item;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Direction, Model, Pane, Sort};
 use crate::app::row::Row;
 use crate::domain::claim::Process;
@@ -20,7 +20,7 @@ use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
 /// How a column is drawn.
-fn drawn(column: ClaimColumn) -> Column {
+fn drawn(column: ClaimColumn) -> TableColumn {
     match column {
         ClaimColumn::Verdict => fixed("VERDICT", 10, 3),
         ClaimColumn::Id => share("ID", 14, 5, 0),
@@ -151,15 +151,15 @@ fn draw_rows(
 ) {
     let items: Vec<Item> = rows.iter().map(|row| Item::Claim(row.id.clone())).collect();
     let shown = columns(model);
-    let drawn: Vec<Column> = shown.iter().map(|column| drawn(*column)).collect();
+    let drawn: Vec<TableColumn> = shown.iter().map(|column| drawn(*column)).collect();
     let by = shown.iter().position(|column| column.sort() == Some(model.sort));
     let sorted = by.map(|at| (at, model.direction.arrow()));
-    let listing = Listing { sorted, ..Listing::of(model, pane, &drawn, &items) };
+    let listing = TableContent { sorted, ..TableContent::of(model, pane, &drawn, &items) };
     draw(&listing, view, theme, area, buffer, |at, view| {
         let row = rows[at];
         view.show(row);
         let cells = shown.iter().map(|column| cell(model, theme, row, *column)).collect();
-        (cells, Some(Spot::Item(items[at].clone())))
+        (cells, Some(ClickTarget::Item(items[at].clone())))
     });
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, draw as draw_table, right, share};
+use super::table::{Cell, TableColumn, TableContent, draw as draw_table, right, share};
 use super::theme::Theme;
 use super::view::View;
 use super::{header, popup, text};
@@ -16,7 +16,8 @@ use crate::app::row::Row;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-const COLUMNS: &[Column] = &[share("ID", 12, 3, 0), right("ATTEMPTS", 8, 2), share("LAST ERROR", 20, 6, 1)];
+const COLUMNS: &[TableColumn] =
+    &[share("ID", 12, 3, 0), right("ATTEMPTS", 8, 2), share("LAST ERROR", 20, 6, 1)];
 
 pub(super) fn draw(
     model: &Model,
@@ -41,7 +42,7 @@ pub(super) fn draw(
         Line::styled(text::clip(&said, usize::from(inner.width)), theme.dim).render(inner, buffer);
         return;
     }
-    let listing = Listing {
+    let listing = TableContent {
         list: ListId::Pane(Pane::Jobs),
         columns: COLUMNS,
         total: rows.len(),

@@ -241,9 +241,9 @@ fn acts(model: &Model, row: &Row, now: Moment, theme: &Theme, room: usize) -> Ve
         );
     }
     if row.nature.held_by == HeldBy::Session {
-        let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
+        let source = model.sources.get(row.id.source).map_or("", |source| source.in_commands.as_str());
         let said =
-            format!("ends the holder's server session, not undoable: $ {}", terminate_command(row, label));
+            format!("ends the holder's server session, not undoable: $ {}", terminate_command(row, source));
         lines.extend(
             text::wrap(&said, room.saturating_sub(2))
                 .into_iter()

@@ -14,7 +14,7 @@ use crate::app::dialog::{
     Asks, Confirm, ConfirmField, UndoPreview, UndoStage, command_line, if_nothing_is_done, what_it_does,
     what_it_gives,
 };
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::Model;
 use crate::domain::recovery::Action;
 use crate::domain::time::{Moment, Span};
@@ -35,7 +35,6 @@ pub(super) fn draw_confirm(
     let width = WIDTH.min(area.width.saturating_sub(2)).max(area.width.min(20));
     let room = usize::from(width.saturating_sub(4));
     let now = model.now_of(row.id.source);
-    let label = model.sources.get(row.id.source).map_or("", |source| source.label.as_str());
     let mut lines = paragraph(&format!("This {}.", what_it_does(confirm.action, row)), room, theme.text);
     if !confirm.why.is_empty() {
         let why = format!("Confirmation needed: {}.", confirm.why);
@@ -52,7 +51,8 @@ pub(super) fn draw_confirm(
         room,
         theme.dim,
     ));
-    let command = command_line(confirm, label);
+    let source = model.sources.get(row.id.source).map_or("", |source| source.in_commands.as_str());
+    let command = command_line(confirm, source);
     lines.extend(paragraph(&format!("$ {command}"), room, theme.accent));
     lines.push(Line::default());
     let mut inputs = Vec::new();
@@ -132,7 +132,7 @@ pub(super) fn button_spots(buttons: &[Button<'_>], line: Rect, view: &mut View) 
     let mut x = line.x;
     for (words, key) in buttons {
         let width = u16::try_from(text::width(words)).unwrap_or(0);
-        let spot = Spot::Key(KeyEvent::new(*key, KeyModifiers::NONE));
+        let spot = ClickTarget::Key(KeyEvent::new(*key, KeyModifiers::NONE));
         view.spot(Rect { x, width, ..line }.intersection(line), spot);
         x = (x + width + 3).min(line.right());
     }
@@ -267,7 +267,7 @@ pub(super) fn draw_save(view: &mut View, theme: &Theme, area: Rect, buffer: &mut
     popup::lines(lines, 0, theme, inner, buffer);
     view.cover();
     for (key, y) in ['t', 'a', 's'].into_iter().zip(inner.y..inner.bottom()) {
-        let spot = Spot::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
+        let spot = ClickTarget::Key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
         view.spot(Rect { y, height: 1, ..inner }, spot);
     }
 }

@@ -6,18 +6,20 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, fixed, share};
+use super::table::{
+    Cell, SOURCE, SourceColumns, TableColumn, TableContent, draw as draw_table, fixed, share,
+};
 use super::text;
 use super::theme::Theme;
 use super::view::View;
 use crate::app::item::Item;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane};
 use crate::domain::verdict::Set;
 use crate::domain::visible::visible;
 use crate::events::EventKind;
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[TableColumn] = &[
     fixed("TIME", 8, 1),
     fixed("WHAT", 13, 0),
     share("BOARD", 6, 1, 3),
@@ -35,7 +37,7 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
     }
     let items: Vec<Item> = lines.iter().map(|line| Item::LoggedEvent(line.number)).collect();
     let columns = SourceColumns::new(model, COLUMNS);
-    let listing = Listing::of(model, Pane::Events, &columns.columns, &items);
+    let listing = TableContent::of(model, Pane::Events, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
         let event = &lines[at].event;
         let time = event.at().rfc3339().get(11..19).unwrap_or_default().to_owned();
@@ -48,7 +50,7 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
             Cell::sentence(event.message(), theme.text),
             Cell::new(model.name_of(lines[at].source), theme.dim),
         ];
-        (columns.cells(cells), Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells), Some(ClickTarget::Item(items[at].clone())))
     });
 }
 

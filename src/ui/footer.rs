@@ -9,7 +9,7 @@ use tui_input::Input;
 use super::text;
 use super::theme::Theme;
 use super::view::View;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane, Tone};
 use crate::app::source::{Access, SourceView};
 use crate::app::{ACTIONS, ActionSpec, Command};
@@ -122,7 +122,7 @@ pub(super) fn draw_keys(model: &Model, view: &mut View, theme: &Theme, area: Rec
         let place = Rect { x, width: u16::try_from(needs - 2).unwrap_or(0), ..area };
         let place = place.intersection(area);
         Line::from(pieces.to_vec()).render(place, buffer);
-        view.spot(place, Spot::Command(spec.command));
+        view.spot(place, ClickTarget::Command(spec.command));
         x = (x + u16::try_from(needs).unwrap_or(0)).min(area.right());
     }
 }

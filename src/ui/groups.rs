@@ -5,19 +5,21 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span as Piece};
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, fixed, right, share};
+use super::table::{
+    Cell, SOURCE, SourceColumns, TableColumn, TableContent, draw as draw_table, fixed, right, share,
+};
 use super::theme::Theme;
 use super::view::View;
 use super::{header, text};
 use crate::app::groups::GroupLine;
 use crate::app::item::Item;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane};
 use crate::domain::cause::GroupBy;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[TableColumn] = &[
     share("GROUP", 10, 2, 0),
     right("TROUBLE", 8, 0),
     fixed("", BAR, 3),
@@ -45,9 +47,9 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
     let items: Vec<Item> = lines.iter().map(GroupLine::item).collect();
     let most = lines.iter().map(|line| line.group.in_trouble).max().unwrap_or(1).max(1);
     let columns = SourceColumns::new(model, COLUMNS);
-    let listing = Listing::of(model, Pane::Groups, &columns.columns, &items);
+    let listing = TableContent::of(model, Pane::Groups, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
-        (columns.cells(cells(model, theme, &lines[at], most)), Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells(model, theme, &lines[at], most)), Some(ClickTarget::Item(items[at].clone())))
     });
 }
 

@@ -9,10 +9,10 @@ use ratatui::widgets::Widget;
 use super::theme::{Theme, mark};
 use super::view::View;
 use super::{source_strip, text};
-use crate::app::message::Spot;
-use crate::app::model::{HeaderUse, Model, Pace, Pane};
+use crate::app::message::ClickTarget;
+use crate::app::model::{HeaderUse, Model, Pane, PollIntake};
 use crate::app::replay::Replay;
-use crate::app::source::{Access, Link, SourceView, Trouble};
+use crate::app::source::{Access, LinkState, PollFailure, SourceView};
 use crate::domain::source_label::LabelColour;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
@@ -237,13 +237,13 @@ fn pace(model: &Model, theme: &Theme) -> (String, Style) {
     let is_lost = |source: &SourceView| source.link.lost_since().is_some();
     let all_lost = !model.sources.is_empty() && model.shown_sources().all(|(_, source)| is_lost(source));
     let since = model.shown_sources().filter_map(|(_, source)| source.link.lost_since()).min();
-    let connecting = model.shown_sources().all(|(_, source)| source.link == Link::Connecting);
+    let connecting = model.shown_sources().all(|(_, source)| source.link == LinkState::Connecting);
     match (since.filter(|_| all_lost), model.pace) {
         (Some(since), _) => (format!("DISCONNECTED since {}", text::clock(since)), theme.set(Set::Stale)),
-        (None, Pace::Paused) => ("PAUSED".into(), theme.set(Set::Expiring)),
-        (None, Pace::Live) if model.sources.is_empty() => (String::new(), theme.dim),
-        (None, Pace::Live) if connecting => ("CONNECTING".into(), theme.set(Set::Expiring)),
-        (None, Pace::Live) => (format!("LIVE {}", model.settings.interval), theme.set(Set::Healthy)),
+        (None, PollIntake::Paused) => ("PAUSED".into(), theme.set(Set::Expiring)),
+        (None, PollIntake::Live) if model.sources.is_empty() => (String::new(), theme.dim),
+        (None, PollIntake::Live) if connecting => ("CONNECTING".into(), theme.set(Set::Expiring)),
+        (None, PollIntake::Live) => (format!("LIVE {}", model.settings.interval), theme.set(Set::Healthy)),
     }
 }
 
@@ -358,11 +358,11 @@ fn notes(model: &Model) -> Vec<String> {
 /// The text while an answer is still missing.
 pub(super) fn waiting<'a>(sources: impl Iterator<Item = &'a SourceView>) -> String {
     let said = |source: &SourceView| match &source.link {
-        Link::Connecting | Link::Live => None,
-        Link::Silent { since } => {
+        LinkState::Connecting | LinkState::Live => None,
+        LinkState::Silent { since } => {
             Some(format!("no answer since {}; still waiting for it", text::clock(*since)))
         }
-        Link::Down { since, .. } => {
+        LinkState::Down { since, .. } => {
             Some(format!("no answer; the last one was before {}", text::clock(*since)))
         }
     };
@@ -380,14 +380,14 @@ pub(super) fn lost(model: &Model) -> Option<String> {
 /// Why a source does not answer.
 pub(super) fn why_lost(source: &SourceView) -> Option<String> {
     match &source.link {
-        Link::Connecting | Link::Live => None,
-        Link::Silent { since } => {
+        LinkState::Connecting | LinkState::Live => None,
+        LinkState::Silent { since } => {
             Some(format!("no answer since {}; still waiting for it", text::clock(*since)))
         }
-        Link::Down { since, trouble: Trouble::NoLink(why) } => {
+        LinkState::Down { since, trouble: PollFailure::NoLink(why) } => {
             Some(format!("disconnected since {}, trying again: {}", text::clock(*since), safe(why)))
         }
-        Link::Down { trouble: Trouble::Unreadable(why), .. } => Some(safe(why)),
+        LinkState::Down { trouble: PollFailure::Unreadable(why), .. } => Some(safe(why)),
     }
 }
 
@@ -410,7 +410,7 @@ pub(super) fn draw_tabs(model: &Model, view: &mut View, theme: &Theme, area: Rec
             break;
         }
         buffer.set_stringn(x, area.y, &label, usize::from(width), style);
-        view.spot(Rect { x, y: area.y, width, height: 1 }, Spot::Pane(pane));
+        view.spot(Rect { x, y: area.y, width, height: 1 }, ClickTarget::Pane(pane));
         x += width + 2;
     }
     if !narrowed.is_empty() {

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span as Piece};
 use super::theme::{Theme, mark};
 use super::view::View;
 use super::{popup, text};
-use crate::app::actions::{ACTIONS, Group};
+use crate::app::actions::{ACTIONS, ActionGroup};
 use crate::app::model::{Model, Pane};
 use crate::domain::verdict::Set;
 
@@ -27,7 +27,7 @@ pub(super) fn draw(
     let mut lines = vec![Line::styled(model.pane.title(), theme.title)];
     lines.extend(text::wrap(about(model.pane), room).into_iter().map(|line| Line::styled(line, theme.text)));
     lines.push(Line::default());
-    for group in Group::ALL {
+    for group in ActionGroup::ALL {
         lines.push(Line::styled(group.title(), theme.title));
         for spec in ACTIONS.iter().filter(|spec| spec.group == group) {
             let keys = text::fit(&model.keymap.keys(spec.command).join(" "), 10, false);

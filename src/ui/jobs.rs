@@ -1,22 +1,25 @@
 //! The kinds of work: how many run, how long they may, how many wait and how many are dead.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, SOURCE, SourceColumns, draw as draw_table, right, share};
+use super::table::{
+    Cell, SOURCE, SourceColumns, TableColumn, TableContent, draw as draw_table, right, share,
+};
 use super::theme::Theme;
 use super::view::View;
-use super::{header, text};
+use super::{activity, header, text};
 use crate::app::item::Item;
 use crate::app::lists::{KindLine, kind_item};
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane};
+use crate::domain::detail::TOO_MANY;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[TableColumn] = &[
     share("BOARD", 8, 2, 3),
     share("KIND", 10, 3, 0),
     right("RUNNING", 8, 0),
@@ -31,6 +34,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
+    let area = activity::draw(model, theme, area, buffer);
     let lines = model.kind_lines();
     if lines.is_empty() {
         let failed = model.kinds.values().find_map(|kinds| kinds.as_ref().err());
@@ -45,12 +49,37 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
             .render(area, buffer);
         return;
     }
+    let area = draw_reclaims(&lines, theme, area, buffer);
     let items: Vec<Item> = lines.iter().map(kind_item).collect();
     let columns = SourceColumns::new(model, COLUMNS);
-    let listing = Listing::of(model, Pane::Jobs, &columns.columns, &items);
+    let listing = TableContent::of(model, Pane::Jobs, &columns.columns, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
-        (columns.cells(cells(model, theme, &lines[at])), Some(Spot::Item(items[at].clone())))
+        (columns.cells(cells(model, theme, &lines[at])), Some(ClickTarget::Item(items[at].clone())))
     });
+}
+
+/// Jobs that were reclaimed within the last hour, on the last line of the pane; returns what is left of the area.
+fn draw_reclaims(lines: &[KindLine<'_>], theme: &Theme, area: Rect, buffer: &mut Buffer) -> Rect {
+    let mut kinds: Vec<(u64, String)> = lines
+        .iter()
+        .filter_map(|line| Some((line.tally.reclaimed.filter(|count| *count > 0)?, line)))
+        .map(|(count, line)| (count, line.tally.kind.as_deref().map_or_else(|| "–".into(), visible)))
+        .collect();
+    let total: u64 = kinds.iter().map(|(count, _)| count).sum();
+    if total == 0 || area.height < 3 {
+        return area;
+    }
+    kinds.sort_by(|one, other| other.cmp(one));
+    let kinds: Vec<String> =
+        kinds.iter().map(|(count, kind)| format!("{} {kind}", text::number(*count))).collect();
+    let (word, style) = match total > TOO_MANY {
+        true => ("TOO MANY RECLAIMS", theme.set(Set::Stale)),
+        false => ("reclaimed", theme.dim),
+    };
+    let said = format!("  {word} {} within an hour: {}", text::number(total), kinds.join(", "));
+    let [rest, last] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    Line::styled(text::clip(&said, usize::from(area.width)), style).render(last, buffer);
+    rest
 }
 
 fn cells(model: &Model, theme: &Theme, line: &KindLine<'_>) -> Vec<Cell> {

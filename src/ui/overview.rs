@@ -13,12 +13,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, BorderType, Paragraph, Widget};
 
-use super::overview_row::{self, Form};
+use super::overview_row::{self, RowForm};
 use super::theme::{Theme, mark};
 use super::view::View;
 use super::{detail, header, text, timeline};
 use crate::app::item::Item;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{ListId, Model, Zoom};
 use crate::app::overview::PaneTally;
 use crate::app::row::Row;
@@ -100,7 +100,7 @@ fn draw_set(model: &Model, view: &mut View, theme: &Theme, set: Set, area: Rect,
     let block = Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title);
     let inner = block.inner(area);
     block.render(area, buffer);
-    view.spot(area, Spot::Column(set));
+    view.spot(area, ClickTarget::Column(set));
     let rows = model.set_rows(set);
     if rows.is_empty() {
         let said = match (tally.of.unwrap_or(tally.claims), model.is_narrowed()) {
@@ -112,7 +112,7 @@ fn draw_set(model: &Model, view: &mut View, theme: &Theme, set: Set, area: Rect,
             text::wrap(said, usize::from(inner.width)).into_iter().map(Line::from).collect();
         return Paragraph::new(lines).style(theme.dim).render(inner, buffer);
     }
-    let form = if inner.width >= WIDE { Form::OneLine } else { Form::TwoLines };
+    let form = if inner.width >= WIDE { RowForm::OneLine } else { RowForm::TwoLines };
     draw_rows(model, view, theme, (set, &rows, form), inner, buffer);
     let hidden = tally.claims.saturating_sub(rows.len() as u64);
     // Hidden rows are loaded as well, so they do not count here.
@@ -132,7 +132,7 @@ fn draw_rows(
     model: &Model,
     view: &mut View,
     theme: &Theme,
-    (set, rows, form): (Set, &[&Row], Form),
+    (set, rows, form): (Set, &[&Row], RowForm),
     inner: Rect,
     buffer: &mut Buffer,
 ) {
@@ -153,7 +153,7 @@ fn draw_rows(
         }
         overview_row::draw(model, theme, (row, form, focused && selected == Some(at)), place, buffer);
         view.show(row);
-        view.spot(place, Spot::Item(Item::Claim(row.id.clone())));
+        view.spot(place, ClickTarget::Item(Item::Claim(row.id.clone())));
     }
 }
 
@@ -179,9 +179,9 @@ fn draw_list(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: 
     let first = view.scroll_to(ListId::Pane(crate::app::model::Pane::Overview), selected, lines, rows.len());
     for ((at, row), y) in rows.iter().enumerate().skip(first).zip(area.y..area.bottom()) {
         let place = Rect { y, height: 1, ..area };
-        overview_row::draw(model, theme, (row, Form::Marked, selected == Some(at)), place, buffer);
+        overview_row::draw(model, theme, (row, RowForm::Marked, selected == Some(at)), place, buffer);
         view.show(row);
-        view.spot(place, Spot::Item(Item::Claim(row.id.clone())));
+        view.spot(place, ClickTarget::Item(Item::Claim(row.id.clone())));
     }
 }
 

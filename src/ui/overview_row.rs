@@ -12,18 +12,18 @@ use crate::app::row::Row;
 
 /// How a row is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum RowForm {
     OneLine,
     TwoLines,
     /// One line, its sets marked at the beginning.
     Marked,
 }
 
-impl Form {
+impl RowForm {
     pub(super) fn lines(self) -> u16 {
         match self {
-            Form::OneLine | Form::Marked => 1,
-            Form::TwoLines => 2,
+            RowForm::OneLine | RowForm::Marked => 1,
+            RowForm::TwoLines => 2,
         }
     }
 }
@@ -31,15 +31,15 @@ impl Form {
 pub(super) fn draw(
     model: &Model,
     theme: &Theme,
-    (row, form, chosen): (&Row, Form, bool),
+    (row, form, chosen): (&Row, RowForm, bool),
     place: Rect,
     buffer: &mut Buffer,
 ) {
     let room = usize::from(place.width).saturating_sub(2);
     let lines = match form {
-        Form::OneLine => vec![one_line(model, theme, row, room)],
-        Form::TwoLines => two_lines(model, theme, row, room),
-        Form::Marked => vec![marked(model, theme, row, room)],
+        RowForm::OneLine => vec![one_line(model, theme, row, room)],
+        RowForm::TwoLines => two_lines(model, theme, row, room),
+        RowForm::Marked => vec![marked(model, theme, row, room)],
     };
     for (line, y) in lines.into_iter().zip(place.y..place.bottom()) {
         line.render(Rect { x: place.x + 2, y, width: place.width.saturating_sub(2), height: 1 }, buffer);

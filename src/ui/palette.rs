@@ -8,9 +8,9 @@ use ratatui::widgets::Widget;
 use super::theme::Theme;
 use super::view::View;
 use super::{popup, text};
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::Model;
-use crate::app::overlay::Palette;
+use crate::app::overlay::PaletteInput;
 use crate::app::palette::Choice;
 use crate::domain::visible::safe;
 
@@ -18,7 +18,7 @@ pub(super) fn draw(
     model: &Model,
     view: &mut View,
     theme: &Theme,
-    palette: &Palette,
+    palette: &PaletteInput,
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -59,7 +59,7 @@ pub(super) fn draw(
         ]);
         let place = Rect { y, height: 1, ..inner };
         said.render(place, buffer);
-        view.spot(place, Spot::Choice(at));
+        view.spot(place, ClickTarget::Choice(at));
         if at == palette.selected {
             theme.select(place, buffer);
         }

@@ -5,14 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::table::{Cell, Column, Listing, draw as draw_table, fixed, right, share};
+use super::table::{Cell, TableColumn, TableContent, draw as draw_table, fixed, right, share};
 use super::theme::Theme;
 use super::view::View;
 use super::{header, text};
 use crate::app::beats::Beat;
 use crate::app::item::Item;
 use crate::app::lists::holder_item;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane};
 use crate::domain::detail::Holder;
 use crate::domain::time::Moment;
@@ -20,7 +20,7 @@ use crate::domain::value::Value;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[TableColumn] = &[
     fixed("STATE", 9, 2),
     share("SESSION", 10, 4, 0),
     right("CLAIMS", 6, 1),
@@ -49,10 +49,10 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
         return;
     }
     let items: Vec<Item> = lines.iter().map(|(source, holder)| holder_item(*source, holder)).collect();
-    let listing = Listing::of(model, Pane::Sessions, COLUMNS, &items);
+    let listing = TableContent::of(model, Pane::Sessions, COLUMNS, &items);
     draw_table(&listing, view, theme, area, buffer, |at, _| {
         let (source, holder) = lines[at];
-        (cells(model, source, theme, holder), Some(Spot::Item(items[at].clone())))
+        (cells(model, source, theme, holder), Some(ClickTarget::Item(items[at].clone())))
     });
 }
 

@@ -9,7 +9,7 @@ use super::theme::{Theme, mark};
 use super::view::View;
 use super::{header, popup, text};
 use crate::app::model::Model;
-use crate::app::source::{Access, Link, SourceView};
+use crate::app::source::{Access, LinkState, SourceView};
 use crate::domain::recovery::Confirmation;
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
@@ -84,7 +84,7 @@ fn about(
 
 fn state(model: &Model, number: usize, source: &SourceView, theme: &Theme) -> (String, Style) {
     match (&source.link, header::why_lost(source)) {
-        (Link::Connecting, _) => ("the first answer is still to come".into(), theme.dim),
+        (LinkState::Connecting, _) => ("the first answer is still to come".into(), theme.dim),
         (_, Some(why)) => (why, theme.set(Set::Stale)),
         (_, None) => {
             let cost = source.poll_cost().map_or_else(String::new, |cost| format!(", a poll takes {cost}"));

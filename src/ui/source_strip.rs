@@ -14,15 +14,15 @@ use ratatui::widgets::Widget;
 use super::text;
 use super::theme::{Theme, mark};
 use super::view::View;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::Model;
-use crate::app::source::{Access, Link, SourceView};
+use crate::app::source::{Access, LinkState, SourceView};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
 
 /// How much of each source there is room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum StripForm {
     Full,
     Short,
     /// The worst of its sets, without a count.
@@ -34,9 +34,9 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
         (0..model.sources.len()).map(|number| part(model, theme, number, form)).collect()
     };
     let wide = |parts: &[Vec<Piece<'_>>]| parts.iter().map(|part| length(part) + 2).sum::<usize>();
-    let forms = [Form::Full, Form::Short].into_iter().map(parts);
+    let forms = [StripForm::Full, StripForm::Short].into_iter().map(parts);
     let shown = forms.into_iter().find(|parts| wide(parts) <= usize::from(area.width) + 3);
-    let shown = shown.unwrap_or_else(|| parts(Form::Tiny));
+    let shown = shown.unwrap_or_else(|| parts(StripForm::Tiny));
     let mut x = area.x;
     let last = shown.len();
     for (number, pieces) in shown.into_iter().enumerate() {
@@ -49,7 +49,7 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
         }
         let place = Rect { x, y: area.y, width: width.min(area.right().saturating_sub(x)), height: 1 };
         Line::from(pieces).render(place, buffer);
-        view.spot(place, Spot::Source(number));
+        view.spot(place, ClickTarget::Source(number));
         x = place.right() + 2;
     }
 }
@@ -58,17 +58,17 @@ fn length(pieces: &[Piece<'_>]) -> usize {
     pieces.iter().map(Piece::width).sum()
 }
 
-fn part(model: &Model, theme: &Theme, number: usize, form: Form) -> Vec<Piece<'static>> {
+fn part(model: &Model, theme: &Theme, number: usize, form: StripForm) -> Vec<Piece<'static>> {
     let source = &model.sources[number];
     // An ellipsis stands for the sources without room.
     let is_shown = model.only.is_none_or(|only| only == number);
     let ink = |style: Style| if is_shown { style } else { theme.dim };
-    let (open, close) = if form == Form::Full { ("[", "]") } else { ("", "") };
+    let (open, close) = if form == StripForm::Full { ("[", "]") } else { ("", "") };
     let mut pieces = vec![
         Piece::styled(open, ink(theme.border)),
         Piece::styled(text::cut(&model.name_of(number), 24), ink(theme.strong)),
     ];
-    if let Some(badge) = source.badge.as_ref().filter(|_| form != Form::Tiny) {
+    if let Some(badge) = source.badge.as_ref().filter(|_| form != StripForm::Tiny) {
         pieces.push(Piece::styled(format!(" {}", safe(&badge.text)), ink(theme.badge(badge.colour))));
     }
     pieces
@@ -78,26 +78,30 @@ fn part(model: &Model, theme: &Theme, number: usize, form: Form) -> Vec<Piece<'s
 }
 
 /// Its access, then its link or its counts.
-fn state(source: &SourceView, theme: &Theme, form: Form) -> Vec<(String, Style)> {
+fn state(source: &SourceView, theme: &Theme, form: StripForm) -> Vec<(String, Style)> {
     let warning = theme.set(Set::Expiring);
     let mut said = Vec::new();
     if source.replica().is_some() {
-        said.push((if form == Form::Full { " standby" } else { " SB" }.to_owned(), warning));
+        said.push((if form == StripForm::Full { " standby" } else { " SB" }.to_owned(), warning));
     } else if source.access() != Access::Write {
-        said.push((if form == Form::Full { " read-only" } else { " RO" }.to_owned(), warning));
+        said.push((if form == StripForm::Full { " read-only" } else { " RO" }.to_owned(), warning));
     }
     match (&source.link, form) {
-        (Link::Connecting, _) => said.push((" …".into(), theme.dim)),
-        (Link::Silent { .. } | Link::Down { .. }, Form::Short | Form::Tiny) => {
+        (LinkState::Connecting, _) => said.push((" …".into(), theme.dim)),
+        (LinkState::Silent { .. } | LinkState::Down { .. }, StripForm::Short | StripForm::Tiny) => {
             said.push((" ✗".into(), theme.set(Set::Stale)));
         }
-        (Link::Silent { .. }, Form::Full) => said.push((": no answer".into(), theme.set(Set::Stale))),
-        (Link::Down { .. }, Form::Full) if source.polled_at.is_none() => {
+        (LinkState::Silent { .. }, StripForm::Full) => {
+            said.push((": no answer".into(), theme.set(Set::Stale)));
+        }
+        (LinkState::Down { .. }, StripForm::Full) if source.polled_at.is_none() => {
             said.push((": cannot be read".into(), theme.set(Set::Stale)));
         }
-        (Link::Down { .. }, Form::Full) => said.push((": disconnected".into(), theme.set(Set::Stale))),
-        (Link::Live, Form::Full | Form::Short) => said.extend(counts(source, theme)),
-        (Link::Live, Form::Tiny) => said.extend(counts(source, theme).into_iter().take(1)),
+        (LinkState::Down { .. }, StripForm::Full) => {
+            said.push((": disconnected".into(), theme.set(Set::Stale)));
+        }
+        (LinkState::Live, StripForm::Full | StripForm::Short) => said.extend(counts(source, theme)),
+        (LinkState::Live, StripForm::Tiny) => said.extend(counts(source, theme).into_iter().take(1)),
     }
     said
 }

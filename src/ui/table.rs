@@ -8,12 +8,12 @@ use super::text;
 use super::theme::Theme;
 use super::view::View;
 use crate::app::item::Item;
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::{ListId, Model, Pane};
 
 /// One column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
+pub(super) struct TableColumn {
     pub title: &'static str,
     pub width: Width,
     pub right: bool,
@@ -28,16 +28,16 @@ pub(super) enum Width {
     Share(u16, u16),
 }
 
-pub(super) const fn fixed(title: &'static str, width: u16, spare: u8) -> Column {
-    Column { title, width: Width::Fixed(width), right: false, spare }
+pub(super) const fn fixed(title: &'static str, width: u16, spare: u8) -> TableColumn {
+    TableColumn { title, width: Width::Fixed(width), right: false, spare }
 }
 
-pub(super) const fn right(title: &'static str, width: u16, spare: u8) -> Column {
-    Column { title, width: Width::Fixed(width), right: true, spare }
+pub(super) const fn right(title: &'static str, width: u16, spare: u8) -> TableColumn {
+    TableColumn { title, width: Width::Fixed(width), right: true, spare }
 }
 
-pub(super) const fn share(title: &'static str, least: u16, parts: u16, spare: u8) -> Column {
-    Column { title, width: Width::Share(least, parts), right: false, spare }
+pub(super) const fn share(title: &'static str, least: u16, parts: u16, spare: u8) -> TableColumn {
+    TableColumn { title, width: Width::Share(least, parts), right: false, spare }
 }
 
 /// A cell: its text and how it looks.
@@ -61,12 +61,12 @@ impl Cell {
 
 /// The columns of a list in which every line belongs to a source. With one source they have no `SOURCE`.
 pub(super) struct SourceColumns {
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     hidden: Option<usize>,
 }
 
 impl SourceColumns {
-    pub(super) fn new(model: &Model, columns: &[Column]) -> SourceColumns {
+    pub(super) fn new(model: &Model, columns: &[TableColumn]) -> SourceColumns {
         let source = columns.iter().position(|column| column.title == SOURCE);
         let hidden = source.filter(|_| model.sources.len() == 1);
         let mut columns = columns.to_vec();
@@ -85,7 +85,7 @@ impl SourceColumns {
 pub(super) const SOURCE: &str = "SOURCE";
 
 /// The columns that fit, with their widths.
-pub(super) fn layout(columns: &[Column], room: u16) -> Vec<(usize, u16)> {
+pub(super) fn layout(columns: &[TableColumn], room: u16) -> Vec<(usize, u16)> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let least = |at: usize| match columns[at].width {
         Width::Fixed(width) => width,
@@ -120,9 +120,9 @@ pub(super) fn layout(columns: &[Column], room: u16) -> Vec<(usize, u16)> {
 }
 
 /// A list as it stands.
-pub(super) struct Listing<'a> {
+pub(super) struct TableContent<'a> {
     pub list: ListId,
-    pub columns: &'a [Column],
+    pub columns: &'a [TableColumn],
     pub total: usize,
     pub selected: Option<usize>,
     /// Whether keys act on its selection.
@@ -131,23 +131,28 @@ pub(super) struct Listing<'a> {
     pub sorted: Option<(usize, &'static str)>,
 }
 
-impl<'a> Listing<'a> {
+impl<'a> TableContent<'a> {
     /// The list of a pane as the model has it.
-    pub(super) fn of(model: &Model, pane: Pane, columns: &'a [Column], items: &[Item]) -> Listing<'a> {
+    pub(super) fn of(
+        model: &Model,
+        pane: Pane,
+        columns: &'a [TableColumn],
+        items: &[Item],
+    ) -> TableContent<'a> {
         let list = ListId::Pane(pane);
         let selected = model.selection(list).place(items);
-        Listing { list, columns, total: items.len(), selected, focused: true, sorted: None }
+        TableContent { list, columns, total: items.len(), selected, focused: true, sorted: None }
     }
 }
 
 /// Draws the headings and the lines that fit. `line` is asked for those only.
 pub(super) fn draw(
-    listing: &Listing<'_>,
+    listing: &TableContent<'_>,
     view: &mut View,
     theme: &Theme,
     area: Rect,
     buffer: &mut Buffer,
-    mut line: impl FnMut(usize, &mut View) -> (Vec<Cell>, Option<Spot>),
+    mut line: impl FnMut(usize, &mut View) -> (Vec<Cell>, Option<ClickTarget>),
 ) {
     if area.height == 0 || area.width == 0 {
         return;
@@ -188,7 +193,7 @@ pub(super) fn draw(
 fn draw_line(
     cells: &[Cell],
     columns: &[(usize, u16)],
-    listing: &Listing<'_>,
+    listing: &TableContent<'_>,
     selected: bool,
     theme: &Theme,
     place: Rect,

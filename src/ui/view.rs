@@ -4,7 +4,7 @@
 use ratatui::layout::{Position, Rect};
 use std::collections::BTreeMap;
 
-use crate::app::message::Spot;
+use crate::app::message::ClickTarget;
 use crate::app::model::ListId;
 use crate::app::row::{Row, RowId};
 use crate::domain::token::SeenToken;
@@ -13,7 +13,7 @@ use crate::domain::token::SeenToken;
 pub struct View {
     /// The first line that is shown of each list.
     offsets: BTreeMap<ListId, usize>,
-    spots: Vec<(Rect, Spot)>,
+    spots: Vec<(Rect, ClickTarget)>,
     pub rows: BTreeMap<RowId, Option<SeenToken>>,
     /// How many lines of the selected list fit.
     pub page_lines: usize,
@@ -49,7 +49,7 @@ impl View {
         self.spots.clear();
     }
 
-    pub fn spot(&mut self, area: Rect, spot: Spot) {
+    pub fn spot(&mut self, area: Rect, spot: ClickTarget) {
         self.spots.push((area, spot));
     }
 
@@ -58,7 +58,7 @@ impl View {
     }
 
     /// What the mouse hits there: the last thing that was drawn.
-    pub fn hit(&self, column: u16, line: u16) -> Option<&Spot> {
+    pub fn hit(&self, column: u16, line: u16) -> Option<&ClickTarget> {
         let at = Position::new(column, line);
         self.spots.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, spot)| spot)
     }

@@ -5,6 +5,7 @@
 //! claim     who may take a task                   orphan    claims whose session is gone
 //! keeping   refresh, release                      cleanup   all of it, for a timer
 //! lock      the same for resources                stats     counts
+//! resume    what a session gets back after a crash
 //! ```
 //!
 //! Where the specification and the running system part, the specification's promise is kept:
@@ -29,6 +30,7 @@ mod expiry;
 mod keeping;
 mod lock;
 mod orphan;
+mod resume;
 mod session;
 mod stats;
 
@@ -39,6 +41,7 @@ pub use cleanup::{Cleanup, LocksCleanup, PrunedChanges, SessionsCleanup, StaleSe
 pub use expiry::{ExpiredClaim, ExpiredClaims};
 pub use lock::{HeldLock, LockOutcome};
 pub use orphan::{OrphanReason, OrphanedClaim, OrphanedClaims, ProcessCheck};
+pub use resume::{Resumed, ResumedClaim, ResumedFrom, TakenClaim};
 pub use session::{Deregistered, RegisteredSession, Registration, ReleasedClaim, SessionClaims};
 pub use stats::{ChangeStats, ClaimStats, LockStats, SessionStats, Stats};
 

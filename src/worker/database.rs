@@ -75,8 +75,8 @@ impl Database {
         Ok(self)
     }
 
-    /// Creates the tables of these systems where they are missing, all or none. Tables that exist are compared and
-    /// never altered.
+    /// Creates the tables of these systems where they are missing, all or none. Tables that exist are compared;
+    /// columns that a later version brought are added, and nothing else is altered.
     pub fn create_tables(&mut self, systems: &[System]) -> Result<(), InstallError> {
         install(&mut self.connection, systems).map(|_| ())
     }

@@ -16,6 +16,24 @@ impl EventSink for NoEvents {
     fn receive(&self, _: &Event) {}
 }
 
+/// Passes on only events that sum up: a cleanup of a thousand claims is one event.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SummaryEvents<S>(pub S);
+
+impl<S: EventSink> EventSink for SummaryEvents<S> {
+    fn receive(&self, event: &Event) {
+        if event.is_summary() {
+            self.0.receive(event);
+        }
+    }
+}
+
+impl<S: EventSink + ?Sized> EventSink for std::sync::Arc<S> {
+    fn receive(&self, event: &Event) {
+        (**self).receive(event);
+    }
+}
+
 /// Keeps every event in order, for tests and for later use.
 impl EventSink for Mutex<Vec<Event>> {
     fn receive(&self, event: &Event) {
@@ -55,6 +73,9 @@ pub enum Event {
     ClaimExtended { task_id: String, session_id: String, expires_at: Option<i64> },
     #[serde(rename = "claim:refreshed")]
     ClaimRefreshed { task_id: String, session_id: String, expires_at: Option<i64> },
+    /// A session that returned after a crash has the task again.
+    #[serde(rename = "claim:resumed")]
+    ClaimResumed { task_id: String, session_id: String, expires_at: i64 },
     #[serde(rename = "claim:released")]
     ClaimReleased { task_id: String, session_id: String, reason: String, held_for_ms: i64 },
     /// `session_id` is the former holder, `age_ms` the time since the claim was made.
@@ -74,4 +95,32 @@ pub enum Event {
     ClaimsSessionCleanup { session_id: String, reason: String, count: u64 },
     #[serde(rename = "journal:pruned")]
     JournalPruned { count: u64, timestamp: i64 },
+}
+
+impl Event {
+    /// Whether it sums up, instead of being about a single claim, lock or heartbeat.
+    pub fn is_summary(&self) -> bool {
+        match self {
+            Event::SessionDeregistered { .. }
+            | Event::SessionsCleanup { .. }
+            | Event::LocksCleanup { .. }
+            | Event::ClaimsCleanup { .. }
+            | Event::ClaimsSessionCleanup { .. }
+            | Event::JournalPruned { .. } => true,
+            Event::SessionRegistered { .. }
+            | Event::SessionHeartbeat { .. }
+            | Event::LockAcquired { .. }
+            | Event::LockExtended { .. }
+            | Event::LockRefreshed { .. }
+            | Event::LockReleased { .. }
+            | Event::LockExpired { .. }
+            | Event::ClaimAcquired { .. }
+            | Event::ClaimExtended { .. }
+            | Event::ClaimRefreshed { .. }
+            | Event::ClaimResumed { .. }
+            | Event::ClaimReleased { .. }
+            | Event::ClaimExpired { .. }
+            | Event::ClaimOrphaned { .. } => false,
+        }
+    }
 }

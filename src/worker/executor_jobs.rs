@@ -28,7 +28,7 @@ mod ttl;
 
 pub use backoff::backoff;
 pub use job::{Enqueued, Job, NewJob};
-pub use operations::Operations;
+pub use operations::{Fetched, Operations};
 pub use reclaim::{Reclaimed, ReclaimedJob};
 pub use settle::{FailedAttempt, Settled};
 pub use ttl::Ttls;

@@ -25,9 +25,13 @@ mod tasks;
 use rusqlite::{Transaction, params};
 use std::time::Instant;
 
+#[cfg(feature = "serve")]
+pub(crate) use metrics::BOUNDS;
 pub use metrics::{ContentionReason, Counter, FinalizationMetrics, Histogram};
 pub use operations::Operations;
 pub use outcome::{Completion, FinalizationClaim};
+#[cfg(feature = "serve")]
+pub(crate) use outcome::{EXTENDED, NOT_EXTENDED, RELEASED};
 pub use tasks::StepEnd;
 
 use self::attempt::ClaimAttempt;
@@ -72,7 +76,7 @@ impl Finalization {
             apply(transaction, row.as_ref(), &outcome, &Claimant { task, processor, seconds, now }, events)?;
             insert(
                 transaction,
-                &ClaimAttempt::to_claim(&outcome, row.as_ref(), processor),
+                &ClaimAttempt::to_claim(&outcome, row.as_ref(), processor, started),
                 task,
                 processor,
                 now,
@@ -94,7 +98,13 @@ impl Finalization {
             if let Some(until) = until {
                 extend_row(transaction, task, processor, until, now, events)?;
             }
-            insert(transaction, &ClaimAttempt::to_extend(until, row.as_ref()), task, processor, now)?;
+            insert(
+                transaction,
+                &ClaimAttempt::to_extend(until, row.as_ref(), started),
+                task,
+                processor,
+                now,
+            )?;
             Ok(until.is_some())
         })?;
         self.metrics.extended(extended, started.elapsed());
@@ -102,17 +112,19 @@ impl Finalization {
     }
 
     /// Releases the claim, even an expired one that nobody took over; `false` if `processor` has none. The timeout in
-    /// the row stays.
+    /// the row stays. Adds a row to the attempts, as a claim does.
     pub fn release(&mut self, task: &str, processor: &str) -> Result<bool, WorkerError> {
         let started = Instant::now();
         let released = self.database.change(|transaction, now, events| {
-            let Some(row) = TaskRow::find(transaction, task)? else { return Ok(false) };
+            let row = TaskRow::find(transaction, task)?;
             let sql = "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL, updated_at = ?3
                        WHERE task_uuid = ?1 AND claimed_by = ?2";
             let released = transaction.prepare_cached(sql)?.execute(params![task, processor, text(now)])? > 0;
             if released {
-                events.push(row.released(task, processor, "released", now));
+                events.extend(row.as_ref().map(|row| row.released(task, processor, "released", now)));
             }
+            let attempt = ClaimAttempt::to_release(released, row.as_ref(), started);
+            insert(transaction, &attempt, task, processor, now)?;
             Ok(released)
         })?;
         self.metrics.released(released, started.elapsed());
@@ -245,9 +257,9 @@ fn insert(
     now: Moment,
 ) -> Result<(), WorkerError> {
     let sql = "INSERT INTO tasker_finalization_attempts (task_uuid, processor_id, claimed,
-                 already_claimed_by, task_state, message, attempted_at)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    let ClaimAttempt { claimed, holder, state, message } = attempt;
+                 already_claimed_by, task_state, message, attempted_at, operation, duration_seconds)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let ClaimAttempt { operation, claimed, holder, state, message, seconds } = attempt;
     transaction.prepare_cached(sql)?.execute(params![
         task,
         processor,
@@ -255,7 +267,9 @@ fn insert(
         holder,
         state,
         message,
-        text(now)
+        text(now),
+        operation,
+        seconds
     ])?;
     Ok(())
 }

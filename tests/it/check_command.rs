@@ -271,3 +271,91 @@ fn neither_needs_a_config_that_can_be_read() {
         assert_eq!(code(&output), 0, "{verb:?}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn check_json_has_the_counts_of_get_stats_under_its_names() {
+    on_both(|| {
+        let database = with_claims(1, 1, 1);
+        database.session("session-2", 20 * MINUTE);
+        database.task("healthy", "session-1", 20 * MINUTE);
+        database.run(
+            "INSERT INTO locks (resource, session_id, acquired_at, expires_at) VALUES ('a', 'session-1', 0, 1)",
+            (),
+        );
+        let (object, _) = database.check();
+        let stats = &object["sources"][0]["stats"];
+        assert_eq!(stats["claims"], serde_json::json!({"total": 4, "active": 3, "expiring": 1}));
+        assert_eq!(stats["locks"], serde_json::json!({"total": 1}), "expired ones are counted as well");
+        assert_eq!(stats["sessions"], serde_json::json!({"total": 2, "active": 1, "stale": 1}));
+    });
+}
+
+/// So many jobs of a type that were reclaimed so many minutes before now, left in this state.
+fn reclaimed(database: &Database, kind: &str, status: &str, minutes: i64, count: i64) {
+    for number in 0..count {
+        let at =
+            chrono::DateTime::from_timestamp_millis(crate::support::NOW - minutes * MINUTE).expect("a time");
+        database.run(
+            "INSERT INTO executor_jobs (id, type, status, last_error, updated_at)
+             VALUES (?1, ?2, ?3, 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 1. ', ?4)",
+            (
+                crate::support::uuid_of(&format!("{kind}{status}{minutes}{number}")),
+                kind,
+                status,
+                at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+            ),
+        );
+    }
+}
+
+#[test]
+fn too_many_reclaims_within_an_hour_are_a_threshold_whoever_did_them() {
+    on_both(|| {
+        let database = Database::of(claimtop::reference::System::ExecutorJobs);
+        reclaimed(&database, "run_tsa", "queued", 10, 3);
+        reclaimed(&database, "run_tsa", "dead", 20, 1);
+        reclaimed(&database, "build_artifact", "succeeded", 59, 1);
+        reclaimed(&database, "build_artifact", "queued", 61, 9);
+        let (object, code) = database.check();
+        let found = &object["sources"][0]["reclaims"];
+        assert_eq!((code, &found["total"], &found["within_s"]), (0, &5.into(), &3600.into()), "{object:#}");
+        assert_eq!(
+            found["kinds"],
+            serde_json::json!([
+                {"type": "build_artifact", "status": "succeeded", "reclaim_count": 1},
+                {"type": "run_tsa", "status": "dead", "reclaim_count": 1},
+                {"type": "run_tsa", "status": "queued", "reclaim_count": 3},
+            ])
+        );
+        for (options, expected) in [
+            (&["--warn", "reclaims=5"][..], 1),
+            (&["--warn", "reclaims=6"], 0),
+            (&["--warn", "reclaims=2", "--crit", "reclaims=5"], 2),
+        ] {
+            assert_eq!(database.check_with(options).1, expected, "{options:?}");
+        }
+        let text = stdout(&database.claimtop(&["check", AT_NOW[0], AT_NOW[1]]));
+        let line = "reclaims  5 within an hour: 1 build_artifact succeeded, 1 run_tsa dead, 3 run_tsa queued";
+        assert!(text.contains(line), "{text}");
+        let plugin = stdout(&database.claimtop(&["check", "--plugin", AT_NOW[0], AT_NOW[1]]));
+        assert!(plugin.contains("reclaims=5;;"), "{plugin}");
+        let coordination = with_claims(0, 0, 0);
+        assert!(coordination.check().0["sources"][0]["reclaims"].is_null(), "it keeps no traces");
+    });
+}
+
+#[test]
+fn a_large_table_is_searched_for_reclaims_only_by_an_index() {
+    on_both(|| {
+        let database = Database::of(claimtop::reference::System::ExecutorJobs);
+        reclaimed(&database, "run_tsa", "queued", 10, 3);
+        database.either(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)
+             INSERT INTO executor_jobs (id, type, status) SELECT 'done-' || i, 'run_tsa', 'succeeded' FROM n",
+            "INSERT INTO executor_jobs (type, status) SELECT 'run_tsa', 'succeeded' FROM generate_series(1, 20001)",
+        );
+        assert_eq!(database.check().0["sources"][0]["reclaims"]["total"], 3);
+        database.batch("DROP INDEX executor_jobs_reclaimed_idx");
+        assert!(database.check().0["sources"][0]["reclaims"].is_null(), "that would read the whole table");
+    });
+}

@@ -1,5 +1,6 @@
 //! The dashboard in a real pty, on real databases: keys in, screen and database out.
 
+mod activity;
 mod acts;
 mod audit_pane;
 mod bulk_acts;

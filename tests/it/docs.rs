@@ -6,3 +6,4 @@ mod links;
 mod page;
 mod reference;
 mod sandbox;
+mod traceability;

@@ -1,6 +1,7 @@
 //! The doctor on real files: each check in good and in bad state, its fix, and no trace of the visit.
 
 mod claims;
+mod cron;
 mod files;
 mod on_postgres;
 mod output;

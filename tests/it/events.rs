@@ -368,3 +368,82 @@ fn what_the_systems_own_recovery_did_is_told_as_its_row_says() {
         assert_told(&scene.wait(1, 1)[0], &[("event", "claim:released".into()), ("reason", "dead".into())]);
     });
 }
+
+/// What a single run of a sweep over so many expired claims wrote.
+fn swept(count: usize, more: &[&str], config: &str) -> Vec<Json> {
+    let scene = Scene::new();
+    scene.many(count);
+    let path = scene.database.beside("config.toml");
+    std::fs::write(&path, format!("[sweep]\nmax_share = '100%'\n{config}")).expect("a config");
+    let arguments = [&["--config", path.to_str().expect("UTF-8"), "sweep", "--once"][..], more].concat();
+    let status = scene.command(&arguments).status().expect("claimtop runs");
+    assert_eq!(status.code(), Some(0));
+    scene.events()
+}
+
+fn kinds(events: &[Json]) -> Vec<String> {
+    let name = |event: &Json| match event["type"].as_str() {
+        Some(what) => format!("{} {what} {}", event["event"].as_str().expect("a name"), event["count"]),
+        None => event["event"].as_str().expect("a name").to_owned(),
+    };
+    events.iter().map(name).collect()
+}
+
+#[test]
+fn events_become_one_batch_above_the_size_that_was_set() {
+    on_both(|| {
+        let cleanup = "claims:cleanup expired 3";
+        let batched = ["claims:batch claim:expired 3", cleanup];
+        assert_eq!(kinds(&swept(3, &[], "")), ["claim:expired", "claim:expired", "claim:expired", cleanup]);
+        assert_eq!(kinds(&swept(3, &["--batch-above", "2"], "")), batched);
+        assert_eq!(kinds(&swept(3, &[], "[events]\nbatch_above = 2\n")), batched);
+        // The command line is stronger than the config.
+        assert_eq!(kinds(&swept(3, &["--batch-above", "3"], "[events]\nbatch_above = 2\n")).len(), 4);
+    });
+}
+
+#[test]
+fn single_events_can_be_turned_off() {
+    on_both(|| {
+        let only = ["claims:batch claim:expired 1", "claims:cleanup expired 1"];
+        assert_eq!(kinds(&swept(1, &["--no-single-events"], "")), only);
+        assert_eq!(kinds(&swept(1, &[], "[events]\nsingle = false\n")), only);
+    });
+}
+
+#[test]
+fn events_are_collected_for_the_interval_that_was_set_and_written_at_the_end_at_the_latest() {
+    on_both(|| {
+        let scene = Scene::new();
+        let arguments = [
+            "check",
+            "--watch",
+            "50ms",
+            "--json",
+            "--batch-every",
+            "1h",
+            "--no-single-events",
+            "--count",
+            "40",
+        ];
+        let mut watching = scene.start(&arguments);
+        watching.round();
+        watching.round();
+        for number in 0..3 {
+            scene.task(&format!("task-{number}"), "worker-1", 30 * MINUTE);
+            // The next round has seen it, and has written nothing.
+            watching.round();
+            watching.round();
+            assert_eq!(scene.written(), "");
+        }
+        while watching.lines.next().is_some() {}
+        watching.child.wait().expect("its end");
+        assert_eq!(kinds(&scene.events()), ["claims:batch claim:acquired 3"]);
+    });
+}
+
+#[test]
+fn settings_of_batches_need_events() {
+    let alone = command(&["sweep", "--once", "--batch-above", "2", "x.db"]).output().expect("runs");
+    assert_eq!(alone.status.code(), Some(3));
+}

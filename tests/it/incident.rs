@@ -245,6 +245,16 @@ fn groups_say_how_much_of_how_much_and_what_a_reclaim_would_do() {
         let reasons: Vec<_> =
             by_reason.iter().map(|group| (group.name.as_deref(), group.in_trouble)).collect();
         assert_eq!(reasons, [(Some("session_stale"), 9), (Some("lease_expired"), 1)]);
+        // A silent host and each of its silent holders date from their last signs, not from a deadline.
+        let last_sign = |name: &str| facts.holders.iter().find(|holder| holder.name == name)?.last_sign;
+        let by_holder = groups(&facts, GroupBy::Holder);
+        for group in by_holder.iter().filter(|group| group.silent > 0) {
+            assert_eq!(group.since, last_sign(group.name.as_deref().expect("a name")), "{group:?}");
+        }
+        assert_eq!(
+            by_host[0].since,
+            by_holder.iter().filter_map(|group| group.since.filter(|_| group.silent > 0)).min()
+        );
     });
 }
 

@@ -273,3 +273,30 @@ fn the_word_memory_is_a_file_like_any_other() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(folder.path().join(":memory:").is_file());
 }
+
+#[test]
+fn columns_that_a_later_version_brought_are_added_and_rows_survive() {
+    let (_folder, path) = folder();
+    let connection = Connection::open(&path).expect("a database");
+    let old = "CREATE TABLE tasker_finalization_attempts (id INTEGER PRIMARY KEY AUTOINCREMENT, task_uuid TEXT NOT NULL,
+                 processor_id TEXT NOT NULL, claimed BOOLEAN NOT NULL, already_claimed_by TEXT, task_state TEXT,
+                 message TEXT, attempted_at TEXT NOT NULL);
+               INSERT INTO tasker_finalization_attempts (task_uuid, processor_id, claimed, attempted_at)
+                 VALUES ('t', 'p', 1, '2026-11-15 12:00:00.000000');";
+    connection.execute_batch(old).expect(old);
+    let init = || {
+        let arguments = ["init", path.to_str().expect("UTF-8"), "--json", "--system", "finalization"];
+        let output = command(&arguments).output().expect("claimtop runs");
+        assert!(output.status.success(), "{}", stderr(&output));
+        json(&output)
+    };
+    let made = names(&init()["made"]);
+    for column in ["operation", "duration_seconds"] {
+        let column = format!("tasker_finalization_attempts.{column}");
+        assert!(made.contains(&column), "{column} in {made:?}");
+    }
+    let kept = "SELECT count(*) FROM tasker_finalization_attempts WHERE operation IS NULL AND duration_seconds IS NULL";
+    let kept: i64 = connection.query_row(kept, [], |row| row.get(0)).expect("a count");
+    assert_eq!(kept, 1);
+    assert_eq!(names(&init()["made"]), [""; 0]);
+}

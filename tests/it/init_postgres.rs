@@ -226,3 +226,134 @@ fn a_password_in_the_words_is_refused_and_not_repeated() {
     assert_eq!(output.status.code(), Some(3));
     assert!(!stderr(&output).contains("s3cret"), "{}", stderr(&output));
 }
+
+#[test]
+fn what_an_earlier_version_made_is_brought_up_to_date() {
+    let database = PgDatabase::new("");
+    database.run(&format!("BEGIN; {} COMMIT;", include_str!("init_postgres/finalization_0_2.sql")));
+    let task = "00000000-0000-7000-8000-000000000001";
+    database.run(&format!("SELECT claim_task_for_finalization('{task}', 'p')"));
+    let output = init(&database, &["--json", "--system", "finalization"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let made = names(&json(&output)["made"]);
+    let expected = [
+        "tasker_finalization_attempts.operation",
+        "tasker_finalization_attempts.duration_seconds",
+        "claim_task_for_finalization",
+        "extend_finalization_claim",
+        "release_finalization_claim",
+    ];
+    assert_eq!(made, expected);
+    database.run(&format!("SELECT release_finalization_claim('{task}', 'p')"));
+    let rows = database.query(
+        "SELECT coalesce(operation, '-') || '|' || (duration_seconds >= 0)::text FROM tasker_finalization_attempts
+         WHERE operation IS NOT NULL OR duration_seconds IS NULL AND operation IS NULL ORDER BY id",
+    );
+    let rows: Vec<Option<String>> = rows.into_iter().map(|mut row| row.remove(0)).collect();
+    assert_eq!(rows, [None, Some("release|true".to_owned())]);
+    assert_eq!(names(&json(&init(&database, &["--json", "--system", "finalization"]))["made"]), [""; 0]);
+}
+
+#[test]
+fn a_function_that_somebody_changed_is_not_replaced() {
+    let changed = include_str!("init_postgres/finalization_0_2.sql").replace("RETURN FOUND;", "RETURN true;");
+    refused_over(
+        &format!("BEGIN; {changed} COMMIT;"),
+        "finalization",
+        &["release_finalization_claim", "body"],
+    );
+}
+
+const STUCK: &str = "INSERT INTO executor_jobs (type, status, locked_at, locked_by, attempts, run_at)
+    VALUES ('run_tsa', 'running', now() - interval '35 minutes', 'test-worker-dead', 1, now() - interval '1 hour')";
+const FETCH: &str = "SELECT status || ' ' || locked_by || ' ' || attempts FROM fetch_executor_job('w-new')";
+
+fn with_wrapper() -> PgDatabase {
+    let database = PgDatabase::new("");
+    let output = init(&database, &["--system", "executor-jobs", "--wrapper", "--json"]);
+    assert!(names(&json(&output)["made"]).contains(&"fetch_executor_job".to_owned()), "{}", stderr(&output));
+    database
+}
+
+#[test]
+fn the_wrapper_reclaims_before_it_fetches_work() {
+    let database = with_wrapper();
+    database.run(STUCK);
+    assert_eq!(database.value(FETCH).as_deref(), Some("running w-new 3"));
+    assert_eq!(database.value(FETCH), None, "nothing else is due");
+    // A second time nothing is made, and a database that had only the tables gets it.
+    let again = json(&init(&database, &["--system", "executor-jobs", "--wrapper", "--json"]));
+    assert!(names(&again["made"]).is_empty(), "{again:#}");
+    let later = PgDatabase::new("");
+    assert!(init(&later, &["--system", "executor-jobs"]).status.success());
+    let made = json(&init(&later, &["--system", "executor-jobs", "--wrapper", "--json"]));
+    assert_eq!(names(&made["made"]), ["fetch_executor_job"]);
+}
+
+#[test]
+fn a_reclaim_that_fails_in_the_wrapper_is_a_warning_and_work_is_fetched() {
+    let database = with_wrapper();
+    database.run(STUCK);
+    database.run(
+        "INSERT INTO executor_jobs (type) VALUES ('build_artifact');
+         ALTER TABLE executor_jobs ADD CONSTRAINT broken CHECK (last_error NOT LIKE 'RECLAIMED%')",
+    );
+    assert_eq!(database.value(FETCH).as_deref(), Some("running w-new 1"));
+    database.run("ALTER TABLE executor_jobs DROP CONSTRAINT broken");
+    assert_eq!(database.value(FETCH).as_deref(), Some("running w-new 3"), "the next fetch reclaims");
+}
+
+#[test]
+fn rollback_drops_the_functions_and_views_and_keeps_the_jobs() {
+    let database = with_wrapper();
+    database.run(STUCK);
+    let output = init(&database, &["--system", "executor-jobs", "--rollback", "--json"]);
+    let mut dropped = names(&json(&output)["dropped"]);
+    dropped.sort();
+    let expected = [
+        "executor_jobs_reclaim_history",
+        "executor_jobs_stale_monitor",
+        "executor_jobs_stale_validation",
+        "fetch_executor_job",
+        "reclaim_stale_jobs",
+        "update_job_heartbeat",
+    ];
+    assert_eq!(dropped, expected, "{}", stderr(&output));
+    let left = "SELECT count(*) FROM pg_proc WHERE proname IN ('fetch_executor_job', 'reclaim_stale_jobs')";
+    assert_eq!(database.value(left).as_deref(), Some("0"));
+    assert_eq!(database.value("SELECT count(*) FROM executor_jobs").as_deref(), Some("1"));
+    // All of it can be made again.
+    let again = json(&init(&database, &["--system", "executor-jobs", "--wrapper", "--json"]));
+    assert_eq!(names(&again["made"]).len(), expected.len(), "{again:#}");
+}
+
+#[test]
+fn rollback_drops_nothing_if_a_function_is_somebody_elses() {
+    let database = with_wrapper();
+    database.run(
+        "DROP FUNCTION reclaim_stale_jobs();
+         CREATE FUNCTION reclaim_stale_jobs() RETURNS jsonb LANGUAGE sql AS $$ SELECT '{}'::jsonb $$",
+    );
+    let before = catalog(&database);
+    let output = init(&database, &["--system", "executor-jobs", "--rollback"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("reclaim_stale_jobs") && stderr(&output).contains("nothing was changed")
+    );
+    assert_eq!(catalog(&database), before);
+}
+
+#[test]
+fn wrapper_and_rollback_are_for_executor_jobs_on_a_server() {
+    let database = PgDatabase::new("");
+    for options in [&["--system", "task-queue", "--wrapper"][..], &["--system", "all", "--rollback"]] {
+        let output = init(&database, options);
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("jobs.db");
+    let output =
+        command(&["init", "--system", "executor-jobs", "--wrapper"]).arg(&file).output().expect("runs");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("fetch") && !file.exists(), "{}", stderr(&output));
+}

@@ -80,3 +80,44 @@ fn overdue_is_written_the_same_way_everywhere() {
         assert!(shown.contains("over 11m") && !shown.contains("-11m"), "{shown}");
     }
 }
+
+#[test]
+fn a_history_by_holder_says_who_did_how_much() {
+    on_both(|| {
+        let database = Database::with(
+            include_str!("../../assets/schema/sqlite/finalization.sql"),
+            include_str!("../../assets/schema/postgres/finalization.sql"),
+        );
+        for (processor, seconds, message) in [
+            ("p-1", 10, "Successfully claimed for finalization"),
+            ("p-1", 20, "Claim extended"),
+            ("p-1", 4_000, "Claim extended"),
+            ("p-2", 5_000, "Task already complete"),
+        ] {
+            let insert = |uuid: &str, at: &str| {
+                format!(
+                    "INSERT INTO tasker_finalization_attempts (task_uuid, processor_id, claimed, message, attempted_at)
+                     VALUES ({uuid}, '{processor}', true, '{message}', {at})"
+                )
+            };
+            database.either(
+                &insert("'t'", &format!("strftime('%Y-%m-%d %H:%M:%f', 'now', '-{seconds} seconds')")),
+                &insert("gen_random_uuid()", &format!("now() - interval '{seconds} seconds'")),
+            );
+        }
+        let run = |options: &[&str]| {
+            let mut command = command(&["list", "--history", "--by", "holder"]);
+            command.arg(database.source()).args(options).output().expect("claimtop runs")
+        };
+        let told = lines(&run(&["--json"]));
+        let of = |at: usize, key: &str| told[at][key].clone();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!((of(0, "holder"), of(0, "count"), of(0, "last_5m")), ("p-1".into(), 3.into(), 2.into()));
+        assert_eq!((of(1, "holder"), of(1, "count"), of(1, "last_5m")), ("p-2".into(), 1.into(), 0.into()));
+        assert_eq!(of(0, "what")["Claim extended"], 2);
+        assert_eq!(of(0, "per_minute"), 0.4);
+        let table = stdout(&run(&[]));
+        assert!(table.contains("p-1") && table.contains("2 Claim extended"), "{table}");
+        assert_eq!(stdout(&run(&["--csv"])).lines().count(), 3);
+    });
+}

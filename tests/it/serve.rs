@@ -2,6 +2,7 @@
 
 mod acts;
 mod alert_rules;
+mod finalization;
 mod http;
 mod metric_values;
 mod on_postgres;

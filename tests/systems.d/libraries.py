@@ -117,8 +117,10 @@ class Libraries:
         if known.returncode == 0 and set(known.stdout.split()) == {"installed"}:
             return
         root = [] if os.getuid() == 0 else ["sudo", "-n"]
-        self._run(*root, "apt-get", "-qq", "update")
-        install = ["apt-get", "-qq", "--yes", "--no-install-recommends", "install", *packages]
+        # Somebody else may be installing.
+        patience = ["-o", "DPkg::Lock::Timeout=120"]
+        self._run(*root, "apt-get", "-qq", *patience, "update")
+        install = ["apt-get", "-qq", "--yes", "--no-install-recommends", *patience, "install", *packages]
         self._run(*root, "env", "DEBIAN_FRONTEND=noninteractive", *install)
 
     def command(self, system: System) -> list[str]:

@@ -1,6 +1,7 @@
 """Runs the proofs of all systems, or of those that are named, and prints the table."""
 
 import argparse
+import shutil
 import sys
 import tempfile
 import time
@@ -110,6 +111,8 @@ def main() -> int:
         print(f"{proof.system.name} on {proof.database.engine}: {proof.why} (see {proof.folder / 'output'})")
     if options.record:
         record(proofs)
+    if not failures:
+        shutil.rmtree(folder, ignore_errors=True)
     return 1 if failures else 0
 
 

@@ -39,6 +39,9 @@ CREATE INDEX IF NOT EXISTS executor_jobs_claim_idx ON executor_jobs (run_at, cre
 -- Without heartbeat_at, unlike the specification's: a heartbeat then touches no index at all.
 CREATE INDEX IF NOT EXISTS executor_jobs_reclaim_idx ON executor_jobs (type, locked_at)
   WHERE status IN ('running', 'processing');
+-- How many jobs were reclaimed within the last hour.
+CREATE INDEX IF NOT EXISTS executor_jobs_reclaimed_idx ON executor_jobs (updated_at DESC NULLS LAST)
+  WHERE last_error LIKE 'RECLAIMED_TTL:%';
 CREATE INDEX IF NOT EXISTS executor_jobs_entity_idx ON executor_jobs (entity_type, entity_id);
 
 -- Whoever changes a job and does not say when is stamped: the history is ordered by updated_at.

@@ -60,7 +60,11 @@ CREATE TABLE IF NOT EXISTS tasker_finalization_attempts (
     already_claimed_by varchar,
     task_state varchar,
     message varchar,
-    attempted_at timestamp NOT NULL DEFAULT now()
+    attempted_at timestamp NOT NULL DEFAULT now(),
+    -- claim, extend or release; NULL in the rows of writers that do not say.
+    operation varchar,
+    -- How long it took until this row was written; waiting for others included.
+    duration_seconds double precision DEFAULT extract(epoch FROM clock_timestamp() - statement_timestamp())
 );
 
 CREATE INDEX IF NOT EXISTS idx_finalization_attempts_task_uuid
@@ -128,8 +132,8 @@ BEGIN
     END IF;
 
     INSERT INTO tasker_finalization_attempts AS a
-        (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at)
-    VALUES (p_task_uuid, p_processor_id, claimed, already_claimed_by, task_state, message, present);
+        (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at, operation)
+    VALUES (p_task_uuid, p_processor_id, claimed, already_claimed_by, task_state, message, present, 'claim');
     RETURN NEXT;
 END $$;
 
@@ -151,11 +155,11 @@ BEGIN
         UPDATE tasker_tasks t SET claimed_at = present, updated_at = present WHERE t.task_uuid = p_task_uuid;
     END IF;
     INSERT INTO tasker_finalization_attempts
-        (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at)
+        (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at, operation)
     VALUES (p_task_uuid, p_processor_id, extended, task.claimed_by,
             (SELECT n.to_state FROM tasker_task_transitions n
              WHERE n.task_uuid = p_task_uuid AND n.most_recent),
-            CASE WHEN extended THEN 'Claim extended' ELSE 'Failed to extend claim' END, present);
+            CASE WHEN extended THEN 'Claim extended' ELSE 'Failed to extend claim' END, present, 'extend');
     RETURN extended;
 END $$;
 
@@ -163,11 +167,24 @@ END $$;
 -- none. The row's timeout stays as it was.
 CREATE OR REPLACE FUNCTION release_finalization_claim(p_task_uuid uuid, p_processor_id varchar)
 RETURNS boolean LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    released boolean;
 BEGIN
     UPDATE tasker_tasks
     SET claimed_at = NULL, claimed_by = NULL, updated_at = clock_timestamp()
     WHERE task_uuid = p_task_uuid AND claimed_by = p_processor_id;
-    RETURN FOUND;
+    released := FOUND;
+    -- Nobody has claimed anything by a release.
+    INSERT INTO tasker_finalization_attempts
+        (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at, operation)
+    VALUES (p_task_uuid, p_processor_id, false,
+            CASE WHEN released THEN p_processor_id
+                 ELSE (SELECT t.claimed_by FROM tasker_tasks t WHERE t.task_uuid = p_task_uuid) END,
+            (SELECT n.to_state FROM tasker_task_transitions n
+             WHERE n.task_uuid = p_task_uuid AND n.most_recent),
+            CASE WHEN released THEN 'Claim released' ELSE 'Claim was not owned by this processor' END,
+            clock_timestamp(), 'release');
+    RETURN released;
 END $$;
 
 COMMENT ON FUNCTION claim_task_for_finalization IS

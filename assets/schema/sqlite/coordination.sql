@@ -57,3 +57,14 @@ CREATE INDEX IF NOT EXISTS idx_journal_resource ON change_journal(resource, crea
 CREATE INDEX IF NOT EXISTS idx_journal_session ON change_journal(session_id);
 CREATE INDEX IF NOT EXISTS idx_journal_unapplied ON change_journal(applied) WHERE applied = 0;
 CREATE INDEX IF NOT EXISTS idx_journal_applied ON change_journal(created_at) WHERE applied = 1;
+
+-- Claims that their own session has not ended: a session that returns after a crash gets these tasks back, unless
+-- another session has claimed them since. No foreign key: a record outlives its session.
+CREATE TABLE IF NOT EXISTS resumable_claims (
+  task_id    TEXT PRIMARY KEY NOT NULL,
+  session_id TEXT NOT NULL,
+  claimed_at INTEGER NOT NULL,
+  agent_type TEXT,
+  metadata   TEXT
+);
+CREATE INDEX IF NOT EXISTS idx_resumable_claims_session ON resumable_claims(session_id);

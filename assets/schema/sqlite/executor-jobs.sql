@@ -31,6 +31,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS executor_jobs_dedupe_idx ON executor_jobs (ded
 CREATE INDEX IF NOT EXISTS executor_jobs_claim_idx ON executor_jobs (status, run_at, created_at, id);
 CREATE INDEX IF NOT EXISTS executor_jobs_reclaim_idx ON executor_jobs (status, type, locked_at, heartbeat_at)
   WHERE status IN ('running', 'processing');
+-- How many jobs were reclaimed within the last hour.
+CREATE INDEX IF NOT EXISTS executor_jobs_reclaimed_idx ON executor_jobs (updated_at)
+  WHERE last_error LIKE 'RECLAIMED_TTL:%';
 CREATE INDEX IF NOT EXISTS executor_jobs_entity_idx ON executor_jobs (entity_type, entity_id);
 
 -- Whoever changes a job and does not say when is stamped: the history is ordered by updated_at.

@@ -50,7 +50,11 @@ CREATE TABLE IF NOT EXISTS tasker_finalization_attempts (
     already_claimed_by TEXT,
     task_state TEXT,
     message TEXT,
-    attempted_at TEXT NOT NULL
+    attempted_at TEXT NOT NULL,
+    -- claim, extend or release; NULL in the rows of writers that do not say.
+    operation TEXT,
+    -- How long it took until this row was written; waiting for others included.
+    duration_seconds REAL
 );
 
 CREATE INDEX IF NOT EXISTS idx_finalization_attempts_task_uuid

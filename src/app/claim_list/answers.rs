@@ -1,9 +1,9 @@
 //! What an answer adds to the list, and which rows make room for it.
 
 use super::super::row::{Row, worst_first};
-use super::{ClaimList, Head, Loaded, Purpose};
+use super::{ClaimList, Head, Loaded, RequestPurpose};
 use crate::domain::claim_list::{
-    ListPart, ListRequest, Matching, OnBoard, Others, Place, Start, Troubled, Worst,
+    ListPart, ListPlace, ListRequest, Matching, OnBoard, Others, Start, Troubled, Worst,
 };
 use crate::domain::detail::Cursor;
 use crate::domain::snapshot::Mark;
@@ -32,7 +32,7 @@ impl ClaimList {
                 self.without_worst(&mut loaded.rows, request);
                 self.take_others(source, request, purpose, loaded, looked_at);
             }
-            None if purpose == Purpose::Elsewhere => of.others = None,
+            None if purpose == RequestPurpose::Elsewhere => of.others = None,
             None => {}
         }
         true
@@ -52,27 +52,29 @@ impl ClaimList {
         &mut self,
         source: usize,
         request: &ListRequest,
-        purpose: Purpose,
+        purpose: RequestPurpose,
         loaded: Loaded,
         looked_at: usize,
     ) {
         let is_end = request.others.as_ref().is_some_and(|stretch| stretch.from == Start::Last);
-        if purpose == Purpose::Elsewhere && is_end {
+        if purpose == RequestPurpose::Elsewhere && is_end {
             self.sources.values_mut().for_each(|of| of.others = None);
             self.head = Head::Above;
         }
-        if self.sources.keys().next() == Some(&source) && loaded.before.is_none() && purpose != Purpose::Below
+        if self.sources.keys().next() == Some(&source)
+            && loaded.before.is_none()
+            && purpose != RequestPurpose::Below
         {
             self.head = Head::Loaded;
         }
         let Some(of) = self.sources.get_mut(&source) else { return };
         match (purpose, &mut of.others) {
-            (Purpose::Below, Some(known)) => {
+            (RequestPurpose::Below, Some(known)) => {
                 known.rows.extend(loaded.rows);
                 known.after = loaded.after;
                 of.looked_at += looked_at;
             }
-            (Purpose::Above, Some(known)) => {
+            (RequestPurpose::Above, Some(known)) => {
                 known.rows.splice(0..0, loaded.rows);
                 known.before = loaded.before;
                 of.looked_at += looked_at;
@@ -83,9 +85,9 @@ impl ClaimList {
             }
         }
         match purpose {
-            Purpose::Below => self.forget_above(),
-            Purpose::Above => self.forget_below(),
-            Purpose::Again | Purpose::Elsewhere => {}
+            RequestPurpose::Below => self.forget_above(),
+            RequestPurpose::Above => self.forget_below(),
+            RequestPurpose::Again | RequestPurpose::Elsewhere => {}
         }
     }
 
@@ -139,8 +141,8 @@ impl ClaimList {
     }
 }
 
-fn place(row: &Row, cursor: impl Fn(Mark) -> Cursor) -> Option<Place> {
-    Some(Place { board: row.board_id.clone(), cursor: cursor(row.judged.mark.clone()?) })
+fn place(row: &Row, cursor: impl Fn(Mark) -> Cursor) -> Option<ListPlace> {
+    Some(ListPlace { board: row.board_id.clone(), cursor: cursor(row.judged.mark.clone()?) })
 }
 
 /// A part of the list as rows of the screen.

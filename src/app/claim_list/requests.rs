@@ -1,8 +1,8 @@
 //! Which part of the list is asked for next.
 
 use super::super::row::Row;
-use super::{ClaimList, Head, Landing, Loaded, MOST_WORST, OfSource, Purpose, Towards, Wanted};
-use crate::domain::claim_list::{ListRequest, Place, Start, Stretch, Troubled};
+use super::{ClaimList, Head, Landing, Loaded, MOST_WORST, OfSource, RequestPurpose, Towards, Wanted};
+use crate::domain::claim_list::{ListPlace, ListRequest, Start, Stretch, Troubled};
 use crate::domain::detail::Cursor;
 use crate::domain::filter::Filter;
 use crate::domain::time::{Moment, Span};
@@ -24,7 +24,7 @@ impl ClaimList {
             (of.wanted, of.matching) = (PAGE, None);
             let others = Some(Stretch { from: Start::First, rows: PAGE, troubled: Troubled::Elsewhere });
             let request = ListRequest { filter: filter.clone(), worst: Some(of.wanted), others };
-            (*source, of.ask(request, Purpose::Elsewhere))
+            (*source, of.ask(request, RequestPurpose::Elsewhere))
         };
         sources.iter().map(first).collect()
     }
@@ -36,7 +36,7 @@ impl ClaimList {
         let Some((source, of)) = self.sources.iter_mut().next_back() else { return Vec::new() };
         let stretch = Stretch { from: Start::Last, rows: PAGE, troubled: of.troubled() };
         let request = ListRequest { filter: filter.clone(), worst: None, others: Some(stretch) };
-        vec![(*source, of.ask(request, Purpose::Elsewhere))]
+        vec![(*source, of.ask(request, RequestPurpose::Elsewhere))]
     }
 
     /// Rereads the loaded part of a source; waits longer if the last reading was slow.
@@ -51,7 +51,10 @@ impl ClaimList {
         let stretch = |loaded: &Loaded| {
             let first = loaded.rows.first().filter(|_| loaded.before.is_some());
             let place = |row: &Row| {
-                Some(Place { board: row.board_id.clone(), cursor: Cursor::From(row.judged.mark.clone()?) })
+                Some(ListPlace {
+                    board: row.board_id.clone(),
+                    cursor: Cursor::From(row.judged.mark.clone()?),
+                })
             };
             let from = first.and_then(place).map_or(Start::First, Start::At);
             Stretch { from, rows: loaded.rows.len().max(PAGE), troubled }
@@ -66,7 +69,7 @@ impl ClaimList {
             return None;
         }
         let request = ListRequest { filter: filter.clone(), worst, others };
-        Some((source, of.ask(request, Purpose::Again)))
+        Some((source, of.ask(request, RequestPurpose::Again)))
     }
 
     /// More rows in a direction, if there are any and none are loading.
@@ -86,7 +89,7 @@ impl ClaimList {
             let from = (of.wanted == MOST_WORST).then_some(Start::First);
             let others = from.map(|from| Stretch { from, rows: PAGE, troubled: Troubled::Here });
             let request = ListRequest { filter: filter.clone(), worst: Some(of.wanted), others };
-            (*source, of.ask(request, Purpose::Again))
+            (*source, of.ask(request, RequestPurpose::Again))
         });
         more.collect()
     }
@@ -97,7 +100,7 @@ impl ClaimList {
         let ends = |of: &OfSource| of.others.as_ref().is_none_or(|loaded| loaded.after.is_some());
         let (source, of) = loaded.find(|(_, of)| of.problem.is_none() && ends(of))?;
         let after = of.others.as_ref().and_then(|loaded| loaded.after.clone());
-        of.stretch(*source, after.map_or(Start::First, Start::At), Purpose::Below, filter)
+        of.stretch(*source, after.map_or(Start::First, Start::At), RequestPurpose::Below, filter)
     }
 
     fn above(&mut self) -> Option<Wanted> {
@@ -111,25 +114,31 @@ impl ClaimList {
         let place = self.sources.get(&first)?.others.as_ref()?.before.clone();
         match place {
             Some(place) => {
-                self.sources.get_mut(&first)?.stretch(first, Start::At(place), Purpose::Above, filter)
+                self.sources.get_mut(&first)?.stretch(first, Start::At(place), RequestPurpose::Above, filter)
             }
             None => {
                 let (source, of) = self.sources.range_mut(..first).next_back()?;
-                of.stretch(*source, Start::Last, Purpose::Above, filter)
+                of.stretch(*source, Start::Last, RequestPurpose::Above, filter)
             }
         }
     }
 }
 
 impl OfSource {
-    fn ask(&mut self, request: ListRequest, purpose: Purpose) -> ListRequest {
+    fn ask(&mut self, request: ListRequest, purpose: RequestPurpose) -> ListRequest {
         self.pending = Some((request.clone(), purpose));
         request
     }
 
     /// Asks for more rows, unless a request is pending.
-    fn stretch(&mut self, source: usize, from: Start, purpose: Purpose, filter: &Filter) -> Option<Wanted> {
-        let is_free = self.pending.as_ref().is_none_or(|(_, purpose)| *purpose == Purpose::Again);
+    fn stretch(
+        &mut self,
+        source: usize,
+        from: Start,
+        purpose: RequestPurpose,
+        filter: &Filter,
+    ) -> Option<Wanted> {
+        let is_free = self.pending.as_ref().is_none_or(|(_, purpose)| *purpose == RequestPurpose::Again);
         if !is_free {
             return None;
         }

@@ -6,19 +6,19 @@ use tui_input::backend::crossterm::EventHandler;
 
 use super::super::dialog::{Asks, Confirm, ConfirmField, SourceName, terminate_command};
 use super::super::item::Item;
-use super::super::message::{Done, Effect, Target};
+use super::super::message::{Done, Effect, ShownClaim};
 use super::super::model::{Model, Tone};
 use super::super::overlay::Overlay;
 use super::super::row::{Row, RowId};
-use super::super::source::{Access, Link};
+use super::super::source::{Access, LinkState};
 use crate::domain::recovery::{Action, Authorization, Confirmation, Outcome, Refusal, permit};
 use crate::domain::snapshot::{Extension, HeldBy};
 use crate::domain::time::Span;
 use crate::domain::visible::visible;
 
 impl Row {
-    pub(super) fn target(&self) -> Target {
-        Target {
+    pub(super) fn target(&self) -> ShownClaim {
+        ShownClaim {
             id: self.id.clone(),
             profile: self.profile.clone(),
             board: self.board.clone(),
@@ -45,9 +45,9 @@ impl Model {
             return Some(self.about(source, &format!("this source is read-only: {why}")));
         }
         match &view.link {
-            Link::Live => None,
-            Link::Connecting => Some(self.about(source, "nothing is known of this source yet")),
-            Link::Silent { since } | Link::Down { since, .. } => Some(format!(
+            LinkState::Live => None,
+            LinkState::Connecting => Some(self.about(source, "nothing is known of this source yet")),
+            LinkState::Silent { since } | LinkState::Down { since, .. } => Some(format!(
                 "what you see is old, and nothing is done to it: no answer for {} from {}",
                 self.now.since(*since),
                 view.label,
@@ -119,7 +119,7 @@ impl Model {
     fn send(
         &mut self,
         row: &Row,
-        target: Target,
+        target: ShownClaim,
         action: Action,
         authorization: Authorization,
     ) -> Vec<Effect> {
@@ -130,14 +130,14 @@ impl Model {
 
     /// The command that frees a claim which a server session holds.
     fn terminate_hint(&self, row: &Row) -> String {
-        let label = self.sources.get(row.id.source).map_or("", |source| source.label.as_str());
+        let source = self.sources.get(row.id.source).map_or("", |source| source.in_commands.as_str());
         match row.nature.held_by {
             HeldBy::Row => String::new(),
-            HeldBy::Session => format!("; its session can be ended: {}", terminate_command(row, label)),
+            HeldBy::Session => format!("; its session can be ended: {}", terminate_command(row, source)),
         }
     }
 
-    fn act_or_ask(&mut self, row: Row, target: Target, action: Action, reason: &str) -> Vec<Effect> {
+    fn act_or_ask(&mut self, row: Row, target: ShownClaim, action: Action, reason: &str) -> Vec<Effect> {
         let now = self.now_of(row.id.source);
         let mut row = row;
         row.judge(now);
@@ -182,7 +182,7 @@ impl Model {
     pub(super) fn ask(
         &mut self,
         row: Row,
-        target: Target,
+        target: ShownClaim,
         action: Action,
         asks: Asks,
         why: String,

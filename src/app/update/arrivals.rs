@@ -4,29 +4,29 @@ use std::sync::Arc;
 
 use super::super::logged_event::LoggedEvent;
 use super::super::message::{Effect, Probed};
-use super::super::model::{Model, Pace, Pane, Tone};
+use super::super::model::{Model, Pane, PollIntake, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
-use super::super::source::{Link, Poll, SourceView, Trouble};
+use super::super::source::{LinkState, Poll, PollFailure, SourceView};
 use crate::domain::cause::Facts;
 use crate::domain::claim::Process;
 use crate::domain::detail::Examined;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
-use crate::events::{Event, EventKind, batched};
+use crate::events::{Batching, Event, EventKind, batched};
 
 impl Model {
     pub(super) fn polled(
         &mut self,
         source: usize,
-        poll: Result<Poll, Trouble>,
+        poll: Result<Poll, PollFailure>,
         events: Vec<Event>,
     ) -> Vec<Effect> {
         if source >= self.sources.len() {
             return Vec::new();
         }
-        if self.pace == Pace::Paused {
+        if self.pace == PollIntake::Paused {
             self.events_while_paused.entry(source).or_default().extend(events);
             return Vec::new();
         }
@@ -46,8 +46,8 @@ impl Model {
     /// The answer of a source is overdue since then.
     pub(super) fn silent(&mut self, source: usize, since: Moment) -> Vec<Effect> {
         let is_news = |view: &SourceView| view.link.lost_since().is_none();
-        if self.pace == Pace::Live && self.sources.get(source).is_some_and(is_news) {
-            self.sources[source].link = Link::Silent { since };
+        if self.pace == PollIntake::Live && self.sources.get(source).is_some_and(is_news) {
+            self.sources[source].link = LinkState::Silent { since };
         }
         Vec::new()
     }
@@ -85,7 +85,7 @@ impl Model {
             Some(by) => event.recovered(by),
             None => event,
         });
-        for event in batched(events.collect()) {
+        for event in batched(events.collect(), &Batching::default()) {
             self.events_logged += 1;
             self.event_log.push_front(LoggedEvent { number: self.events_logged, source, event });
         }
@@ -193,7 +193,7 @@ impl Model {
     pub(super) fn examined(
         &mut self,
         id: &RowId,
-        found: Result<Option<Box<Examined>>, Trouble>,
+        found: Result<Option<Box<Examined>>, PollFailure>,
     ) -> Vec<Effect> {
         let now = self.now_of(id.source);
         let is_lost = found.as_ref().is_err_and(|trouble| self.is_lost(id.source, trouble));

@@ -259,8 +259,8 @@ impl Model {
 
     fn copy_bulk_command(&mut self, ready: &Ready) -> Vec<Effect> {
         let Some(Overlay::InBulk(bulk)) = self.overlay.last() else { return Vec::new() };
-        let label = self.sources.get(bulk.source).map_or("", |source| source.label.as_str());
-        match bulk.command_line(ready, label, &self.generic_profiles(bulk.source, &ready.profiles)) {
+        let source = self.sources.get(bulk.source).map_or("", |source| source.in_commands.as_str());
+        match bulk.command_line(ready, source, &self.generic_profiles(bulk.source, &ready.profiles)) {
             Some(command) => {
                 self.notify(Tone::Info, "copied (if the terminal allows it)");
                 vec![Effect::Copy(command)]

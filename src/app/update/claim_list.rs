@@ -8,7 +8,7 @@ use super::super::model::{Direction, ListId, Model, Pane, Sort, Tone};
 use super::super::overlay::Overlay;
 use super::super::query::Query;
 use super::super::row::Row;
-use super::super::source::Trouble;
+use super::super::source::PollFailure;
 use super::LOST;
 use crate::domain::claim_list::{ListPart, ListRequest, OnBoard};
 use crate::domain::visible::safe;
@@ -150,7 +150,7 @@ impl Model {
         &mut self,
         source: usize,
         request: &ListRequest,
-        part: Result<ListPart, Trouble>,
+        part: Result<ListPart, PollFailure>,
     ) -> Vec<Effect> {
         let part = match part {
             Ok(part) => part,

@@ -5,8 +5,8 @@ use super::super::claim_column::ClaimColumn;
 use super::super::claim_list::ClaimList;
 use super::super::item::Item;
 use super::super::message::Effect;
-use super::super::model::{Direction, HeaderUse, Model, Pace, Pane, Sort, Tone, Zoom};
-use super::super::overlay::{Detail, Examination, Overlay, Palette};
+use super::super::model::{Direction, HeaderUse, Model, Pane, PollIntake, Sort, Tone, Zoom};
+use super::super::overlay::{Detail, Examination, Overlay, PaletteInput};
 use super::super::query::Query;
 use super::super::row::Row;
 use crate::domain::recovery::Action;
@@ -70,7 +70,7 @@ impl Model {
             Command::Pause => self.pause(),
             Command::Faster => self.set_interval(self.settings.interval.as_millis() / 2),
             Command::Slower => self.set_interval(self.settings.interval.as_millis() * 2),
-            Command::Palette => self.open(Overlay::Palette(Palette::default())),
+            Command::Palette => self.open(Overlay::Palette(PaletteInput::default())),
             Command::Help => self.open(Overlay::Help { scroll: 0 }),
             Command::Save => match reason.split_once(' ').unwrap_or((reason, "")) {
                 ("view", name) => self.save_view(name.trim()),
@@ -278,8 +278,8 @@ impl Model {
 
     fn pause(&mut self) -> Vec<Effect> {
         self.pace = match self.pace {
-            Pace::Live => Pace::Paused,
-            Pace::Paused => Pace::Live,
+            PollIntake::Live => PollIntake::Paused,
+            PollIntake::Paused => PollIntake::Live,
         };
         vec![self.pace_effect()]
     }
@@ -291,7 +291,7 @@ impl Model {
     }
 
     fn pace_effect(&self) -> Effect {
-        Effect::SetPace { interval: self.settings.interval, paused: self.pace == Pace::Paused }
+        Effect::SetPace { interval: self.settings.interval, paused: self.pace == PollIntake::Paused }
     }
 
     fn copy(&mut self) -> Vec<Effect> {

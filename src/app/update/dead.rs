@@ -2,14 +2,14 @@
 
 use super::super::actions::Command;
 use super::super::dialog::Asks;
-use super::super::item::{Item, Selection};
+use super::super::item::{Item, ListSelection};
 use super::super::lists::kind_item;
 use super::super::message::{DeadJobsQuery, Effect};
 use super::super::model::{Model, Tone};
 use super::super::overlay::{Dead, Overlay};
 use super::super::query::Query;
 use super::super::row::Row;
-use super::super::source::Trouble;
+use super::super::source::PollFailure;
 use crate::domain::recovery::{Action, Authorization};
 
 impl Model {
@@ -22,7 +22,7 @@ impl Model {
             return self.show_kind(source, &board, kind.as_deref());
         }
         let query = DeadJobsQuery { source, profile, board, kind };
-        let dead = Dead { query: query.clone(), rows: None, selection: Selection::default() };
+        let dead = Dead { query: query.clone(), rows: None, selection: ListSelection::default() };
         self.overlay.push(Overlay::Dead(Box::new(dead)));
         vec![Effect::LoadDead(query)]
     }
@@ -42,7 +42,7 @@ impl Model {
     pub(super) fn found_dead(
         &mut self,
         query: &DeadJobsQuery,
-        found: Result<Vec<Row>, Trouble>,
+        found: Result<Vec<Row>, PollFailure>,
     ) -> Vec<Effect> {
         let is_lost = found.as_ref().is_err_and(|trouble| self.is_lost(query.source, trouble));
         if let Some(Overlay::Dead(dead)) = self.overlay.last_mut()

@@ -8,7 +8,7 @@ use super::super::actions::Command;
 use super::super::keymap::normal;
 use super::super::message::{Effect, Format};
 use super::super::model::{Model, Pane, Tone};
-use super::super::overlay::{Overlay, Palette};
+use super::super::overlay::{Overlay, PaletteInput};
 use super::super::palette::Choice;
 use super::super::query::Query;
 
@@ -135,7 +135,7 @@ impl Model {
             KeyCode::Down => palette.selected = (palette.selected + 1).min(last),
             KeyCode::Tab => {
                 if let Some(entry) = entries.get(palette.selected) {
-                    *palette = Palette { input: Input::new(format!("{} ", entry.name)), selected: 0 };
+                    *palette = PaletteInput { input: Input::new(format!("{} ", entry.name)), selected: 0 };
                 }
             }
             KeyCode::Enter => {

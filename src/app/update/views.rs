@@ -11,15 +11,15 @@ use crate::domain::similar::did_you_mean;
 use crate::domain::visible::safe;
 
 /// A parsed view.
-struct Shown {
+struct ParsedView {
     query: Query,
     sort: (Sort, Direction),
     columns: Vec<ClaimColumn>,
 }
 
-impl Shown {
-    fn of(view: &SavedView) -> Result<Shown, String> {
-        Ok(Shown {
+impl ParsedView {
+    fn of(view: &SavedView) -> Result<ParsedView, String> {
+        Ok(ParsedView {
             query: Query::parse(&view.filter)?,
             sort: sort(&view.sort)?,
             columns: columns(&view.columns)?,
@@ -39,7 +39,7 @@ impl Model {
     /// Views of the config; an error names the one that cannot be shown.
     pub fn offer_views(&mut self, views: &BTreeMap<String, SavedView>) -> Result<(), String> {
         for (name, view) in views {
-            Shown::of(view).map_err(|why| format!("view.{name}: {why}"))?;
+            ParsedView::of(view).map_err(|why| format!("view.{name}: {why}"))?;
         }
         self.offered_views = views.clone();
         Ok(())
@@ -57,7 +57,7 @@ impl Model {
             Err(why) => problems.push(why),
         }
         for (name, view) in &state.view {
-            problems.extend(Shown::of(view).err().map(|why| format!("view {name}: {why}")));
+            problems.extend(ParsedView::of(view).err().map(|why| format!("view {name}: {why}")));
         }
         self.kept = state;
         if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
@@ -111,7 +111,7 @@ impl Model {
         let names = self.view_names().join(", ");
         let known = self.kept.view.get(name).or_else(|| self.offered_views.get(name));
         let shown = match (known, names.is_empty()) {
-            (Some(view), _) => Shown::of(view),
+            (Some(view), _) => ParsedView::of(view),
             (None, true) => Err("no view was saved yet; :save view NAME saves this one".to_owned()),
             (None, false) if name.is_empty() => Err(format!("views: {names}; :view NAME opens one")),
             (None, false) => {
@@ -120,7 +120,7 @@ impl Model {
             }
         };
         match shown {
-            Ok(Shown { query, sort, columns }) => {
+            Ok(ParsedView { query, sort, columns }) => {
                 (self.sort, self.direction) = sort;
                 self.claim_columns = columns;
                 self.pane = Pane::Claims;

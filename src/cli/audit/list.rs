@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use super::lines;
 use crate::cli::output::print;
 use crate::cli::setup::Setup;
-use crate::domain::audit::{ActFilter, Field, Match, When};
+use crate::domain::audit::{ActFilter, Field, Match, PeriodTime};
 use crate::exit::Exit;
 use crate::recovery::trail::{JournalEntry, Trail, TrailError};
 use crate::report::audit::{AuditPages as TextPages, MarkdownPages};
@@ -19,11 +19,11 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// Only since then: 2h, 03:17, 2026-11-18 or 2026-11-18T03:17:35Z
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    since: Option<When>,
+    #[arg(long, value_name = "TIME", value_parser = PeriodTime::parse)]
+    since: Option<PeriodTime>,
     /// Only until then
-    #[arg(long, value_name = "TIME", value_parser = When::parse)]
-    until: Option<When>,
+    #[arg(long, value_name = "TIME", value_parser = PeriodTime::parse)]
+    until: Option<PeriodTime>,
     /// Only this action: reclaim, release, extend, requeue, end_session, undo
     #[arg(long, value_name = "NAME")]
     action: Option<String>,

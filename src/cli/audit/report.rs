@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::cli::output::{complain, print};
 use crate::cli::setup::Setup;
-use crate::domain::audit::{Period, When};
+use crate::domain::audit::{Period, PeriodTime};
 use crate::domain::time::{Moment, Span};
 use crate::exit::Exit;
 use crate::recovery::trail::{Trail, TrailError};
@@ -17,11 +17,11 @@ use crate::store::clock;
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// From then: 2h, 03:17, 2026-11-18 or 2026-11-18T03:17:35Z [default: 24h]
-    #[arg(long, value_name = "TIME", value_parser = When::parse, conflicts_with = "batch")]
-    since: Option<When>,
+    #[arg(long, value_name = "TIME", value_parser = PeriodTime::parse, conflicts_with = "batch")]
+    since: Option<PeriodTime>,
     /// Until then [default: now]
-    #[arg(long, value_name = "TIME", value_parser = When::parse, conflicts_with = "batch")]
-    until: Option<When>,
+    #[arg(long, value_name = "TIME", value_parser = PeriodTime::parse, conflicts_with = "batch")]
+    until: Option<PeriodTime>,
     /// One bulk or one act, and its undo, by the id that `audit list` shows
     #[arg(long, value_name = "ID")]
     batch: Option<String>,
@@ -40,7 +40,7 @@ pub(super) fn run(setup: &Setup, trail: &Trail, arguments: &ReportArgs) -> Resul
             }
         },
         None => {
-            let since = arguments.since.unwrap_or(When::Ago(Span::minutes(24 * 60))).moment(now);
+            let since = arguments.since.unwrap_or(PeriodTime::Ago(Span::minutes(24 * 60))).moment(now);
             let until = arguments.until.map(|until| until.moment(now));
             if until.is_some_and(|until| until < since) {
                 return Ok(complain("--until is before --since; nothing can be in between"));

@@ -10,7 +10,7 @@ use crate::domain::time::Moment;
 use crate::events::Event;
 use crate::poller::{Opener, SourceWatch};
 use crate::report::check::CheckResult;
-use crate::store::StoreError;
+use crate::store::{Reader, StoreError};
 
 pub(super) struct CheckedSource {
     label: String,
@@ -60,7 +60,13 @@ impl CheckedSource {
             ),
         };
         let facts = self.watch.facts.facts().filter(|_| result.is_ok());
-        (CheckResult { result, facts, ..self.without_result() }, events)
+        let previews = if result.is_ok() { self.watch.recovery_previews() } else { Vec::new() };
+        // The rest of the check is valid without them.
+        let recoveries = match &result {
+            Ok(_) => self.watch.source.reader().and_then(Reader::recoveries).unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        (CheckResult { result, facts, recoveries, previews, ..self.without_result() }, events)
     }
 
     fn try_look(&mut self, at: Moment) -> Result<(Vec<Snapshot>, Vec<Event>), StoreError> {
@@ -79,6 +85,13 @@ impl CheckedSource {
     }
 
     fn without_result(&self) -> CheckResult {
-        CheckResult { source: self.label.clone(), engine: self.engine, result: Ok(Vec::new()), facts: None }
+        CheckResult {
+            source: self.label.clone(),
+            engine: self.engine,
+            result: Ok(Vec::new()),
+            facts: None,
+            previews: Vec::new(),
+            recoveries: Vec::new(),
+        }
     }
 }

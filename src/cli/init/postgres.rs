@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{InitError, InitResult};
+use super::{InitError, InitMode, InitResult};
 use crate::domain::visible::safe;
-use crate::reference::postgres::{PostgresError, install};
+use crate::reference::postgres::{PostgresError, Wrapper, install, rollback};
 use crate::reference::{InstalledObject, System};
 use crate::store::error::ConnectFailure;
 use crate::store::postgres::{Begin, Limits, Link, PgError, Purpose, Target, fingerprint_of, home};
@@ -16,7 +16,7 @@ const STATEMENT: Duration = Duration::from_secs(60);
 pub(super) fn lay(
     access: &WriteAccess,
     target: &Target,
-    systems: &[System],
+    (systems, mode): (&[System], InitMode),
     patience: Duration,
 ) -> Result<InitResult, InitError> {
     // Wait for other processes that do the same.
@@ -25,7 +25,15 @@ pub(super) fn lay(
     let mut link = Link::open(target, Purpose::Acts, limits).map_err(StoreError::from)?;
     let found = fingerprint_of(&mut link).map_err(|error| explain(target, error.into()))?;
     access.admit(target.label(), &found)?;
-    let laid = install(&mut link, systems).map_err(|error| explain(target, error))?;
+    let laid = match mode {
+        InitMode::Tables => install(&mut link, systems, Wrapper::Without),
+        InitMode::Wrapper => install(&mut link, systems, Wrapper::With),
+        InitMode::Rollback => rollback(&mut link),
+    };
+    let laid = laid.map_err(|error| explain(target, error))?;
+    if mode == InitMode::Rollback {
+        return Ok(InitResult { laid, what_else: String::new() });
+    }
     let found = link.begin(Begin::Reading).and_then(|()| home(&mut link));
     let found = found.and_then(|home| link.rollback().map(|()| home));
     let found = found.map_err(|error| explain(target, error.into()))?.unwrap_or_default();
@@ -74,7 +82,8 @@ fn what_else(laid: &[InstalledObject], call: &str) -> String {
     if laid.iter().any(|it| it.system == System::ExecutorJobs) {
         text.push_str(&format!(
             "  reclaiming        with pg_cron: SELECT cron.schedule('reclaim-stale-jobs', '30 seconds',\n                    \
-             {}); or without: claimtop sweep URL --every 30s\n",
+             {}); or without: claimtop sweep URL --every 30s,\n                    \
+             or `claimtop init --wrapper` and workers that call fetch_executor_job()\n",
             safe(call)
         ));
     }

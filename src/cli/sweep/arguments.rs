@@ -3,6 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
+use crate::cli::event_stream::BatchArgs;
 use crate::cli::record::RecordBeside;
 use crate::config::Share;
 use crate::domain::time::Span;
@@ -51,6 +52,8 @@ pub(crate) struct SweepTerms {
     /// Append the events to a file as JSON lines; - prints them
     #[arg(long, value_name = "FILE|-")]
     pub events: Option<PathBuf>,
+    #[command(flatten)]
+    pub batches: BatchArgs,
 }
 
 fn sweepable(text: &str) -> Result<Set, String> {

@@ -1,13 +1,14 @@
 //! The output of a sweep: lines for people, JSON, and a stream of events.
 
 use std::io::Write;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::event_stream::EventStream;
 use super::super::output::{complain, print};
+use super::arguments::SweepTerms;
+use crate::cli::setup::Setup;
 use crate::domain::visible::safe;
-use crate::events::{ClaimContext, Event, Origin, batched};
+use crate::events::{ClaimContext, Event, Origin};
 use crate::report::json::line;
 use crate::sweep::{SweepReporter, SweepSummary};
 
@@ -35,10 +36,11 @@ pub(crate) struct SweepOutput {
 }
 
 impl SweepOutput {
-    pub(crate) fn open(json: bool, events: Option<&Path>) -> Result<SweepOutput, String> {
-        let stream = EventStream::open(events)?;
-        let is_stdout = matches!(stream, EventStream::Stdout);
-        let stdout = match (json, is_stdout) {
+    pub(crate) fn open(setup: &Setup, terms: &SweepTerms) -> Result<SweepOutput, String> {
+        let batching = terms.batches.batching(&setup.config.events);
+        let stream = EventStream::open(terms.events.as_deref(), batching)?;
+        let is_stdout = stream.is_stdout();
+        let stdout = match (setup.json, is_stdout) {
             (true, _) => Stdout::Json,
             (false, true) => Stdout::Events,
             (false, false) => Stdout::People,
@@ -60,8 +62,12 @@ impl SweepOutput {
         SweepOutput { listener: Some(Box::new(listener)), ..self }
     }
 
-    fn write(&self, events: &[Event]) {
-        self.stream.lock().unwrap_or_else(PoisonError::into_inner).write(events);
+    fn write(&self, events: Vec<Event>) {
+        self.stream().write(events);
+    }
+
+    fn stream(&self) -> MutexGuard<'_, EventStream> {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,13 +111,17 @@ impl SweepReporter for SweepPrinter {
     }
 
     fn changed(&mut self, events: Vec<Event>) {
-        self.output.write(&batched(events));
+        self.output.write(events);
     }
 
     fn ended(&mut self, summary: &SweepSummary) -> Vec<String> {
         let events = std::mem::take(&mut self.pending);
         // A dry run lists everything.
-        self.output.write(&if summary.dry_run { events } else { batched(events) });
+        if summary.dry_run {
+            self.output.stream().write_now(&events);
+        } else {
+            self.output.write(events);
+        }
         for sentence in summary.sentences().chain(said(&summary.notices)) {
             complain(&format!("{}: {sentence}", summary.source));
         }

@@ -1,6 +1,6 @@
 //! The filter of acts: `by:ann since:2h action:reclaim outcome:moved source:prod !web-3`.
 
-use super::period::{Period, When};
+use super::period::{Period, PeriodTime};
 use crate::domain::time::Moment;
 
 /// All terms must hold.
@@ -8,8 +8,8 @@ use crate::domain::time::Moment;
 pub struct ActFilter {
     text: String,
     terms: Vec<Term>,
-    since: Option<When>,
-    until: Option<When>,
+    since: Option<PeriodTime>,
+    until: Option<PeriodTime>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,8 +126,8 @@ impl ActFilter {
         let (key, value) = (word[..at].to_lowercase(), &word[at + 1..]);
         match key.as_str() {
             "since" | "until" if negated => return Err(format!("!{key} makes no sense; use since or until")),
-            "since" => self.since = Some(When::parse(value)?),
-            "until" => self.until = Some(When::parse(value)?),
+            "since" => self.since = Some(PeriodTime::parse(value)?),
+            "until" => self.until = Some(PeriodTime::parse(value)?),
             key => {
                 let field = Field::named(key).ok_or_else(|| unknown_key(key))?;
                 if field == Field::Outcome && !OUTCOMES.iter().any(|known| known.starts_with(value)) {
@@ -148,7 +148,7 @@ impl ActFilter {
     }
 
     /// The same, for acts of this time.
-    pub fn within(mut self, since: Option<When>, until: Option<When>) -> ActFilter {
+    pub fn within(mut self, since: Option<PeriodTime>, until: Option<PeriodTime>) -> ActFilter {
         (self.since, self.until) = (since, until);
         self
     }
@@ -163,7 +163,7 @@ impl ActFilter {
     }
 
     pub fn period(&self, now: Moment) -> Period {
-        let moment = |when: Option<When>| when.map(|when| when.moment(now));
+        let moment = |when: Option<PeriodTime>| when.map(|when| when.moment(now));
         Period { since: moment(self.since), until: moment(self.until) }
     }
 

@@ -4,7 +4,7 @@ use crate::domain::time::{Moment, Span};
 
 /// A time: so long ago, at a time of day, or a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum PeriodTime {
     Ago(Span),
     /// The last time that a clock showed this: microseconds of the day, in UTC.
     TimeOfDay(i64),
@@ -13,12 +13,12 @@ pub enum When {
 
 const DAY: i64 = 86_400 * 1_000_000;
 
-impl When {
+impl PeriodTime {
     /// `2h`, `03:17`, `03:17:35`, `2026-11-18`, `2026-11-18T03:17:35Z`.
-    pub fn parse(text: &str) -> Result<When, String> {
+    pub fn parse(text: &str) -> Result<PeriodTime, String> {
         let text = text.trim();
         if let Ok(span) = Span::parse(text) {
-            return Ok(When::Ago(span));
+            return Ok(PeriodTime::Ago(span));
         }
         // A date is its midnight; a time of day is looked for on the first day of all.
         let written = [
@@ -29,8 +29,8 @@ impl When {
         ];
         for (written, is_time_of_day) in written {
             match Moment::parse(&written) {
-                Some(at) if is_time_of_day => return Ok(When::TimeOfDay(at.micros())),
-                Some(at) => return Ok(When::At(at)),
+                Some(at) if is_time_of_day => return Ok(PeriodTime::TimeOfDay(at.micros())),
+                Some(at) => return Ok(PeriodTime::At(at)),
                 None => {}
             }
         }
@@ -39,9 +39,9 @@ impl When {
 
     pub fn moment(self, now: Moment) -> Moment {
         match self {
-            When::Ago(span) => now.minus(span),
-            When::At(at) => at,
-            When::TimeOfDay(micros) => {
+            PeriodTime::Ago(span) => now.minus(span),
+            PeriodTime::At(at) => at,
+            PeriodTime::TimeOfDay(micros) => {
                 let today = now.floor(Span::micros(DAY)).plus(Span::micros(micros));
                 if today <= now { today } else { today.minus(Span::micros(DAY)) }
             }
@@ -77,14 +77,14 @@ mod tests {
     #[test]
     fn times_are_read_as_people_write_them() {
         let now = Moment::parse("2026-11-18T03:00:00Z").expect("a time");
-        let read = |text| When::parse(text).map(|when| when.moment(now).rfc3339());
+        let read = |text| PeriodTime::parse(text).map(|when| when.moment(now).rfc3339());
         assert_eq!(read("2h").as_deref(), Ok("2026-11-18T01:00:00.000Z"));
         assert_eq!(read("02:30").as_deref(), Ok("2026-11-18T02:30:00.000Z"));
         assert_eq!(read("03:17:35").as_deref(), Ok("2026-11-17T03:17:35.000Z"));
         assert_eq!(read("2026-11-16").as_deref(), Ok("2026-11-16T00:00:00.000Z"));
         assert_eq!(read("2026-11-16T01:02:03+01:00").as_deref(), Ok("2026-11-16T00:02:03.000Z"));
         for wrong in ["", "yesterday", "25:00", "2026-13-01", "-2h"] {
-            assert!(When::parse(wrong).is_err(), "{wrong}");
+            assert!(PeriodTime::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

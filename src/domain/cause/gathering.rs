@@ -19,14 +19,14 @@ pub struct Gathering {
     source: String,
     facts: Facts,
     /// What the claims of each holder say of it.
-    seen: Vec<Seen>,
+    seen: Vec<HolderClaims>,
     /// The number of each holder, by its profile and its name.
     numbers: HashMap<(String, String), usize>,
 }
 
 /// What claims say of their holder.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct HolderClaims {
     claims: usize,
     in_trouble: usize,
     /// One of them shows that it works.
@@ -130,7 +130,7 @@ impl Gathering {
                 given_up: false,
                 is_session: false,
             });
-            seen.push(Seen::default());
+            seen.push(HolderClaims::default());
             facts.holders.len() - 1
         })
     }
@@ -176,7 +176,9 @@ fn prospect(judged: &Judged, conclusion: Conclusion) -> Prospect {
     let (claim, verdict) = (&judged.claim, &judged.verdict);
     match permit(Action::Reclaim, claim, verdict, conclusion, &Authorization::default()) {
         Ok(()) => Prospect::Free,
-        Err(Refusal::NotPermitted { cause: recovery::Cause::ProcessAlive { .. }, .. }) => Prospect::Alive,
+        Err(Refusal::NotPermitted { cause: recovery::PermissionCause::ProcessAlive { .. }, .. }) => {
+            Prospect::Alive
+        }
         Err(Refusal::NotPermitted { needs: Needs::Holder { .. }, .. }) => Prospect::NeedsName,
         Err(_) => Prospect::Refused,
     }

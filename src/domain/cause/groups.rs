@@ -165,6 +165,8 @@ fn group(
     let is_at_once = moment.is_clustered && silent_ones.len() > 1;
     let spread = moment.from.zip(moment.to).filter(|_| is_at_once).map(|(from, to)| to.since(from));
     let first = troubled.iter().filter_map(|claim| claim.since).min();
+    // A group that is one silent holder dates from the last sign of that holder, as groups of several do.
+    let fell_silent = is_at_once || (silent_ones.len() == 1 && all_holders.len() == 1);
     let mut prospects = Prospects::default();
     for claim in &troubled {
         prospects.add(claim.prospect, claim.count);
@@ -180,7 +182,7 @@ fn group(
         worst: troubled.iter().filter_map(|claim| claim.set()).min(),
         silent: silent_ones.len(),
         holders: all_holders.len(),
-        since: moment.from.filter(|_| is_at_once).or(first),
+        since: moment.from.filter(|_| fell_silent).or(first),
         spread,
         prospects,
         patterns: patterns(facts, &held_by),

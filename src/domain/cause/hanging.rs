@@ -17,7 +17,7 @@ fn purity_wanted(by: Dimension) -> f64 {
 
 /// The claims of one group that have had the time to hang.
 #[derive(Debug, Default)]
-struct Group {
+struct HangingGroup {
     bad: Vec<usize>,
     /// The others.
     good: Vec<usize>,
@@ -38,7 +38,7 @@ fn by_dimension(facts: &Facts, silent: &[bool], by: Dimension, left: &BTreeSet<u
     let counts: BTreeMap<&str, (u64, u64)> =
         groups.iter().map(|(name, group)| (*name, counted(facts, group))).collect();
     let total = counts.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    let is_cause = |(name, group): &(&&str, &Group)| {
+    let is_cause = |(name, group): &(&&str, &HangingGroup)| {
         let (bad, due) = counts[**name];
         let (bad_elsewhere, due_elsewhere) = (total.0 - bad, total.1 - due);
         let usual = if due_elsewhere == 0 { 0.0 } else { bad_elsewhere as f64 / due_elsewhere as f64 };
@@ -57,8 +57,8 @@ fn groups<'a>(
     silent: &[bool],
     by: Dimension,
     left: &BTreeSet<usize>,
-) -> BTreeMap<&'a str, Group> {
-    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+) -> BTreeMap<&'a str, HangingGroup> {
+    let mut groups: BTreeMap<&str, HangingGroup> = BTreeMap::new();
     for (at, claim) in facts.claims.iter().enumerate().filter(|(_, claim)| !silent[claim.holder]) {
         let Some(name) = facts.group_of_claim(claim, by) else { continue };
         if claim.in_trouble() && left.contains(&at) {
@@ -72,7 +72,7 @@ fn groups<'a>(
 
 /// How many hang of how many that are due. A claim that was taken before the first that hangs is from
 /// before the cause.
-fn counted(facts: &Facts, group: &Group) -> (u64, u64) {
+fn counted(facts: &Facts, group: &HangingGroup) -> (u64, u64) {
     let first = group.bad.iter().filter_map(|at| facts.claims[*at].claimed_at).min();
     let is_after = |at: &&usize| match (first, facts.claims[**at].claimed_at) {
         (Some(first), Some(taken)) => taken >= first,
@@ -83,7 +83,7 @@ fn counted(facts: &Facts, group: &Group) -> (u64, u64) {
 }
 
 /// Whether more than one holder or host is concerned: one alone is a fact, not a cause.
-fn is_spread(facts: &Facts, group: &Group, by: Dimension) -> bool {
+fn is_spread(facts: &Facts, group: &HangingGroup, by: Dimension) -> bool {
     let holders: BTreeSet<usize> = group.bad.iter().map(|at| facts.claims[*at].holder).collect();
     let hosts: BTreeSet<Option<&String>> =
         holders.iter().map(|holder| facts.holders[*holder].host.as_ref()).collect();
@@ -93,7 +93,7 @@ fn is_spread(facts: &Facts, group: &Group, by: Dimension) -> bool {
     }
 }
 
-fn cause(facts: &Facts, name: &str, group: &Group, by: Dimension) -> Cause {
+fn cause(facts: &Facts, name: &str, group: &HangingGroup, by: Dimension) -> Cause {
     let holders: BTreeSet<usize> = group.bad.iter().map(|at| facts.claims[*at].holder).collect();
     let of_group = |claim: &&ClaimFact| facts.group_of_claim(claim, by) == Some(name);
     let members = facts.claims.iter().filter(of_group);

@@ -21,7 +21,7 @@ const CLUSTERED: f64 = 0.60;
 
 /// Silent holders of one group.
 #[derive(Debug)]
-struct Group {
+struct SilentGroup {
     name: String,
     members: Vec<usize>,
     silent: Vec<usize>,
@@ -40,7 +40,7 @@ pub(super) struct Onset {
     pub(super) is_clustered: bool,
 }
 
-impl Group {
+impl SilentGroup {
     fn purity(&self) -> f64 {
         if self.running == 0 { 0.0 } else { self.hit as f64 / self.running as f64 }
     }
@@ -82,12 +82,18 @@ fn everything(facts: &Facts, silent: &[bool], window: Span, left: &BTreeSet<usiz
     }
     let onset = onset(facts, &all, window);
     let members = (0..silent.len()).collect();
-    let group =
-        Group { name: String::new(), hit: all.len(), running: silent.len(), members, silent: all, onset };
+    let group = SilentGroup {
+        name: String::new(),
+        hit: all.len(),
+        running: silent.len(),
+        members,
+        silent: all,
+        onset,
+    };
     onset.is_clustered.then(|| cause(facts, &group, Dimension::Everything, left))
 }
 
-fn groups(facts: &Facts, silent: &[bool], by: Dimension, window: Span) -> Vec<Group> {
+fn groups(facts: &Facts, silent: &[bool], by: Dimension, window: Span) -> Vec<SilentGroup> {
     let names: Vec<Option<&str>> = match by {
         Dimension::Kind => facts.bound_kinds(),
         _ => (0..facts.holders.len()).map(|at| facts.group_of_holder(at, by)).collect(),
@@ -101,10 +107,10 @@ fn groups(facts: &Facts, silent: &[bool], by: Dimension, window: Span) -> Vec<Gr
     members.into_iter().map(|(name, members)| group(facts, silent, name, &members, window)).collect()
 }
 
-fn group(facts: &Facts, silent: &[bool], name: &str, members: &[usize], window: Span) -> Group {
+fn group(facts: &Facts, silent: &[bool], name: &str, members: &[usize], window: Span) -> SilentGroup {
     let silent: Vec<usize> = members.iter().copied().filter(|at| silent[*at]).collect();
     let onset = onset(facts, &silent, window);
-    let mut group = Group {
+    let mut group = SilentGroup {
         name: name.to_owned(),
         hit: silent.len(),
         running: members.len(),
@@ -145,15 +151,16 @@ pub(super) fn onset(facts: &Facts, silent: &[usize], window: Span) -> Onset {
 }
 
 /// The whole groups, if chance would hardly make as many.
-fn named(groups: &[Group], by: Dimension) -> Vec<&Group> {
-    let (whole, others): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.is_whole(by));
+fn named(groups: &[SilentGroup], by: Dimension) -> Vec<&SilentGroup> {
+    let (whole, others): (Vec<&SilentGroup>, Vec<&SilentGroup>) =
+        groups.iter().partition(|group| group.is_whole(by));
     let silent: usize = others.iter().map(|group| group.silent.len()).sum();
     let running: usize = others.iter().map(|group| group.running).sum();
     let usual = if running == 0 { 0.0 } else { silent as f64 / running as f64 };
-    let wanted = |group: &Group| ((purity_wanted(by) * group.running as f64).ceil() as u64).max(2);
+    let wanted = |group: &SilentGroup| ((purity_wanted(by) * group.running as f64).ceil() as u64).max(2);
     let by_chance: f64 =
         groups.iter().map(|group| binomial_at_least(wanted(group), group.running as u64, usual)).sum();
-    let is_rare = |group: &Group| {
+    let is_rare = |group: &SilentGroup| {
         if group.onset.is_clustered {
             poisson_at_least(whole.len(), by_chance) < 0.05
         } else {
@@ -164,7 +171,7 @@ fn named(groups: &[Group], by: Dimension) -> Vec<&Group> {
     whole.iter().copied().filter(|group| group.purity() >= 3.0 * usual && is_rare(group)).collect()
 }
 
-fn cause(facts: &Facts, group: &Group, by: Dimension, left: &BTreeSet<usize>) -> Cause {
+fn cause(facts: &Facts, group: &SilentGroup, by: Dimension, left: &BTreeSet<usize>) -> Cause {
     let silent: BTreeSet<usize> = group.silent.iter().copied().collect();
     let members: BTreeSet<usize> = group.members.iter().copied().collect();
     let is_silent = |at: &usize| silent.contains(&facts.claims[*at].holder);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Moved, Reach, Refusal};
+use super::{Moved, Refusal, RefusalReach};
 
 /// What an act came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +69,9 @@ impl Outcome {
     /// the connection was.
     pub fn stops_a_bulk(&self) -> Option<String> {
         match self {
-            Outcome::Refused(refusal) if refusal.reach() == Reach::EveryClaim => Some(refusal.to_string()),
+            Outcome::Refused(refusal) if refusal.reach() == RefusalReach::EveryClaim => {
+                Some(refusal.to_string())
+            }
             Outcome::Unknown(unknown) => Some(unknown.to_string()),
             Outcome::Applied | Outcome::Refused(_) | Outcome::Moved(_) => None,
         }

@@ -16,7 +16,7 @@ use crate::domain::zone_doubt::ZoneDoubt;
 pub enum Refusal {
     /// Our rules need more than the operator gave.
     NotPermitted {
-        cause: Cause,
+        cause: PermissionCause,
         needs: Needs,
     },
     /// The rows contradict the zone of their times.
@@ -113,7 +113,7 @@ pub enum Refusal {
 
 /// The fact by which a rule of ours asks for more.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cause {
+pub enum PermissionCause {
     ProcessAlive {
         pid: Value,
     },
@@ -144,17 +144,19 @@ pub enum Needs {
 
 /// Whom a refusal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum RefusalReach {
     OneClaim,
     /// A full disk, a lost connection: every other act would be refused as well.
     EveryClaim,
 }
 
 impl Refusal {
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> RefusalReach {
         match self {
-            Refusal::Unrecorded { .. } | Refusal::Database(_) | Refusal::NotCommitted(_) => Reach::EveryClaim,
-            _ => Reach::OneClaim,
+            Refusal::Unrecorded { .. } | Refusal::Database(_) | Refusal::NotCommitted(_) => {
+                RefusalReach::EveryClaim
+            }
+            _ => RefusalReach::OneClaim,
         }
     }
 
@@ -181,12 +183,12 @@ impl Refusal {
                 "held by somebody else than the holder that was named".into()
             }
             Refusal::NotPermitted { cause, .. } => match cause {
-                Cause::ProcessAlive { .. } => "the holder's process is alive".into(),
-                Cause::HolderAtWork => "the holder is at work".into(),
-                Cause::NotInTrouble(_) => "neither stale nor orphaned".into(),
-                Cause::HolderMayLive => "the holder may still be running".into(),
-                Cause::SessionMayLive { .. } => "nothing shows that the session is gone".into(),
-                Cause::EndsSession => "it ends the holder's session in the database".into(),
+                PermissionCause::ProcessAlive { .. } => "the holder's process is alive".into(),
+                PermissionCause::HolderAtWork => "the holder is at work".into(),
+                PermissionCause::NotInTrouble(_) => "neither stale nor orphaned".into(),
+                PermissionCause::HolderMayLive => "the holder may still be running".into(),
+                PermissionCause::SessionMayLive { .. } => "nothing shows that the session is gone".into(),
+                PermissionCause::EndsSession => "it ends the holder's session in the database".into(),
             },
             Refusal::TimesInDoubt(_) => "the zone of its times is in doubt".into(),
             Refusal::Claim { refusal, .. } => refusal.in_common(),
@@ -289,17 +291,17 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for PermissionCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::ProcessAlive { pid } => write!(f, "its process (pid {}) is alive", pid.visible()),
-            Cause::HolderAtWork => f.write_str("its holder is at work, as the database shows"),
-            Cause::NotInTrouble(set) => write!(f, "it is {set}, neither stale nor orphaned"),
-            Cause::HolderMayLive => f.write_str("its holder may still be running"),
-            Cause::EndsSession => f.write_str(
+            PermissionCause::ProcessAlive { pid } => write!(f, "its process (pid {}) is alive", pid.visible()),
+            PermissionCause::HolderAtWork => f.write_str("its holder is at work, as the database shows"),
+            PermissionCause::NotInTrouble(set) => write!(f, "it is {set}, neither stale nor orphaned"),
+            PermissionCause::HolderMayLive => f.write_str("its holder may still be running"),
+            PermissionCause::EndsSession => f.write_str(
                 "this ends the holder's session in the database with everything it is doing, and cannot be undone",
             ),
-            Cause::SessionMayLive { session } => {
+            PermissionCause::SessionMayLive { session } => {
                 write!(f, "session {} still beats, or nothing shows that it is gone", visible(session))
             }
         }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::host::Host;
-use super::secret::{Password, Secret};
+use super::secret::{Password, PasswordText};
 
 /// The password of the first line that fits.
 pub(super) fn find(file: &Path, host: &Host, database: &str, user: &str) -> Password {
@@ -33,7 +33,7 @@ pub(super) fn find(file: &Path, host: &Host, database: &str, user: &str) -> Pass
         [&|name| host.is_called(name), &|name| name == port, &|name| name == database, &|name| name == user];
     let text = String::from_utf8_lossy(&bytes);
     match text.lines().find_map(|line| password(line, &wanted)) {
-        Some(found) => Password::Known(Secret::new(found, format!("in {}", file.display()))),
+        Some(found) => Password::Known(PasswordText::new(found, format!("in {}", file.display()))),
         None => Password::None { ignored: None },
     }
 }

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 /// A password that shows itself to nobody who does not ask for it by name.
 #[derive(Clone)]
-pub(in crate::postgres) struct Secret {
+pub(in crate::postgres) struct PasswordText {
     text: String,
     /// Where it was found, for a message: `in PGPASSWORD`.
     origin: String,
 }
 
-impl Secret {
-    pub(super) fn new(text: String, origin: String) -> Secret {
-        Secret { text, origin }
+impl PasswordText {
+    pub(super) fn new(text: String, origin: String) -> PasswordText {
+        PasswordText { text, origin }
     }
 
     pub(in crate::postgres) fn reveal(&self) -> &str {
@@ -24,7 +24,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for PasswordText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "*** {}", self.origin)
     }
@@ -33,7 +33,7 @@ impl fmt::Debug for Secret {
 /// What is known when a server asks.
 #[derive(Debug, Clone)]
 pub(in crate::postgres) enum Password {
-    Known(Secret),
+    Known(PasswordText),
     /// None, and why a file that may have held one was not used.
     None {
         ignored: Option<String>,
@@ -69,7 +69,7 @@ const LONGEST: u64 = 64 * 1024;
 
 /// The first line that a command prints. Of a failure nothing is told but that it was one: what
 /// the command printed may be the secret.
-pub(super) fn from_command(command: &str) -> Result<Secret, String> {
+pub(super) fn from_command(command: &str) -> Result<PasswordText, String> {
     let mut child = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())
@@ -93,7 +93,7 @@ pub(super) fn from_command(command: &str) -> Result<Secret, String> {
     if line.is_empty() {
         return Err("password_command printed no password in its first line; run it by hand".into());
     }
-    Ok(Secret::new(line.into(), "that password_command prints".into()))
+    Ok(PasswordText::new(line.into(), "that password_command prints".into()))
 }
 
 /// What a child prints until it closes its output, if it does so in time.

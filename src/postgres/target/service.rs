@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use super::environment::Environment;
+use super::text::Pairs;
 use crate::domain::visible::safe;
 use crate::postgres::keyword::is_known;
-
-type Pairs = Vec<(String, String)>;
 
 /// Where Debian's libpq looks, and others do.
 const OF_SYSTEM: [&str; 2] = ["/etc/postgresql-common", "/etc"];

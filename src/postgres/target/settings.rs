@@ -7,7 +7,7 @@ use tokio_postgres::config::TargetSessionAttrs;
 
 use super::environment::Environment;
 use super::host::{Address, Host, PORT};
-use super::secret::Secret;
+use super::secret::PasswordText;
 use super::{Target, service, text};
 use crate::domain::visible::safe;
 use crate::postgres::address;
@@ -25,12 +25,12 @@ struct Setting {
     origin: String,
 }
 
-pub(super) struct Settings(BTreeMap<String, Setting>);
+pub(super) struct TargetSettings(BTreeMap<String, Setting>);
 
-impl Settings {
+impl TargetSettings {
     /// From the text, then the service that it or a variable names, then the variables.
-    pub(super) fn gather(text: &str, here: &Environment) -> Result<Settings, String> {
-        let mut settings = Settings(BTreeMap::new());
+    pub(super) fn gather(text: &str, here: &Environment) -> Result<TargetSettings, String> {
+        let mut settings = TargetSettings(BTreeMap::new());
         let mut told = text::pairs(text)?;
         // Of a word said twice the last one counts, as in libpq.
         told.reverse();
@@ -100,12 +100,12 @@ impl Settings {
     }
 
     /// A password of the text or the service; one of the surroundings only if no command is set.
-    fn password(&self, command: Option<&str>) -> Option<Secret> {
+    fn password(&self, command: Option<&str>) -> Option<PasswordText> {
         let setting = self.0.get("password")?;
         if command.is_some() && setting.origin == "in PGPASSWORD" {
             return None;
         }
-        Some(Secret::new(setting.value.clone(), setting.origin.clone()))
+        Some(PasswordText::new(setting.value.clone(), setting.origin.clone()))
     }
 
     fn connect_timeout(&self) -> Result<Duration, String> {

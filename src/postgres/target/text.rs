@@ -7,7 +7,7 @@ use crate::domain::visible::safe;
 use crate::postgres::address;
 use crate::postgres::keyword::is_known;
 
-type Pairs = Vec<(String, String)>;
+pub(super) type Pairs = Vec<(String, String)>;
 
 /// The parameters of a URL or of `key=value` pairs.
 pub(super) fn pairs(text: &str) -> Result<Pairs, String> {

@@ -1,14 +1,14 @@
 //! The acts that a draft suggests, all commented out: only a person knows what the workers expect.
 
-use super::column::Column;
+use super::column::DraftColumn;
 use super::held::{Held, meaning_of, states};
-use super::names::Part;
-use super::page::{FILL_IN, Page, toml_key, toml_string};
+use super::names::ColumnPart;
+use super::page::{FILL_IN, TomlText, toml_key, toml_string};
 use super::render::Draft;
 use super::sql::literal;
 use super::words::Meaning;
 
-pub(super) fn suggest(draft: &Draft<'_>, page: &mut Page) {
+pub(super) fn suggest(draft: &Draft<'_>, page: &mut TomlText) {
     page.blank();
     page.comment("Acts. Nothing can be changed until you remove the # in front of one. Compare each with what your own");
     page.comment("workers do; `claimtop reclaim ... --dry-run` shows what an act would change.");
@@ -22,7 +22,7 @@ pub(super) fn suggest(draft: &Draft<'_>, page: &mut Page) {
         for (key, value, comment) in &set {
             page.off(key, value, comment);
         }
-        if let Some(attempts) = draft.claim.column(Part::Attempts) {
+        if let Some(attempts) = draft.claim.column(ColumnPart::Attempts) {
             let value = toml_string(&format!("{} + 1", attempts.name));
             let comment = format!("{FILL_IN}: leave it out if workers count an attempt when they take a job");
             page.off(&toml_key(attempts.name), &value, &comment);
@@ -35,8 +35,8 @@ pub(super) fn suggest(draft: &Draft<'_>, page: &mut Page) {
             page.off(key, value, comment);
         }
     }
-    let extend = draft.claim.column(Part::Deadline).map(|column| (column, ":until"));
-    let extend = extend.or_else(|| draft.claim.column(Part::Heartbeat).map(|column| (column, ":now")));
+    let extend = draft.claim.column(ColumnPart::Deadline).map(|column| (column, ":until"));
+    let extend = extend.or_else(|| draft.claim.column(ColumnPart::Heartbeat).map(|column| (column, ":now")));
     if let Some((column, value)) = extend {
         page.comment("");
         page.comment("[claim.extend.set]  # gives a slow holder more time");
@@ -48,7 +48,7 @@ pub(super) fn suggest(draft: &Draft<'_>, page: &mut Page) {
 fn freeing(draft: &Draft<'_>) -> Vec<(String, String, String)> {
     let claim = &draft.claim;
     let mut set = Vec::new();
-    let mut add = |column: &Column<'_>, sql: &str, comment: String| {
+    let mut add = |column: &DraftColumn<'_>, sql: &str, comment: String| {
         set.push((toml_key(column.name), toml_string(sql), comment));
     };
     match &claim.held {
@@ -70,7 +70,7 @@ fn freeing(draft: &Draft<'_>) -> Vec<(String, String, String)> {
         Held::Ahead { column, .. } => add(&claim.columns[*column], ":now", "the claim ends now".into()),
         Held::Set { .. } | Held::Every | Held::Unseen => {}
     }
-    for part in [Part::Holder, Part::ClaimedAt, Part::Heartbeat, Part::Deadline] {
+    for part in [ColumnPart::Holder, ColumnPart::ClaimedAt, ColumnPart::Heartbeat, ColumnPart::Deadline] {
         let Some(column) = claim.column(part) else { continue };
         let is_told = Some(column.at) == claim.held.column() && !matches!(claim.held, Held::Set { .. });
         let is_weak = claim.roles.score(part) < 8;

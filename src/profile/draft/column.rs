@@ -22,7 +22,7 @@ pub enum Class {
 
 /// One column of a table.
 #[derive(Debug, Clone)]
-pub struct Column<'a> {
+pub struct DraftColumn<'a> {
     pub at: usize,
     pub name: &'a str,
     pub declared: &'a str,
@@ -34,13 +34,13 @@ pub struct Column<'a> {
 /// Times this far from now are numbers of another kind.
 const FAR: Span = Span::minutes(25 * 366 * 24 * 60);
 
-impl<'a> Column<'a> {
-    pub fn all(table: &'a TableSample, engine: Engine, now: Moment) -> Vec<Column<'a>> {
+impl<'a> DraftColumn<'a> {
+    pub fn all(table: &'a TableSample, engine: Engine, now: Moment) -> Vec<DraftColumn<'a>> {
         let of = |(at, column): (usize, &'a SampleColumn)| {
             let values: Vec<&Value> = table.rows.iter().filter_map(|row| row.get(at)).collect();
             let words = Words::of(&column.name);
             let class = class(column, &words, &values, engine, now);
-            Column { at, name: &column.name, declared: &column.declared, words, class, values }
+            DraftColumn { at, name: &column.name, declared: &column.declared, words, class, values }
         };
         table.columns.iter().enumerate().map(of).collect()
     }

@@ -1,7 +1,7 @@
 //! Which rows of a table are claims.
 
-use super::column::{Class, Column};
-use super::names::Part;
+use super::column::{Class, DraftColumn};
+use super::names::ColumnPart;
 use super::roles::Roles;
 use super::sample::TableSample;
 use super::sql::{column_sql, literal};
@@ -44,9 +44,11 @@ pub enum Held {
 
 impl Held {
     /// From the clearest sign to the weakest.
-    pub fn guess(columns: &[Column<'_>], roles: &Roles, table: &TableSample) -> Held {
-        let status = roles.column(Part::Status, columns);
-        let sign = roles.column(Part::Holder, columns).or_else(|| roles.column(Part::ClaimedAt, columns));
+    pub fn guess(columns: &[DraftColumn<'_>], roles: &Roles, table: &TableSample) -> Held {
+        let status = roles.column(ColumnPart::Status, columns);
+        let sign = roles
+            .column(ColumnPart::Holder, columns)
+            .or_else(|| roles.column(ColumnPart::ClaimedAt, columns));
         if let Some(status) = status {
             if status.class == Class::Flag {
                 return Held::Flag { column: status.at, when: !status.words.is(&["visible"]) };
@@ -58,18 +60,18 @@ impl Held {
             }
         }
         // Without rows a column of states may say more than a holder that is set; nobody knows what.
-        let is_sometimes_set = |column: &&Column<'_>| match table.rows.is_empty() {
+        let is_sometimes_set = |column: &&DraftColumn<'_>| match table.rows.is_empty() {
             true => status.is_none() && !is_named_for_claims(&table.name),
             false => table.rows.iter().any(|row| !column.is_set(row)),
         };
         if let Some(sign) = sign.filter(is_sometimes_set) {
-            let unless = roles.column(Part::EndedAt, columns).map(|column| column.at);
+            let unless = roles.column(ColumnPart::EndedAt, columns).map(|column| column.at);
             return Held::Set { column: sign.at, unless: unless.into_iter().collect() };
         }
         if let Some(status) = status {
             return Held::Unknown { column: status.at };
         }
-        match (sign, roles.column(Part::Deadline, columns)) {
+        match (sign, roles.column(ColumnPart::Deadline, columns)) {
             (None, Some(deadline)) => {
                 Held::Ahead { column: deadline.at, unit: deadline.unit().unwrap_or_default() }
             }
@@ -106,7 +108,7 @@ impl Held {
     }
 
     /// The predicate of the profile; none where every row is a claim.
-    pub fn sql(&self, columns: &[Column<'_>]) -> Option<String> {
+    pub fn sql(&self, columns: &[DraftColumn<'_>]) -> Option<String> {
         let name =
             |at: &usize| columns.get(*at).map_or_else(String::new, |column| column_sql("c", column.name));
         Some(match self {
@@ -118,7 +120,7 @@ impl Held {
                 }
             },
             Held::Flag { column, when } => {
-                match (columns.get(*column).is_some_and(Column::is_number), when) {
+                match (columns.get(*column).is_some_and(DraftColumn::is_number), when) {
                     (true, when) => format!("{} = {}", name(column), i32::from(*when)),
                     (false, true) => name(column),
                     (false, false) => format!("NOT {}", name(column)),
@@ -142,7 +144,7 @@ pub(super) fn is_named_for_claims(table: &str) -> bool {
 }
 
 /// The values of a column of states, as far as they were seen.
-pub(super) fn states(table: &TableSample, status: &Column<'_>) -> Vec<(Value, u64)> {
+pub(super) fn states(table: &TableSample, status: &DraftColumn<'_>) -> Vec<(Value, u64)> {
     match table.values.get(status.name) {
         Some(values) => values.clone(),
         None => status.examples(20).into_iter().map(|value| (value.clone(), 0)).collect(),
@@ -167,8 +169,8 @@ fn by_words(values: &[(Value, u64)]) -> Option<(Vec<Value>, String)> {
 /// state in which it is not.
 fn by_sign(
     values: &[(Value, u64)],
-    status: &Column<'_>,
-    sign: Option<&Column<'_>>,
+    status: &DraftColumn<'_>,
+    sign: Option<&DraftColumn<'_>>,
     table: &TableSample,
 ) -> Option<(Vec<Value>, String)> {
     let sign = sign?;

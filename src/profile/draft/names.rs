@@ -1,11 +1,11 @@
 //! How well the name and the type of a column suit each part.
 
-use super::column::{Class, Column};
+use super::column::{Class, DraftColumn};
 use super::words::{HOLDERS, TAKING, Words};
 
 /// A part that a column can play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum ColumnPart {
     Status,
     Holder,
     ClaimedAt,
@@ -25,27 +25,27 @@ pub enum Part {
     EndedAt,
 }
 
-pub(super) const PARTS: [Part; 15] = [
-    Part::Status,
-    Part::Holder,
-    Part::ClaimedAt,
-    Part::Heartbeat,
-    Part::Deadline,
-    Part::Timeout,
-    Part::Kind,
-    Part::Attempts,
-    Part::MaxAttempts,
-    Part::Error,
-    Part::Priority,
-    Part::Pid,
-    Part::Host,
-    Part::RunAt,
-    Part::EndedAt,
+pub(super) const PARTS: [ColumnPart; 15] = [
+    ColumnPart::Status,
+    ColumnPart::Holder,
+    ColumnPart::ClaimedAt,
+    ColumnPart::Heartbeat,
+    ColumnPart::Deadline,
+    ColumnPart::Timeout,
+    ColumnPart::Kind,
+    ColumnPart::Attempts,
+    ColumnPart::MaxAttempts,
+    ColumnPart::Error,
+    ColumnPart::Priority,
+    ColumnPart::Pid,
+    ColumnPart::Host,
+    ColumnPart::RunAt,
+    ColumnPart::EndedAt,
 ];
 
 /// How a name is compared with words.
 #[derive(Debug, Clone, Copy)]
-enum Test {
+enum NameTest {
     /// The whole name, without gaps.
     Is,
     /// One of its words.
@@ -54,21 +54,21 @@ enum Test {
     Contains,
 }
 
-use Test::{Contains, Has, Is, Starts};
+use NameTest::{Contains, Has, Is, Starts};
 
 /// A test, its words, and what a name that passes is worth; less than nothing rules the part out.
-type Rule = (i32, Test, &'static [&'static str]);
+type Rule = (i32, NameTest, &'static [&'static str]);
 
 /// The score of a column for a part by its name and type; negative if they rule it out.
-pub(super) fn score(part: Part, column: &Column<'_>) -> i32 {
+pub(super) fn score(part: ColumnPart, column: &DraftColumn<'_>) -> i32 {
     if !suits(part, column) {
         return NO;
     }
-    if part == Part::Holder {
+    if part == ColumnPart::Holder {
         return holder(&column.words);
     }
     let rules = match (part, column.class) {
-        (Part::Status, Class::Flag) => FLAG,
+        (ColumnPart::Status, Class::Flag) => FLAG,
         (part, _) => part.rules(),
     };
     let passes = |(_, test, words): &&Rule| match test {
@@ -82,16 +82,20 @@ pub(super) fn score(part: Part, column: &Column<'_>) -> i32 {
 
 const NO: i32 = -1;
 
-fn suits(part: Part, column: &Column<'_>) -> bool {
+fn suits(part: ColumnPart, column: &DraftColumn<'_>) -> bool {
     let class = column.class;
     match part {
-        Part::ClaimedAt | Part::Heartbeat | Part::Deadline | Part::RunAt | Part::EndedAt => column.is_time(),
-        Part::Status => matches!(class, Class::Text | Class::Number | Class::Flag),
-        Part::Holder => matches!(class, Class::Text | Class::Number | Class::List),
-        Part::Timeout => matches!(class, Class::Number | Class::Interval),
-        Part::Attempts | Part::MaxAttempts | Part::Priority => class == Class::Number,
-        Part::Pid => matches!(class, Class::Text | Class::Number),
-        Part::Kind | Part::Error | Part::Host => class == Class::Text,
+        ColumnPart::ClaimedAt
+        | ColumnPart::Heartbeat
+        | ColumnPart::Deadline
+        | ColumnPart::RunAt
+        | ColumnPart::EndedAt => column.is_time(),
+        ColumnPart::Status => matches!(class, Class::Text | Class::Number | Class::Flag),
+        ColumnPart::Holder => matches!(class, Class::Text | Class::Number | Class::List),
+        ColumnPart::Timeout => matches!(class, Class::Number | Class::Interval),
+        ColumnPart::Attempts | ColumnPart::MaxAttempts | ColumnPart::Priority => class == Class::Number,
+        ColumnPart::Pid => matches!(class, Class::Text | Class::Number),
+        ColumnPart::Kind | ColumnPart::Error | ColumnPart::Host => class == Class::Text,
     }
 }
 
@@ -126,18 +130,18 @@ const FLAG: &[Rule] = &[
     (NO, Contains, &[""]),
 ];
 
-impl Part {
+impl ColumnPart {
     /// The first rule that a name passes counts.
     fn rules(self) -> &'static [Rule] {
         match self {
-            Part::Status => &[
+            ColumnPart::Status => &[
                 (10, Is, &["status", "state"]),
                 (8, Is, &["jobstatus", "jobstate", "taskstatus", "taskstate", "triggerstate", "phase"]),
                 (6, Has, &["status", "state"]),
             ],
             // By words that combine: see `holder`.
-            Part::Holder => &[],
-            Part::ClaimedAt => &[
+            ColumnPart::Holder => &[],
+            ColumnPart::ClaimedAt => &[
                 (NO, Contains, &["until", "expire", "after", "next", "schedul", "deadline", "expiry"]),
                 (11, Is, &["lockedat", "claimedat", "startedat", "started", "acquiredat", "lockedsince"]),
                 (0, Is, &["lock", "processedat", "processed", "executiontime"]),
@@ -146,12 +150,12 @@ impl Part {
                 (6, Is, &["performedat", "joblastrun", "lastrun", "lastrunat", "lastattemptat"]),
                 (4, Is, &["updatedat", "updated", "modified", "modifiedat", "mtime", "changedat"]),
             ],
-            Part::Heartbeat => &[
+            ColumnPart::Heartbeat => &[
                 (10, Contains, &["heartbeat", "lastbeat", "lastping", "pingat", "keepalive", "lastseen"]),
                 (10, Contains, &["seenat", "checkin", "aliveat", "lastalive", "renewedat"]),
                 (10, Is, &["beatat", "beat", "pulse", "refreshedat"]),
             ],
-            Part::Deadline => &[
+            ColumnPart::Deadline => &[
                 (NO, Has, &["keep", "retain", "retention", "archive", "delete", "cache", "token", "run"]),
                 (NO, Contains, &["expired", "repeat", "delay", "retry"]),
                 (11, Contains, &["leaseexpir", "lockexpir", "leaseend", "timeoutat", "leaseuntil"]),
@@ -159,38 +163,38 @@ impl Part {
                 (9, Contains, &["expire", "expiry", "expiration", "deadline"]),
                 (8, Is, &["vt", "visibleat", "visibleafter", "lock", "lease"]),
             ],
-            Part::Timeout => &[
+            ColumnPart::Timeout => &[
                 (9, Is, &["timeout", "timeoutseconds", "timeouts", "ttl", "ttlseconds", "leaseseconds"]),
                 (9, Is, &["timeoutms", "ttlms", "leasems", "timeoutsecs", "expireseconds", "expirein"]),
                 (9, Contains, &["maxruntime", "leaseduration", "visibilitytimeout", "timeoutsec"]),
             ],
-            Part::Kind => &[
+            ColumnPart::Kind => &[
                 (9, Is, &["kind", "jobtype", "tasktype", "taskname", "jobname", "jobclass", "entrypoint"]),
                 (8, Is, &["type", "func", "function", "taskpath", "task", "class", "classname"]),
                 (7, Is, &["queue", "queuename", "topic", "channel", "name", "taskid"]),
             ],
-            Part::Attempts => &[
+            ColumnPart::Attempts => &[
                 (NO, Has, &["max", "limit"]),
                 (9, Is, &["attempts", "attempt", "tries", "retries", "retrycount", "trynumber"]),
                 (9, Is, &["executionscount", "attemptcount", "errorcount", "attemptnumber"]),
                 (8, Is, &["recoveryattempts", "consecutivefailures", "failures", "numattempts"]),
             ],
-            Part::MaxAttempts => {
+            ColumnPart::MaxAttempts => {
                 &[(9, Is, &["maxattempts", "maxretries", "maxtries", "retrylimit", "attemptslimit"])]
             }
-            Part::Error => &[
+            ColumnPart::Error => &[
                 (9, Is, &["lasterror", "lasterrormessage", "errormessage", "error", "traceback"]),
                 (7, Is, &["errors", "exception", "failurereason", "failure", "lastresult"]),
             ],
-            Part::Priority => &[(9, Is, &["priority", "prio"])],
-            Part::Pid => &[(9, Is, &["pid", "processpid", "workerpid", "ospid"])],
-            Part::Host => &[(9, Is, &["host", "hostname", "workerhost"])],
-            Part::RunAt => &[
+            ColumnPart::Priority => &[(9, Is, &["priority", "prio"])],
+            ColumnPart::Pid => &[(9, Is, &["pid", "processpid", "workerpid", "ospid"])],
+            ColumnPart::Host => &[(9, Is, &["host", "hostname", "workerhost"])],
+            ColumnPart::RunAt => &[
                 (9, Is, &["runat", "runafter", "scheduledat", "availableat", "executeafter"]),
                 (9, Is, &["executiontime", "scheduledfor", "startafter", "notbefore", "nextruntime"]),
                 (6, Is, &["enqueuedat", "queuedat", "createdat", "created", "createdon", "intime"]),
             ],
-            Part::EndedAt => &[
+            ColumnPart::EndedAt => &[
                 (
                     9,
                     Starts,

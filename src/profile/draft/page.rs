@@ -5,7 +5,7 @@ use crate::domain::visible::{is_deceptive, safe};
 
 /// A TOML file that grows.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct TomlText {
     text: String,
 }
 
@@ -16,7 +16,7 @@ const LONGEST_SAMPLE: usize = 40;
 /// What marks a line that a person has to look at.
 pub(super) const FILL_IN: &str = "FILL IN";
 
-impl Page {
+impl TomlText {
     pub(super) fn blank(&mut self) {
         self.text.push('\n');
     }

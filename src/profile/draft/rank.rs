@@ -1,8 +1,8 @@
 //! Which tables look like claims, the likeliest first.
 
-use super::column::Column;
+use super::column::DraftColumn;
 use super::held::{Held, is_named_for_claims};
-use super::names::Part;
+use super::names::ColumnPart;
 use super::roles::Roles;
 use super::sample::{DatabaseSample, TableSample};
 use super::words::Words;
@@ -13,7 +13,7 @@ use crate::profile::format::Engine;
 #[derive(Debug, Clone)]
 pub struct Candidate<'a> {
     pub table: &'a TableSample,
-    pub columns: Vec<Column<'a>>,
+    pub columns: Vec<DraftColumn<'a>>,
     pub roles: Roles,
     pub held: Held,
     pub score: i32,
@@ -51,7 +51,7 @@ impl<'a> Candidate<'a> {
 
     /// What the table says of itself.
     fn alone(table: &'a TableSample, engine: Engine, now: Moment) -> Candidate<'a> {
-        let columns = Column::all(table, engine, now);
+        let columns = DraftColumn::all(table, engine, now);
         let named = Roles::by_name(&columns);
         let held = Held::guess(&columns, &named, table);
         let roles = Roles::by_rows(&columns, table, &held, now);
@@ -61,26 +61,32 @@ impl<'a> Candidate<'a> {
         candidate
     }
 
-    pub fn column(&self, part: Part) -> Option<&Column<'a>> {
+    pub fn column(&self, part: ColumnPart) -> Option<&DraftColumn<'a>> {
         self.roles.column(part, &self.columns)
     }
 
     /// The column that is set while somebody has the row.
     pub fn sign(&self) -> Option<&'a str> {
-        let sign = self.column(Part::Holder).or_else(|| self.column(Part::ClaimedAt))?;
+        let sign = self.column(ColumnPart::Holder).or_else(|| self.column(ColumnPart::ClaimedAt))?;
         Some(sign.name)
     }
 
     /// Whether it is a table of jobs, although no column says who works on one: its workers may lock rows or keys.
     pub fn is_for_jobs(&self) -> bool {
         let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);
-        let parts = [Part::Attempts, Part::Kind, Part::Error, Part::RunAt, Part::Priority];
+        let parts = [
+            ColumnPart::Attempts,
+            ColumnPart::Kind,
+            ColumnPart::Error,
+            ColumnPart::RunAt,
+            ColumnPart::Priority,
+        ];
         let known = parts.into_iter().filter(|part| self.roles.get(*part).is_some()).count();
         is_queue && known >= 4 && !self.has_all_ended()
     }
 
     fn weigh(&self, now: Moment) -> i32 {
-        let has = |part: Part| i32::from(self.roles.get(part).is_some());
+        let has = |part: ColumnPart| i32::from(self.roles.get(part).is_some());
         let is_queue = Words::of(&self.table.name).contains(&["queue", "job", "task"]);
         let state = match &self.held {
             Held::Unknown { .. } if is_queue => 5,
@@ -90,19 +96,29 @@ impl<'a> Candidate<'a> {
             Held::Unknown { .. } | Held::Ahead { .. } => 2,
             Held::Every | Held::Unseen => 0,
         };
-        let holder = self.roles.score(Part::Holder).min(12) / 2;
-        let claimed_at = if self.roles.score(Part::ClaimedAt) >= 10 { 3 } else { has(Part::ClaimedAt) };
+        let holder = self.roles.score(ColumnPart::Holder).min(12) / 2;
+        let claimed_at =
+            if self.roles.score(ColumnPart::ClaimedAt) >= 10 { 3 } else { has(ColumnPart::ClaimedAt) };
         let deadline = if holder + claimed_at > 0 || self.ends_a_claim() { 3 } else { 1 };
-        let times =
-            claimed_at + 2 * has(Part::Heartbeat) + deadline * has(Part::Deadline) + has(Part::Timeout);
-        let job = [Part::Attempts, Part::MaxAttempts, Part::Kind, Part::Error, Part::RunAt, Part::Priority];
+        let times = claimed_at
+            + 2 * has(ColumnPart::Heartbeat)
+            + deadline * has(ColumnPart::Deadline)
+            + has(ColumnPart::Timeout);
+        let job = [
+            ColumnPart::Attempts,
+            ColumnPart::MaxAttempts,
+            ColumnPart::Kind,
+            ColumnPart::Error,
+            ColumnPart::RunAt,
+            ColumnPart::Priority,
+        ];
         let job: i32 = job.into_iter().map(has).sum::<i32>() + i32::from(self.has_payload());
         let job = job + i32::from(self.columns.iter().any(|column| column.words.is(&["queueid"])));
         let is_held = self.table.rows.iter().any(|row| self.held.holds(row, now));
         let rows = i32::from(!self.table.rows.is_empty()) + 2 * i32::from(is_held);
         let busy = |column| self.table.changes.changed(column) > 0;
         let watched = if self.held.column().is_some_and(busy) { 5 } else { 0 };
-        let is_a_claim = holder > 0 || claimed_at >= 3 || has(Part::Deadline) > 0 || state >= 4;
+        let is_a_claim = holder > 0 || claimed_at >= 3 || has(ColumnPart::Deadline) > 0 || state >= 4;
         let results = if self.holds_results() { 8 } else { 0 };
         let score = state + holder + times + job + rows + watched + self.by_name() - results;
         if is_a_claim { score } else { score.min(LIKELY - 3) }
@@ -111,8 +127,9 @@ impl<'a> Candidate<'a> {
     /// Whether the name of its deadline speaks of a claim; otherwise the row itself may be what expires.
     fn ends_a_claim(&self) -> bool {
         let about_claims = ["lock", "lease", "until", "visib", "claim", "reserv"];
-        let ends = |column: &Column<'_>| column.words.contains(&about_claims) || column.words.is(&["vt"]);
-        self.column(Part::Deadline).is_some_and(ends)
+        let ends =
+            |column: &DraftColumn<'_>| column.words.contains(&about_claims) || column.words.is(&["vt"]);
+        self.column(ColumnPart::Deadline).is_some_and(ends)
     }
 
     /// Whether its rows say what is to be done.
@@ -134,14 +151,21 @@ impl<'a> Candidate<'a> {
     /// Whether it keeps what became of jobs: a job that waits has a time or a priority, and a result has neither.
     fn holds_results(&self) -> bool {
         const RESULT: [&str; 4] = ["result", "results", "returnvalue", "output"];
-        let waits = [Part::RunAt, Part::Priority, Part::Deadline, Part::Heartbeat, Part::MaxAttempts];
+        let waits = [
+            ColumnPart::RunAt,
+            ColumnPart::Priority,
+            ColumnPart::Deadline,
+            ColumnPart::Heartbeat,
+            ColumnPart::MaxAttempts,
+        ];
         self.columns.iter().any(|column| column.words.is(&RESULT))
-            && self.roles.get(Part::EndedAt).is_some()
+            && self.roles.get(ColumnPart::EndedAt).is_some()
             && waits.into_iter().all(|part| self.roles.get(part).is_none())
     }
 
     fn has_all_ended(&self) -> bool {
-        let has_ended = |row: &Vec<_>| self.column(Part::EndedAt).is_some_and(|column| column.is_set(row));
+        let has_ended =
+            |row: &Vec<_>| self.column(ColumnPart::EndedAt).is_some_and(|column| column.is_set(row));
         !self.table.rows.is_empty() && self.table.rows.iter().all(has_ended)
     }
 
@@ -179,7 +203,7 @@ impl<'a> Candidate<'a> {
         let registers = words.has(&["workers", "processes", "sessions", "servers", "server", "producers"])
             || words.has(&["lockers", "instances", "nodes", "agents", "peers", "executors", "schedulers"])
             || words.ends(&["workers", "processes", "schedulerstate"]);
-        if registers && self.roles.get(Part::Attempts).is_none() {
+        if registers && self.roles.get(ColumnPart::Attempts).is_none() {
             score -= 8;
         }
         score

@@ -1,7 +1,7 @@
 //! The table in which the holders of a claim are registered.
 
-use super::column::{Class, Column};
-use super::names::Part;
+use super::column::{Class, DraftColumn};
+use super::names::ColumnPart;
 use super::rank::Candidate;
 use super::roles::Roles;
 use super::sample::{DatabaseSample, TableSample};
@@ -28,7 +28,7 @@ pub struct RegistryGuess<'a> {
 
 /// The registry of a table's holders, if there is one that beats.
 pub(super) fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) -> Option<RegistryGuess<'a>> {
-    let holder = candidate.column(Part::Holder)?;
+    let holder = candidate.column(ColumnPart::Holder)?;
     if let Some((table, id)) = candidate.table.reference_of(holder.name) {
         let table = database.table(table)?;
         let evidence = format!("{} is a foreign key to {}.{id}", holder.name, table.name);
@@ -56,7 +56,7 @@ pub(super) fn find<'a>(candidate: &Candidate<'a>, database: &'a DatabaseSample) 
 }
 
 /// Without a row: `process_id` and a table of processes that beat.
-fn by_name<'a>(holder: &Column<'_>, database: &'a DatabaseSample) -> Option<RegistryGuess<'a>> {
+fn by_name<'a>(holder: &DraftColumn<'_>, database: &'a DatabaseSample) -> Option<RegistryGuess<'a>> {
     database.tables.iter().find_map(|table| {
         let last = Words::of(&table.name).last().to_owned();
         let is_plural = |word: &&&str| {
@@ -72,19 +72,20 @@ fn by_name<'a>(holder: &Column<'_>, database: &'a DatabaseSample) -> Option<Regi
 fn describe<'a>(
     table: &'a TableSample,
     id: &str,
-    holder: &Column<'_>,
+    holder: &DraftColumn<'_>,
     database: &'a DatabaseSample,
     evidence: String,
 ) -> Option<RegistryGuess<'a>> {
-    let columns = Column::all(table, database.engine, database.now);
+    let columns = DraftColumn::all(table, database.engine, database.now);
     let roles = Roles::by_name(&columns);
-    let beat = roles.column(Part::Heartbeat, &columns).or_else(|| {
-        let weak =
-            |column: &&Column<'_>| column.is_time() && column.words.is(&["updatedat", "notified", "updated"]);
+    let beat = roles.column(ColumnPart::Heartbeat, &columns).or_else(|| {
+        let weak = |column: &&DraftColumn<'_>| {
+            column.is_time() && column.words.is(&["updatedat", "notified", "updated"])
+        };
         columns.iter().find(weak)
     })?;
     let own = columns.iter().find(|column| column.name == id)?;
-    let name = |part: Part| roles.column(part, &columns).map(|column| column.name);
+    let name = |part: ColumnPart| roles.column(part, &columns).map(|column| column.name);
     Some(RegistryGuess {
         table,
         id: id_sql(own, holder, database.engine),
@@ -94,17 +95,17 @@ fn describe<'a>(
             .iter()
             .find(|column| column.unit() == beat.unit() && column.words.is(&["startedat", "started"]))
             .map(|column| column.name),
-        pid: name(Part::Pid),
-        host: name(Part::Host),
+        pid: name(ColumnPart::Pid),
+        host: name(ColumnPart::Host),
         evidence,
         required: false,
     })
 }
 
 /// The registry's id so that it can be compared with the holder.
-fn id_sql(id: &Column<'_>, holder: &Column<'_>, engine: Engine) -> String {
+fn id_sql(id: &DraftColumn<'_>, holder: &DraftColumn<'_>, engine: Engine) -> String {
     let is_text =
-        |column: &Column<'_>| column.declared.starts_with("text") || column.declared.contains("char");
+        |column: &DraftColumn<'_>| column.declared.starts_with("text") || column.declared.contains("char");
     let compares = id.declared == holder.declared || (is_text(id) && is_text(holder));
     match engine {
         // A list hands out its elements as text.

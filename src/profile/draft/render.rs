@@ -1,10 +1,10 @@
 //! A draft as a profile that can be read, checked and filled in.
 
 use super::acts;
-use super::column::{Class, Column};
+use super::column::{Class, DraftColumn};
 use super::held::{Held, meaning_of, states};
-use super::names::Part;
-use super::page::{FILL_IN, Page, sample, samples, toml_string};
+use super::names::ColumnPart;
+use super::page::{FILL_IN, TomlText, sample, samples, toml_string};
 use super::rank::Candidate;
 use super::registry::RegistryGuess;
 use super::sql::{column_sql, literal};
@@ -27,7 +27,7 @@ pub struct Draft<'a> {
 impl Draft<'_> {
     /// The file.
     pub fn render(&self) -> String {
-        let mut page = Page::default();
+        let mut page = TomlText::default();
         self.head(&mut page);
         self.claim(&mut page);
         self.deadline(&mut page);
@@ -49,7 +49,7 @@ impl Draft<'_> {
         name.rsplit_once('.').map_or(name, |(_, table)| table)
     }
 
-    fn head(&self, page: &mut Page) {
+    fn head(&self, page: &mut TomlText) {
         let (file, source) = (self.file(), &self.source);
         page.comment(&format!("A draft by claimtop of the claims in {}.", self.claim.table.name));
         page.comment(&format!(
@@ -73,7 +73,7 @@ impl Draft<'_> {
         page.blank();
     }
 
-    fn claim(&self, page: &mut Page) {
+    fn claim(&self, page: &mut TomlText) {
         let claim = &self.claim;
         page.heading("[[claim]]", "");
         page.line("name", &toml_string(&self.board()), "");
@@ -83,10 +83,10 @@ impl Draft<'_> {
         self.held(page);
         self.id(page);
         self.holder(page);
-        for (key, part) in [("claimed_at", Part::ClaimedAt), ("beat_at", Part::Heartbeat)] {
+        for (key, part) in [("claimed_at", ColumnPart::ClaimedAt), ("beat_at", ColumnPart::Heartbeat)] {
             match (claim.column(part), part) {
                 (Some(column), _) => page.line(key, &self.time(column), &self.why(part, column)),
-                (None, Part::ClaimedAt) => {
+                (None, ColumnPart::ClaimedAt) => {
                     page.off(
                         key,
                         "\"...\"",
@@ -98,11 +98,11 @@ impl Draft<'_> {
         }
         self.unit(page);
         let fields = [
-            ("kind", Part::Kind),
-            ("attempts", Part::Attempts),
-            ("max_attempts", Part::MaxAttempts),
-            ("error", Part::Error),
-            ("priority", Part::Priority),
+            ("kind", ColumnPart::Kind),
+            ("attempts", ColumnPart::Attempts),
+            ("max_attempts", ColumnPart::MaxAttempts),
+            ("error", ColumnPart::Error),
+            ("priority", ColumnPart::Priority),
         ];
         for (key, part) in fields {
             if let Some(column) = claim.column(part) {
@@ -110,7 +110,7 @@ impl Draft<'_> {
             }
         }
         if self.registry.is_none() {
-            for (key, part) in [("pid", Part::Pid), ("host", Part::Host)] {
+            for (key, part) in [("pid", ColumnPart::Pid), ("host", ColumnPart::Host)] {
                 if let Some(column) = claim.column(part) {
                     page.line(key, &toml_string(column.name), &self.why(part, column));
                 }
@@ -121,7 +121,7 @@ impl Draft<'_> {
         page.off("fenced", "false", &fenced);
     }
 
-    fn held(&self, page: &mut Page) {
+    fn held(&self, page: &mut TomlText) {
         let claim = &self.claim;
         let seen = |at: &usize| {
             let states = states(claim.table, &claim.columns[*at]);
@@ -153,7 +153,7 @@ impl Draft<'_> {
         }
     }
 
-    fn id(&self, page: &mut Page) {
+    fn id(&self, page: &mut TomlText) {
         let table = self.claim.table;
         let (id, why) = match (&table.key[..], table.has_rowid && self.engine == Engine::Sqlite) {
             ([one], _) => (toml_string(one), "the key of the table".into()),
@@ -173,16 +173,16 @@ impl Draft<'_> {
         page.line("id", &id, &why);
     }
 
-    fn holder(&self, page: &mut Page) {
-        let Some(column) = self.claim.column(Part::Holder) else {
+    fn holder(&self, page: &mut TomlText) {
+        let Some(column) = self.claim.column(ColumnPart::Holder) else {
             let comment = format!("{FILL_IN}: no column looks like the holder; without one a claim has none");
             return page.off("holder", "\"...\"", &comment);
         };
-        page.line("holder", &toml_string(&self.holder_sql(column)), &self.why(Part::Holder, column));
+        page.line("holder", &toml_string(&self.holder_sql(column)), &self.why(ColumnPart::Holder, column));
     }
 
     /// The last element of a list, else the column itself.
-    fn holder_sql(&self, column: &Column<'_>) -> String {
+    fn holder_sql(&self, column: &DraftColumn<'_>) -> String {
         let name = column_sql("c", column.name);
         match (column.class, self.engine) {
             (Class::List, Engine::Postgres) if column.declared.ends_with("[]") => {
@@ -196,14 +196,14 @@ impl Draft<'_> {
         }
     }
 
-    fn deadline(&self, page: &mut Page) {
+    fn deadline(&self, page: &mut TomlText) {
         let claim = &self.claim;
         let with = |column: &str| format!("{{ column = {column} }}");
-        let claimed_at = claim.column(Part::ClaimedAt);
-        if let Some(column) = claim.column(Part::Deadline) {
-            return page.line("deadline", &with(&self.time(column)), &self.why(Part::Deadline, column));
+        let claimed_at = claim.column(ColumnPart::ClaimedAt);
+        if let Some(column) = claim.column(ColumnPart::Deadline) {
+            return page.line("deadline", &with(&self.time(column)), &self.why(ColumnPart::Deadline, column));
         }
-        if let (Some(timeout), Some(claimed_at)) = (claim.column(Part::Timeout), claimed_at) {
+        if let (Some(timeout), Some(claimed_at)) = (claim.column(ColumnPart::Timeout), claimed_at) {
             let name = column_sql("c", timeout.name);
             let value = match timeout.class {
                 Class::Interval => {
@@ -214,10 +214,10 @@ impl Draft<'_> {
                 }
                 _ => format!("{{ claimed_at_plus = {} }}", toml_string(timeout.name)),
             };
-            return page.line("deadline", &value, &self.why(Part::Timeout, timeout));
+            return page.line("deadline", &value, &self.why(ColumnPart::Timeout, timeout));
         }
-        let time = claimed_at.or_else(|| claim.column(Part::Heartbeat));
-        if self.registry.is_some() && claim.column(Part::Heartbeat).is_none() {
+        let time = claimed_at.or_else(|| claim.column(ColumnPart::Heartbeat));
+        if self.registry.is_some() && claim.column(ColumnPart::Heartbeat).is_none() {
             let comment = format!("{FILL_IN}: how long after its last heartbeat a holder counts as gone");
             page.line("deadline", "{ holder = true }", "the heartbeat of the holder plus orphan_after");
             return page.line("orphan_after", "\"10m\"", &comment);
@@ -236,11 +236,11 @@ impl Draft<'_> {
 
     /// The unit of the times that have none of their own.
     pub fn usual(&self) -> Option<TimeUnit> {
-        let parts = [Part::ClaimedAt, Part::Heartbeat, Part::Deadline, Part::RunAt];
+        let parts = [ColumnPart::ClaimedAt, ColumnPart::Heartbeat, ColumnPart::Deadline, ColumnPart::RunAt];
         parts.into_iter().find_map(|part| self.claim.column(part)?.unit())
     }
 
-    fn unit(&self, page: &mut Page) {
+    fn unit(&self, page: &mut TomlText) {
         let Some(unit) = self.usual() else { return };
         let guessed = match self.claim.table.rows.is_empty() && unit.is_number() {
             true => format!("{FILL_IN}: no row was seen; unix_s, unix_ms or unix_ns"),
@@ -253,7 +253,7 @@ impl Draft<'_> {
         }
     }
 
-    fn time(&self, column: &Column<'_>) -> String {
+    fn time(&self, column: &DraftColumn<'_>) -> String {
         match column.unit() {
             Some(unit) if Some(unit) != self.usual() => {
                 let expr = toml_string(&column_sql("c", column.name));
@@ -263,12 +263,12 @@ impl Draft<'_> {
         }
     }
 
-    fn why(&self, part: Part, column: &Column<'_>) -> String {
+    fn why(&self, part: ColumnPart, column: &DraftColumn<'_>) -> String {
         let why = self.claim.roles.get(part).map_or_else(String::new, |guess| guess.evidence.join("; "));
         format!("{why}; {}", samples(&column.examples(2)))
     }
 
-    fn session(&self, page: &mut Page) {
+    fn session(&self, page: &mut TomlText) {
         let Some(registry) = &self.registry else { return };
         page.blank();
         page.heading("[claim.session]", &registry.evidence);
@@ -286,9 +286,10 @@ impl Draft<'_> {
         page.off("required", "true", &format!("{FILL_IN}: {required}"));
     }
 
-    fn backlog(&self, page: &mut Page) {
+    fn backlog(&self, page: &mut TomlText) {
         let claim = &self.claim;
-        let Some(status) = claim.column(Part::Status).filter(|status| status.class != Class::Flag) else {
+        let Some(status) = claim.column(ColumnPart::Status).filter(|status| status.class != Class::Flag)
+        else {
             return;
         };
         let states = states(claim.table, status);
@@ -312,15 +313,15 @@ impl Draft<'_> {
                 page.line(key, sql, "by the words");
             }
         }
-        let oldest = claim.column(Part::RunAt).filter(|column| column.unit() == self.usual());
+        let oldest = claim.column(ColumnPart::RunAt).filter(|column| column.unit() == self.usual());
         if let (Some(column), Some(_)) = (oldest, &queued) {
-            page.line("oldest", &toml_string(column.name), &self.why(Part::RunAt, column));
+            page.line("oldest", &toml_string(column.name), &self.why(ColumnPart::RunAt, column));
         }
     }
 
     /// The columns by which the table is recognised.
     fn detect(&self) -> String {
-        let parts = [Part::Status, Part::Holder, Part::ClaimedAt, Part::Deadline];
+        let parts = [ColumnPart::Status, ColumnPart::Holder, ColumnPart::ClaimedAt, ColumnPart::Deadline];
         let mut names: Vec<&str> =
             parts.iter().filter_map(|part| Some(self.claim.column(*part)?.name)).collect();
         if names.is_empty() {

@@ -3,9 +3,9 @@
 //! Names come first, then what the rows say: a holder is set in the rows that are held and NULL in the others, a
 //! deadline lies ahead of now, a heartbeat moves while the claim stays.
 
-use super::column::{Class, Column};
+use super::column::{Class, DraftColumn};
 use super::held::{Held, meaning_of};
-use super::names::{self, PARTS, Part};
+use super::names::{self, ColumnPart, PARTS};
 use super::sample::TableSample;
 use crate::domain::time::Moment;
 
@@ -22,35 +22,42 @@ const ENOUGH: i32 = 4;
 
 /// Who plays what in one table.
 #[derive(Debug, Clone, Default)]
-pub struct Roles(Vec<(Part, Guess)>);
+pub struct Roles(Vec<(ColumnPart, Guess)>);
 
 impl Roles {
     /// By names and types alone.
-    pub fn by_name(columns: &[Column<'_>]) -> Roles {
+    pub fn by_name(columns: &[DraftColumn<'_>]) -> Roles {
         Roles::assign(columns, |_, _| (0, Vec::new()))
     }
 
     /// The same with what the rows say, now that it is known which of them are held.
-    pub fn by_rows(columns: &[Column<'_>], table: &TableSample, held: &Held, now: Moment) -> Roles {
+    pub fn by_rows(columns: &[DraftColumn<'_>], table: &TableSample, held: &Held, now: Moment) -> Roles {
         let evidence = Evidence { table, held, now, status: held.column() };
         Roles::assign(columns, |part, column| evidence.weigh(part, column))
     }
 
-    pub fn get(&self, part: Part) -> Option<&Guess> {
+    pub fn get(&self, part: ColumnPart) -> Option<&Guess> {
         self.0.iter().find(|(known, _)| *known == part).map(|(_, guess)| guess)
     }
 
-    pub fn column<'a, 'b>(&self, part: Part, columns: &'b [Column<'a>]) -> Option<&'b Column<'a>> {
+    pub fn column<'a, 'b>(
+        &self,
+        part: ColumnPart,
+        columns: &'b [DraftColumn<'a>],
+    ) -> Option<&'b DraftColumn<'a>> {
         columns.get(self.get(part)?.at)
     }
 
-    pub fn score(&self, part: Part) -> i32 {
+    pub fn score(&self, part: ColumnPart) -> i32 {
         self.get(part).map_or(0, |guess| guess.score)
     }
 
     /// Gives every part to the best column that is left, the clearest first.
-    fn assign(columns: &[Column<'_>], weigh: impl Fn(Part, &Column<'_>) -> (i32, Vec<String>)) -> Roles {
-        let mut offers: Vec<(Part, Guess)> = Vec::new();
+    fn assign(
+        columns: &[DraftColumn<'_>],
+        weigh: impl Fn(ColumnPart, &DraftColumn<'_>) -> (i32, Vec<String>),
+    ) -> Roles {
+        let mut offers: Vec<(ColumnPart, Guess)> = Vec::new();
         for part in PARTS {
             for column in columns {
                 let by_name = names::score(part, column);
@@ -58,7 +65,7 @@ impl Roles {
                     continue;
                 }
                 let (mut more, mut evidence) = weigh(part, column);
-                if part == Part::Status && column.class == Class::Text && holds_states(column) {
+                if part == ColumnPart::Status && column.class == Class::Text && holds_states(column) {
                     more += 5;
                     evidence.push("its values are states of jobs".into());
                 }
@@ -71,23 +78,23 @@ impl Roles {
         offers.retain(|(_, guess)| guess.score >= ENOUGH);
         // Of equals, the column that stands first in the table.
         offers.sort_by_key(|(part, guess)| (-guess.score, *part, guess.at));
-        let mut roles: Vec<(Part, Guess)> = Vec::new();
+        let mut roles: Vec<(ColumnPart, Guess)> = Vec::new();
         for (part, guess) in offers {
             if roles.iter().all(|(known, other)| *known != part && other.at != guess.at) {
                 roles.push((part, guess));
             }
         }
         // A claim without another holder is at least held on a host.
-        let host = roles.iter().find(|(part, _)| *part == Part::Host).map(|(_, guess)| guess.clone());
-        if let (Some(host), true) = (host, roles.iter().all(|(part, _)| *part != Part::Holder)) {
-            roles.push((Part::Holder, Guess { score: ENOUGH, ..host }));
+        let host = roles.iter().find(|(part, _)| *part == ColumnPart::Host).map(|(_, guess)| guess.clone());
+        if let (Some(host), true) = (host, roles.iter().all(|(part, _)| *part != ColumnPart::Holder)) {
+            roles.push((ColumnPart::Holder, Guess { score: ENOUGH, ..host }));
         }
         Roles(roles)
     }
 }
 
 /// Whether most values of a column are words for states, and not all the same.
-fn holds_states(column: &Column<'_>) -> bool {
+fn holds_states(column: &DraftColumn<'_>) -> bool {
     let values = column.examples(20);
     let known = values.iter().filter(|value| meaning_of(value).is_some()).count();
     known >= 2 && known * 2 >= values.len()
@@ -102,10 +109,10 @@ struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    fn weigh(&self, part: Part, column: &Column<'_>) -> (i32, Vec<String>) {
+    fn weigh(&self, part: ColumnPart, column: &DraftColumn<'_>) -> (i32, Vec<String>) {
         match part {
-            Part::Holder => self.of_claims(column, "it got a value when the claim began", 8),
-            Part::ClaimedAt => {
+            ColumnPart::Holder => self.of_claims(column, "it got a value when the claim began", 8),
+            ColumnPart::ClaimedAt => {
                 let (ahead, _) = self.ahead(column);
                 let (mut score, mut why) = self.of_claims(column, "it got a value when the claim began", 6);
                 if matches!(self.held, Held::Every)
@@ -122,14 +129,14 @@ impl Evidence<'_> {
                     _ => (-20, Vec::new()),
                 }
             }
-            Part::Heartbeat => self.beats(column),
-            Part::Deadline => self.ends(column),
+            ColumnPart::Heartbeat => self.beats(column),
+            ColumnPart::Deadline => self.ends(column),
             _ => (0, Vec::new()),
         }
     }
 
     /// A column that is set in held rows and NULL in the others.
-    fn of_claims(&self, column: &Column<'_>, set: &str, weight: i32) -> (i32, Vec<String>) {
+    fn of_claims(&self, column: &DraftColumn<'_>, set: &str, weight: i32) -> (i32, Vec<String>) {
         let (mut score, mut why) = (0, Vec::new());
         let (held, rest) = self.split(column);
         if self.status == Some(column.at) {
@@ -157,7 +164,7 @@ impl Evidence<'_> {
     }
 
     /// The share of the held rows, and of the others, that have a value in a column.
-    fn split(&self, column: &Column<'_>) -> (Option<f64>, Option<f64>) {
+    fn split(&self, column: &DraftColumn<'_>) -> (Option<f64>, Option<f64>) {
         let share = |held: bool| {
             let rows: Vec<_> =
                 self.table.rows.iter().filter(|row| self.held.holds(row, self.now) == held).collect();
@@ -170,7 +177,7 @@ impl Evidence<'_> {
         (share(true), share(false))
     }
 
-    fn beats(&self, column: &Column<'_>) -> (i32, Vec<String>) {
+    fn beats(&self, column: &DraftColumn<'_>) -> (i32, Vec<String>) {
         let moved = self.table.changes.moved_alone(column.at, self.status);
         match (self.ahead(column).0, moved) {
             (ahead, _) if ahead > 0 => (-20, Vec::new()),
@@ -179,7 +186,7 @@ impl Evidence<'_> {
         }
     }
 
-    fn ends(&self, column: &Column<'_>) -> (i32, Vec<String>) {
+    fn ends(&self, column: &DraftColumn<'_>) -> (i32, Vec<String>) {
         let (ahead, held) = self.ahead(column);
         let moved = self.table.changes.moved_alone(column.at, self.status);
         let (mut score, mut why) = (0, Vec::new());
@@ -200,7 +207,7 @@ impl Evidence<'_> {
     }
 
     /// In how many of the held rows a time lies ahead of now, and how many there are.
-    fn ahead(&self, column: &Column<'_>) -> (usize, usize) {
+    fn ahead(&self, column: &DraftColumn<'_>) -> (usize, usize) {
         let held: Vec<_> = self.table.rows.iter().filter(|row| self.held.holds(row, self.now)).collect();
         let is_ahead =
             |row: &&&Vec<_>| column.instant(row).is_some_and(|at| at.since(self.now).is_positive());

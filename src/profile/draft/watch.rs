@@ -8,7 +8,7 @@ use crate::domain::value::Value;
 
 /// What has been seen so far.
 #[derive(Debug)]
-pub struct Watch {
+pub struct DraftWatch {
     first: DatabaseSample,
     latest: BTreeMap<String, TableSample>,
     changes: BTreeMap<String, Changes>,
@@ -19,11 +19,11 @@ pub struct Watch {
 /// Earlier rows to keep of a table.
 const KEPT: usize = 500;
 
-impl Watch {
-    pub fn new(first: DatabaseSample) -> Watch {
+impl DraftWatch {
+    pub fn new(first: DatabaseSample) -> DraftWatch {
         let (changes, earlier) = (BTreeMap::new(), BTreeMap::new());
         let latest = first.tables.iter().map(|table| (table.name.clone(), table.clone())).collect();
-        Watch { first, latest, changes, earlier }
+        DraftWatch { first, latest, changes, earlier }
     }
 
     pub fn observe(&mut self, next: DatabaseSample) {

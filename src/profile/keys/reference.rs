@@ -1,13 +1,13 @@
 //! The keys as a page.
 
-use super::{Group, Key};
+use super::{KeyGroup, ProfileKey};
 
 /// The reference of the format in Markdown, for `docs/profiles.md`.
 pub fn markdown() -> String {
-    Group::ALL.into_iter().map(section).collect::<Vec<_>>().join("\n")
+    KeyGroup::ALL.into_iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
-fn section(group: Group) -> String {
+fn section(group: KeyGroup) -> String {
     let mut text = format!("### `{}`\n\n{}\n\n", group.heading(), group.about());
     text.push_str("| key | type | default | example |\n| --- | --- | --- | --- |\n");
     for key in group.keys() {
@@ -16,7 +16,7 @@ fn section(group: Group) -> String {
     text
 }
 
-fn row(key: &Key) -> String {
+fn row(key: &ProfileKey) -> String {
     let default = key.default.unwrap_or("**required**");
     let cell = |text: &str| text.replace('|', "\\|");
     format!(

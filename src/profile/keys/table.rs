@@ -1,38 +1,38 @@
 //! The table itself.
 
-use super::{Group, Key, Kind};
-use Group::{Act, Backlog, Claim, Deadline, History, Profile, Session, Statement};
+use super::{KeyGroup, Kind, ProfileKey};
+use KeyGroup::{Act, Backlog, Claim, Deadline, History, Profile, Session, Statement};
 
 /// A key that has to be there.
 const fn must(
-    group: Group,
+    group: KeyGroup,
     name: &'static str,
     kind: Kind,
     example: &'static str,
     about: &'static str,
-) -> Key {
-    Key { group, name, kind, default: None, example, about }
+) -> ProfileKey {
+    ProfileKey { group, name, kind, default: None, example, about }
 }
 
 /// A key that nothing replaces if it is missing.
 const fn may(
-    group: Group,
+    group: KeyGroup,
     name: &'static str,
     kind: Kind,
     example: &'static str,
     about: &'static str,
-) -> Key {
-    Key { group, name, kind, default: Some("none"), example, about }
+) -> ProfileKey {
+    ProfileKey { group, name, kind, default: Some("none"), example, about }
 }
 
-impl Key {
-    const fn or(self, default: &'static str) -> Key {
-        Key { default: Some(default), ..self }
+impl ProfileKey {
+    const fn or(self, default: &'static str) -> ProfileKey {
+        ProfileKey { default: Some(default), ..self }
     }
 }
 
 #[rustfmt::skip]
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ProfileKey] = &[
     must(Profile, "title", Kind::Text, "title = \"My queue\"", "What the system is called on screen."),
     may(Profile, "about", Kind::Text, "about = \"Jobs of the shop\"", "One line about the system, for those who read the profile.").or("\"\""),
     may(Profile, "versions", Kind::Text, "versions = \"10.4 to 12.35\"", "The versions of the system that the profile was tried with.").or("\"\""),
@@ -132,6 +132,7 @@ pub const KEYS: &[Key] = &[
     may(History, "holder", Kind::Value, "holder = \"locked_by\"", "Who had it."),
     must(History, "at", Kind::Value, "at = \"updated_at\"", "When it was recovered."),
     must(History, "what", Kind::Value, "what = \"last_error\"", "What the system says about it."),
+    may(History, "state", Kind::Value, "state = \"status\"", "The state it was left in. With it, recoveries within an hour are counted by kind and state."),
     may(History, "time", Kind::Unit, "time = \"timestamptz\"", "How the times are written.").or("\"unix_ms\""),
     may(History, "zone", Kind::Zone, "zone = \"utc\"", "The zone of times that have none.").or("the profile's"),
 ];

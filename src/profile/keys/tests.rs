@@ -1,7 +1,7 @@
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use std::fmt;
 
-use super::{Group, KEYS, Kind};
+use super::{KEYS, KeyGroup, Kind};
 use crate::profile::format::{Act, Backlog, Board, Deadline, History, Profile, Registry, StatementTable};
 
 /// The keys that a struct of the format reads, as serde knows them.
@@ -55,22 +55,22 @@ fn fields_of<T: for<'de> Deserialize<'de>>() -> Vec<&'static str> {
     }
 }
 
-fn fields(group: Group) -> Vec<&'static str> {
+fn fields(group: KeyGroup) -> Vec<&'static str> {
     match group {
-        Group::Profile => fields_of::<Profile>(),
-        Group::Claim => fields_of::<Board>(),
-        Group::Deadline => fields_of::<Deadline>(),
-        Group::Session => fields_of::<Registry>(),
-        Group::Backlog => fields_of::<Backlog>(),
-        Group::Act => fields_of::<Act>(),
-        Group::Statement => fields_of::<StatementTable>(),
-        Group::History => fields_of::<History>(),
+        KeyGroup::Profile => fields_of::<Profile>(),
+        KeyGroup::Claim => fields_of::<Board>(),
+        KeyGroup::Deadline => fields_of::<Deadline>(),
+        KeyGroup::Session => fields_of::<Registry>(),
+        KeyGroup::Backlog => fields_of::<Backlog>(),
+        KeyGroup::Act => fields_of::<Act>(),
+        KeyGroup::Statement => fields_of::<StatementTable>(),
+        KeyGroup::History => fields_of::<History>(),
     }
 }
 
 #[test]
 fn the_table_has_every_key_of_the_format_and_no_other() {
-    for group in Group::ALL {
+    for group in KeyGroup::ALL {
         let mut known: Vec<&str> = group.keys().map(|key| key.name).collect();
         let mut read = fields(group);
         known.sort_unstable();
@@ -80,9 +80,9 @@ fn the_table_has_every_key_of_the_format_and_no_other() {
 }
 
 /// The keys of a group that have to be there, each with its example, without `skip`.
-fn required(group: Group, skip: &str) -> String {
-    let needed = |key: &&super::Key| key.default.is_none() && key.name != skip;
-    let line = |key: &super::Key| match key.kind {
+fn required(group: KeyGroup, skip: &str) -> String {
+    let needed = |key: &&super::ProfileKey| key.default.is_none() && key.name != skip;
+    let line = |key: &super::ProfileKey| match key.kind {
         Kind::Tables(_) => {
             "claim = [{ name = \"a\", table = \"t\", id = \"id\", deadline = { never = true } }]\n".into()
         }
@@ -91,19 +91,19 @@ fn required(group: Group, skip: &str) -> String {
     group.keys().filter(needed).map(line).collect()
 }
 
-fn read(group: Group, text: &str) -> Result<(), String> {
+fn read(group: KeyGroup, text: &str) -> Result<(), String> {
     fn parse<T: DeserializeOwned>(text: &str) -> Result<(), String> {
         toml::from_str::<T>(text).map(|_| ()).map_err(|error| error.to_string())
     }
     match group {
-        Group::Profile => parse::<Profile>(text),
-        Group::Claim => parse::<Board>(text),
-        Group::Deadline => parse::<Deadline>(text),
-        Group::Session => parse::<Registry>(text),
-        Group::Backlog => parse::<Backlog>(text),
-        Group::Act => parse::<Act>(text),
-        Group::Statement => parse::<StatementTable>(text),
-        Group::History => parse::<History>(text),
+        KeyGroup::Profile => parse::<Profile>(text),
+        KeyGroup::Claim => parse::<Board>(text),
+        KeyGroup::Deadline => parse::<Deadline>(text),
+        KeyGroup::Session => parse::<Registry>(text),
+        KeyGroup::Backlog => parse::<Backlog>(text),
+        KeyGroup::Act => parse::<Act>(text),
+        KeyGroup::Statement => parse::<StatementTable>(text),
+        KeyGroup::History => parse::<History>(text),
     }
 }
 

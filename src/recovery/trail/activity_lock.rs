@@ -9,8 +9,15 @@ use super::Trail;
 /// process that has died.
 #[derive(Debug)]
 pub struct ActivityLock {
-    /// The folder of the journal; the lock lasts as long as it is open.
-    _folder: File,
+    /// The folder of the journal.
+    folder: File,
+}
+
+impl Drop for ActivityLock {
+    /// Closing the file is not enough: a child process that is being started has a copy of it until its `exec`.
+    fn drop(&mut self) {
+        let _ = flock(&self.folder, FlockOperation::Unlock);
+    }
 }
 
 impl Trail {
@@ -27,6 +34,22 @@ impl Trail {
     fn presence(&self, how: FlockOperation) -> Option<ActivityLock> {
         let folder = OpenOptions::new().read(true).open(self.path().parent()?).ok()?;
         flock(&folder, how).ok()?;
-        Some(ActivityLock { _folder: folder })
+        Some(ActivityLock { folder })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_dropped_is_free_although_a_child_still_has_a_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let trail = Trail::open(folder.path()).unwrap();
+        let acting = trail.at_work().unwrap();
+        let _inherited = acting.folder.try_clone().unwrap();
+        assert!(trail.alone().is_none());
+        drop(acting);
+        assert!(trail.alone().is_some());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::super::upgrade;
 use crate::domain::visible::safe;
 use crate::postgres::{Link, PgError, Row};
 
@@ -105,6 +106,12 @@ impl SchemaCatalog {
         Ok(SchemaCatalog(objects.filter(|(own, _)| *own).map(|(_, object)| object).collect()))
     }
 
+    /// Whether the table is there without this column.
+    pub(super) fn lacks(&self, table: &str, column: &str) -> bool {
+        let is_it = |it: &&CatalogObject| it.kind == "table" && it.name == table;
+        self.0.iter().find(is_it).is_some_and(|it| !it.columns.contains_key(column))
+    }
+
     pub(super) fn objects(&self) -> &[CatalogObject] {
         &self.0
     }
@@ -136,6 +143,15 @@ fn text(row: &Row, at: usize) -> String {
 impl CatalogObject {
     fn space(&self) -> Option<&str> {
         self.parts.iter().find(|(part, _)| part == SPACE).map(|(_, space)| space.as_str())
+    }
+
+    /// Whether this is `wanted` in an earlier version of ours.
+    pub(super) fn is_former(&self, wanted: &CatalogObject) -> bool {
+        let is_body = |part: &str| part == "body";
+        let mut rest = self.parts.iter().zip(&wanted.parts).filter(|((part, _), _)| !is_body(part));
+        let body = self.parts.iter().find(|(part, _)| is_body(part));
+        rest.all(|(is, wanted)| is == wanted)
+            && body.is_some_and(|(_, body)| upgrade::is_former(&self.name, body))
     }
 
     /// How this differs from `wanted`; empty if it is usable.

@@ -11,11 +11,16 @@ pub enum Gauge {
     Expiring,
     Unknown,
     Runaway,
+    /// Recoveries within an hour.
+    Reclaims,
 }
 
 impl Gauge {
-    pub const ALL: [Gauge; 5] =
+    /// The counts of claims.
+    pub const CLAIMS: [Gauge; 5] =
         [Gauge::Stale, Gauge::Orphaned, Gauge::Expiring, Gauge::Unknown, Gauge::Runaway];
+    pub const ALL: [Gauge; 6] =
+        [Gauge::Stale, Gauge::Orphaned, Gauge::Expiring, Gauge::Unknown, Gauge::Runaway, Gauge::Reclaims];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -24,16 +29,19 @@ impl Gauge {
             Gauge::Expiring => "expiring",
             Gauge::Unknown => "unknown",
             Gauge::Runaway => "runaway",
+            Gauge::Reclaims => "reclaims",
         }
     }
 
-    pub fn of(self, counts: &Counts) -> u64 {
+    /// The number; reclaims that nobody counted reach no threshold.
+    pub fn of(self, counts: &Counts, reclaims: Option<u64>) -> u64 {
         match self {
             Gauge::Stale => counts.stale,
             Gauge::Orphaned => counts.orphaned,
             Gauge::Expiring => counts.expiring,
             Gauge::Unknown => counts.unknown,
             Gauge::Runaway => counts.runaway,
+            Gauge::Reclaims => reclaims.unwrap_or(0),
         }
     }
 
@@ -42,12 +50,12 @@ impl Gauge {
         match self {
             Gauge::Stale | Gauge::Orphaned => GaugeBounds { warn: None, crit: Some(1) },
             Gauge::Expiring | Gauge::Unknown => GaugeBounds { warn: Some(1), crit: None },
-            Gauge::Runaway => GaugeBounds::default(),
+            Gauge::Runaway | Gauge::Reclaims => GaugeBounds::default(),
         }
     }
 }
 
-/// A threshold from the command line: this many claims or more.
+/// A threshold from the command line: this many claims or reclaims, or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GaugeLimit {
     gauge: Gauge,
@@ -61,7 +69,7 @@ impl GaugeLimit {
         let gauge = Gauge::ALL
             .into_iter()
             .find(|gauge| gauge.as_str() == name.trim())
-            .ok_or("thresholds are for stale, orphaned, expiring, unknown and runaway")?;
+            .ok_or("thresholds are for stale, orphaned, expiring, unknown, runaway and reclaims")?;
         match number.trim().parse() {
             Ok(0) => Err("0 would always be reached; write 1 or more, or leave it out".into()),
             Ok(claims) => Ok(GaugeLimit { gauge, claims }),
@@ -111,11 +119,11 @@ impl CheckThresholds {
     }
 
     /// The exit code for these counts.
-    pub fn judge(&self, counts: &Counts) -> Exit {
+    pub fn judge(&self, counts: &Counts, reclaims: Option<u64>) -> Exit {
         let reached = |pick: fn(GaugeBounds) -> Option<u64>| {
             Gauge::ALL
                 .into_iter()
-                .any(|gauge| pick(self.of(gauge)).is_some_and(|limit| gauge.of(counts) >= limit))
+                .any(|gauge| pick(self.of(gauge)).is_some_and(|limit| gauge.of(counts, reclaims) >= limit))
         };
         if reached(|bounds| bounds.crit) {
             Exit::Critical

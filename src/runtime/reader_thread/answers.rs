@@ -1,12 +1,15 @@
 //! Detailed questions, answered between polls.
 
 use super::{SourceQuestion, SourceReader};
-use crate::app::message::{DeadJobsQuery, Msg, Probed, Target};
+use crate::app::message::{DeadJobsQuery, Msg, Probed, ShownClaim};
 use crate::app::row::Row;
 use crate::domain::detail::{Cursor, Examined, Holder, PageRequest};
 use crate::domain::filter::{Test, exactly};
 use crate::poller::SMALL;
 use crate::store::{Reader, StoreError, clock};
+
+/// How many of the newest rows of a history tell what holders do.
+const RECENT_TRACES: usize = 2_000;
 
 impl SourceReader {
     /// The answer, and the error if the connection is lost.
@@ -42,7 +45,10 @@ impl SourceReader {
             }
             SourceQuestion::Kinds => {
                 let kinds = self.reachable().and_then(Reader::kinds);
-                Msg::Kinds { source, kinds: kinds.map_err(|error| trouble(self, error)) }
+                // Beside the kinds: a source that cannot tell it has told the kinds all the same.
+                let activity = self.reachable().and_then(|reader| reader.recent_activity(RECENT_TRACES));
+                let activity = activity.unwrap_or_default();
+                Msg::Kinds { source, kinds: kinds.map_err(|error| trouble(self, error)), activity }
             }
             SourceQuestion::Examine(target) => {
                 let found = self.examine(&target);
@@ -69,7 +75,7 @@ impl SourceReader {
         dead_jobs(self.dead.reader()?, query).inspect_err(|_| self.dead.close())
     }
 
-    fn examine(&mut self, target: &Target) -> Result<Option<Box<Examined>>, StoreError> {
+    fn examine(&mut self, target: &ShownClaim) -> Result<Option<Box<Examined>>, StoreError> {
         let Some(mark) = &target.mark else { return Ok(None) };
         let address = target.claim.key.address();
         let found = self.reachable()?.examine(&target.profile, &target.board, mark, &address)?;

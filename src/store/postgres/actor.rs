@@ -80,11 +80,21 @@ impl Actor {
         question: &BeginQuestion,
     ) -> Result<(Turn, Vec<Option<String>>), StoreError> {
         let was_open = self.link.is_open();
-        match self.begin_once(question) {
+        let begun = match self.begin_once(question) {
             // A connection that was lost since the last act says so only now; nothing was begun on it.
             Err(StoreError::Unreachable { .. }) if was_open => self.begin_once(question),
             other => other,
+        };
+        let (turn, mut answer) = begun?;
+        if self.reader.version.is(answer.remove(0).as_deref()) {
+            return Ok((turn, answer));
         }
+        // An act has to know every trigger and foreign key of its tables: what those change belongs to its images.
+        let _ = self.ask_link(Link::rollback);
+        self.reader.aside("reading the tables", |_| Ok(()))?;
+        let (turn, mut answer) = self.begin_once(question)?;
+        answer.remove(0);
+        Ok((turn, answer))
     }
 
     fn begin_once(&mut self, question: &BeginQuestion) -> Result<(Turn, Vec<Option<String>>), StoreError> {
@@ -98,7 +108,8 @@ impl Actor {
         let columns = "clock_timestamp()::text, pg_current_xact_id()::text, \
                        extract(epoch FROM pg_postmaster_start_time())::text, \
                        extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text";
-        let sql = format!("{} SELECT {columns}{}", question.with, question.columns);
+        let version = self.reader.version.sql();
+        let sql = format!("{} SELECT {columns}, {version}{}", question.with, question.columns);
         let begun = self.ask_link(|link| link.begin_asking(Begin::Acting, &sql, &question.values()));
         if begun.is_err() {
             // A connection that is gone has taken everything back.

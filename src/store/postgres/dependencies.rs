@@ -110,6 +110,10 @@ impl Dependencies {
         Ok(dependencies)
     }
 
+    pub(super) fn keys(&self) -> &[ForeignKey] {
+        &self.keys
+    }
+
     /// The foreign keys by which the effect of a table's rows reaches others, and the effect of those.
     pub(super) fn following<'a>(
         &'a self,

@@ -63,6 +63,15 @@ impl Dialect for PostgresDialect {
         TraceTime { selected: self.selected(&shown), order: format!("{at} DESC NULLS LAST") }
     }
 
+    fn partial_indexes(&self, table: &Table, column: &Column) -> String {
+        let (table, column) = (literal(&table.sql), literal(&column.name));
+        format!(
+            "SELECT count(*)::text FROM pg_index AS i
+             JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+             WHERE i.indrelid = ({table}::text)::regclass AND i.indpred IS NOT NULL AND a.attname = {column}"
+        )
+    }
+
     /// As texts: not every type has an equality, and the texts have one form in a transaction of ours.
     fn holds_exactly(&self, column: &str, place: &str) -> String {
         format!("{column}::text IS NOT DISTINCT FROM {place}")

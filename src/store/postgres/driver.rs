@@ -13,7 +13,7 @@ use super::dialect::PostgresDialect;
 use super::schema::quoted;
 use super::sentences::Sentences;
 use super::watch::query;
-use crate::domain::recovery::Outcome;
+use crate::domain::recovery::{Outcome, Refusal};
 use crate::domain::time::Moment;
 use crate::postgres::error::PgError;
 use crate::postgres::home;
@@ -32,6 +32,20 @@ use crate::store::statements::Statements;
 use crate::store::{Scope, StoreError, TransactionMark};
 
 impl Actor {
+    /// Takes everything back if the tables have changed since the transaction began. What it has written keeps their
+    /// changes out until it ends.
+    fn expect_the_tables(&mut self) -> Result<(), Refusal> {
+        let sql = format!("SELECT {}", self.reader.version.sql());
+        let refusal = match self.ask_link(|link| link.query(&sql, &[])) {
+            Ok(rows) if self.reader.version.is(rows.first().and_then(|row| row.get(0))) => return Ok(()),
+            Ok(_) => Refusal::Database("its tables were changed while the act ran; try again".into()),
+            Err(error) => self.sentence(&error, "committing").as_refusal(),
+        };
+        // A connection that is gone has taken everything back.
+        let _ = self.ask_link(Link::rollback);
+        Err(refusal)
+    }
+
     /// Has the connection for acts do something that is part of an act.
     fn ask_for_act<T>(
         &mut self,
@@ -112,6 +126,7 @@ impl Driver for Actor {
     }
 
     fn commit(&mut self) -> Result<(), NotCommitted> {
+        self.expect_the_tables().map_err(NotCommitted::Refused)?;
         self.ask_link(Link::commit).map_err(|error| {
             if error.ends_the_link() {
                 NotCommitted::AnswerLost(error.to_string())

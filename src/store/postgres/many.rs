@@ -97,9 +97,9 @@ pub(super) fn each(
     let is_named = |name: &str| act.set.values().any(|value| value.contains(&format!(":{name}")));
     let all = || eligible.iter().map(|(_, seen)| &**seen);
     let own = || all().map(|seen| ClaimValues::new(&watch.board, &seen.judged.claim, &seen.why, order));
-    let mut listed = ClaimTable {
+    let mut listed = ClaimArrays {
         params: shared_values(&PostgresDialect, &watch.board, order, turn.now),
-        ..ClaimTable::default()
+        ..ClaimArrays::default()
     };
     listed.add("version", all().map(|seen| seen.version.as_ref()));
     listed.add("spot", all().map(spot));
@@ -142,13 +142,13 @@ pub(super) fn each(
 
 /// Values of claims as a table of texts.
 #[derive(Default)]
-struct ClaimTable {
+struct ClaimArrays {
     params: NamedParams,
     names: Vec<String>,
     arrays: Vec<String>,
 }
 
-impl ClaimTable {
+impl ClaimArrays {
     fn add(&mut self, name: &str, values: impl Iterator<Item = Option<impl AsRef<str>>>) {
         let place = format!("claimtop_each_{name}");
         self.params.add(&place, "text[]", Some(array(values)));

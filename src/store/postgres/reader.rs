@@ -3,10 +3,10 @@
 //! A poll is one transaction that may only read, with one picture of the data and one clock, the
 //! database's own. No transaction outlives it.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::audit_table;
+use super::catalog_version::CatalogVersion;
 use super::column_type::is_whole;
 use super::compiler::Postgres;
 use super::connection::OnLink;
@@ -25,7 +25,7 @@ use crate::postgres::error::PgError;
 use crate::postgres::link::{Begin, Limits, Link, Purpose};
 use crate::postgres::target::Target;
 use crate::profile::format::Profile;
-use crate::store::attempts::AttemptOrder;
+use crate::store::attempts::{AttemptNumbers, AttemptOrder};
 use crate::store::bound::BoundZone;
 use crate::store::driver::{Failed, Row as _};
 use crate::store::fit::{Fit, FitTarget};
@@ -51,18 +51,15 @@ pub struct Reader {
     pub(super) dependencies: Dependencies,
     /// The table of records, if it can be trusted.
     pub(super) audit_table: Option<Table>,
+    /// The tables as they were when the profiles were fitted to them, and when that was.
+    pub(super) version: CatalogVersion,
     fitted: Instant,
-    /// The boards that were ever fitted, and how long to wait before that is tried again.
-    known: BTreeSet<BoardId>,
-    fits_for: Duration,
     fingerprint: String,
     context: PollContext,
 }
 
-/// Profiles are laid onto the tables again after this long: new ones may have come.
+/// Profiles are laid onto the tables again after this long: tables of other profiles may have come.
 const FITS_FOR: Duration = Duration::from_secs(60);
-/// The same while a board is missing that was there before: it may come back any moment.
-const MISSING: Duration = Duration::from_secs(2);
 /// How much longer than the server we wait before we give it up.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -106,9 +103,8 @@ impl Reader {
             schema: Schema::default(),
             dependencies: Dependencies::default(),
             audit_table: None,
+            version: CatalogVersion::default(),
             fitted: Instant::now(),
-            known: BTreeSet::new(),
-            fits_for: FITS_FOR,
             fingerprint: String::new(),
             context: PollContext::default(),
         };
@@ -124,20 +120,26 @@ impl Reader {
 
     /// Connects, if there is no connection, and lays the profiles onto the tables.
     fn connect(&mut self) -> Result<&mut Link, StoreError> {
-        if self.link.as_ref().is_some_and(Link::is_open) && self.fitted.elapsed() < self.fits_for {
+        if self.link.as_ref().is_some_and(Link::is_open) && self.fitted.elapsed() < FITS_FOR {
             return self.link.as_mut().ok_or_else(|| gone(&self.options));
         }
         let mut link = match self.link.take().filter(Link::is_open) {
             Some(link) => link,
             None => Link::open(&self.target, Purpose::Polls, self.options.limits())?,
         };
+        link.begin(Begin::Reading).map_err(|error| self.reading_tables(&error))?;
         self.fit(&mut link)?;
+        link.rollback().map_err(|error| self.reading_tables(&error))?;
         Ok(self.link.insert(link))
     }
 
+    fn reading_tables(&self, error: &PgError) -> StoreError {
+        self.options.sentence(error, "reading the tables")
+    }
+
+    /// Lays the profiles onto the tables as they are in the current transaction.
     fn fit(&mut self, link: &mut Link) -> Result<(), StoreError> {
-        let said = |error: PgError| self.options.sentence(&error, "reading the tables");
-        link.begin(Begin::Reading).map_err(said)?;
+        let said = |error: PgError| self.reading_tables(&error);
         let DatabaseCatalog { schema, dependencies, types, .. } = schema::read(link).map_err(said)?;
         let fingerprint = fingerprint(link).map_err(said)?;
         let compiler = Postgres::new(link, Trust::new(&schema, &types, self.options.allowed()));
@@ -158,7 +160,8 @@ impl Reader {
         let veiled = veiled(link, &all).map_err(said)?;
         let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
         let is_superuser = is_superuser.first().is_some_and(|row| row.is_true(0));
-        link.rollback().map_err(said)?;
+        let profiles = all.iter().map(|watched| &watched.profile);
+        let version = self.version.clone().read(link, profiles, &schema, &dependencies).map_err(said)?;
         let claims = all.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.table);
         let (audit_table, distrust) = audit_table::trusted(&schema, claims);
         let mut warnings: Vec<String> = distrust.into_iter().collect();
@@ -169,11 +172,8 @@ impl Reader {
         }
         self.context.warnings = warnings;
         self.audit_table = audit_table;
-        let here: BTreeSet<BoardId> =
-            BoardAt::all(&all).iter().map(|at| at.board().board_id.clone()).collect();
-        self.fits_for = if self.known.is_subset(&here) { FITS_FOR } else { MISSING };
-        self.known.extend(here);
         self.watched = all;
+        self.version = version;
         self.schema = schema;
         self.dependencies = dependencies;
         self.context.veiled = veiled;
@@ -205,26 +205,31 @@ impl Reader {
         let _uninterrupted = uninterrupted();
         self.connect()?;
         let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
-        let outcome = self.begin(&mut link).and_then(|now| look(self, &mut link, now));
-        if link.is_open() {
-            // Ends the transaction whatever happened; there is nothing to commit.
-            let ended = link.rollback();
-            self.link = Some(link);
-            return Ok(outcome.and_then(|result| ended.map(|()| result)));
+        let begun = self.begin(&mut link);
+        let outcome = begun.map(|begun| begun.and_then(|now| look(self, &mut link, now)));
+        if !link.is_open() {
+            return outcome;
         }
-        Ok(outcome)
+        // Ends the transaction whatever happened; there is nothing to commit.
+        let ended = link.rollback();
+        self.link = Some(link);
+        Ok(outcome?.and_then(|result| ended.map(|()| result)))
     }
 
-    /// Begins a transaction with the database's clock, and asks whether the rows contradict their zones.
-    fn begin(&mut self, link: &mut Link) -> Result<Moment, PgError> {
+    /// Begins a transaction with the database's clock, lays the profiles onto the tables if those have changed,
+    /// and asks whether the rows contradict their zones.
+    fn begin(&mut self, link: &mut Link) -> Result<Result<Moment, PgError>, StoreError> {
         let asked = clock();
         // A standby that has replayed nothing yet cannot be newer than its own start.
-        let rows = link.begin_asking(
-            Begin::Reading,
+        let question = format!(
             "SELECT clock_timestamp()::text, pg_is_in_recovery()::text,
-             coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text",
-            &[],
-        )?;
+             coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text, {}",
+            self.version.sql()
+        );
+        let rows = match link.begin_asking(Begin::Reading, &question, &[]) {
+            Ok(rows) => rows,
+            Err(error) => return Ok(Err(error)),
+        };
         let middle = asked.plus(Span::micros(clock().since(asked).as_micros() / 2));
         let read = |at: usize| rows.first().and_then(|row| Moment::parse(row.get(at)?));
         let theirs = read(0).unwrap_or(middle);
@@ -234,10 +239,11 @@ impl Reader {
         self.context.lag = is_standby.then(|| replayed.map_or(Span::ZERO, |at| theirs.since(at)));
         // What a standby has not heard of yet cannot be held against anybody.
         let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
-        for watch in self.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
-            watch.examine_zone(link, now)?;
+        if !self.version.is(rows.first().and_then(|row| row.get(3))) {
+            self.fit(link)?;
         }
-        Ok(now)
+        let mut watches = self.watched.iter_mut().flat_map(|watched| &mut watched.boards);
+        Ok(watches.try_for_each(|watch| watch.examine_zone(link, now)).map(|()| now))
     }
 
     /// Asks something apart from polls, in a transaction of its own that only reads.
@@ -340,7 +346,7 @@ impl ReadEngine for Reader {
     /// they are stamped: younger ones wait for the next look, so that none is passed over.
     fn attempt_order(&mut self, table: &Table) -> Result<Option<AttemptOrder>, StoreError> {
         if table.column("id").is_some_and(|id| is_whole(&id.declared)) {
-            return Ok(Some(AttemptOrder { number: "id".into(), only: None }));
+            return Ok(Some(AttemptOrder { number: "id".into(), numbers: AttemptNumbers::Serial }));
         }
         if table.column("attempted_at").is_none() {
             return Ok(None);
@@ -349,8 +355,8 @@ impl ReadEngine for Reader {
         let zone = self.aside("reading attempts", bound)?.unwrap_or_default();
         let number = "(extract(epoch FROM attempted_at::timestamp) * 1000000)::bigint".into();
         let now = format!("(now() AT TIME ZONE {})", literal(&zone.sql));
-        let only = Some(format!("attempted_at < {now} - interval '{COMMITTED_AFTER}'"));
-        Ok(Some(AttemptOrder { number, only }))
+        let only = format!("attempted_at < {now} - interval '{COMMITTED_AFTER}'");
+        Ok(Some(AttemptOrder { number, numbers: AttemptNumbers::Times { only } }))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::store::driver::{Dialect, Row, TimeForm, TraceTime};
 use crate::store::found::RowRef;
 use crate::store::image::{Image, RowAt};
 use crate::store::named_params::{NamedParams, renamed};
-use crate::store::schema::{Column, Names, Table, quoted};
+use crate::store::schema::{Column, Names, Table, literal, quoted};
 use crate::store::seen::Seen;
 use crate::store::session::Registered;
 
@@ -41,6 +41,14 @@ impl Dialect for SqliteDialect {
     fn trace_time(&self, at: &str, _: Option<&Column>, form: TimeForm<'_>) -> TraceTime {
         let code = code(form.unit, form.own_zone());
         TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {code}) DESC") }
+    }
+
+    fn partial_indexes(&self, table: &Table, column: &Column) -> String {
+        let (table, column) = (literal(&table.name), literal(&column.name));
+        format!(
+            "SELECT count(*) FROM pragma_index_list({table}) AS i JOIN pragma_index_xinfo(i.name) AS x
+             WHERE i.partial AND x.seqno = 0 AND lower(x.name) = lower({column})"
+        )
     }
 
     fn holds_exactly(&self, column: &str, place: &str) -> String {

@@ -19,7 +19,7 @@ use super::watch::{Since, Watch};
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, ZoneName};
-use crate::store::attempts::AttemptOrder;
+use crate::store::attempts::{AttemptNumbers, AttemptOrder};
 use crate::store::bound::BoundZone;
 use crate::store::driver::Failed;
 use crate::store::fit::FitTarget;
@@ -357,12 +357,13 @@ impl ReadEngine for Reader {
 
     /// Attempts that go by a UUID have a number all the same: that of their row.
     fn attempt_order(&mut self, table: &Table) -> Result<Option<AttemptOrder>, StoreError> {
+        let is_number = |declared: &str| declared.to_ascii_uppercase().contains("INT");
         let number = match table.column("id") {
-            Some(_) => "id",
-            None if table.has_rowid => "rowid",
-            None => return Ok(None),
+            Some(id) if is_number(&id.declared) => "id",
+            Some(_) | None if table.has_rowid => "rowid",
+            Some(_) | None => return Ok(None),
         };
-        Ok(Some(AttemptOrder { number: number.into(), only: None }))
+        Ok(Some(AttemptOrder { number: number.into(), numbers: AttemptNumbers::Serial }))
     }
 }
 

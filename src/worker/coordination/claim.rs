@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use serde::Serialize;
 
 use super::session::is_registered;
-use super::{Coordination, end_of, expiry, millis};
+use super::{Coordination, end_of, expiry, millis, resume};
 use crate::domain::time::{Moment, Span};
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
@@ -181,6 +181,7 @@ impl NewClaim<'_> {
             agent_type,
             metadata,
         ))?;
+        resume::remember(self.transaction, self.task)?;
         events.push(Event::ClaimAcquired {
             task_id: self.task.into(),
             session_id: self.session.into(),

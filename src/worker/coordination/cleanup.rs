@@ -7,7 +7,7 @@ use super::expiry::ExpiredClaims;
 use super::lock::{HeldLock, read};
 use super::orphan::{OrphanedClaims, ProcessCheck};
 use super::session::remove;
-use super::{Coordination, millis};
+use super::{Coordination, millis, resume};
 use crate::domain::time::Moment;
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
@@ -99,12 +99,14 @@ impl Coordination {
         })
     }
 
-    /// Deletes changes that were applied long ago. Changes that were not applied stay, however old.
+    /// Deletes changes that were applied long ago. Changes that were not applied stay, however old. Interrupted tasks
+    /// to which nobody has returned for as long are forgotten.
     pub fn prune_old_changes(&mut self) -> Result<PrunedChanges, WorkerError> {
         let retention = self.settings.journal_retention;
         self.database.change(|transaction, now, events| {
             let sql = "DELETE FROM change_journal WHERE applied = 1 AND created_at < ?1";
             let count = transaction.prepare_cached(sql)?.execute([millis(now.minus(retention))])? as u64;
+            resume::forget_before(transaction, now.minus(retention))?;
             if count > 0 {
                 events.push(Event::JournalPruned { count, timestamp: millis(now) });
             }

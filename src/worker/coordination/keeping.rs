@@ -1,7 +1,7 @@
 //! Refreshes and releases a claim.
 
 use super::claim::{delete, held, prolong};
-use super::{Coordination, RefreshOutcome, ReleaseOutcome, end_of, expiry, millis};
+use super::{Coordination, RefreshOutcome, ReleaseOutcome, end_of, expiry, millis, resume};
 use crate::domain::time::Span;
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
@@ -45,6 +45,8 @@ impl Coordination {
         reason: &str,
     ) -> Result<ReleaseOutcome, WorkerError> {
         self.database.change(|transaction, now, events| {
+            // Even if somebody has cleaned the claim up: its session is done with the task.
+            resume::forget(transaction, task, session)?;
             let Some(claim) = held(transaction, task, now)? else { return Ok(ReleaseOutcome::NotFound) };
             if claim.has_expired(now) {
                 delete(transaction, task)?;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 
-use super::{Coordination, millis};
+use super::{Coordination, millis, resume};
 use crate::domain::time::Moment;
 use crate::worker::error::WorkerError;
 use crate::worker::events::Event;
@@ -77,18 +77,7 @@ impl Coordination {
     /// Registers a session, or updates its registration. Its claims and `started_at` stay; the original replaces the
     /// row, and the claims are deleted with it.
     pub fn register(&mut self, registration: &Registration) -> Result<RegisteredSession, WorkerError> {
-        self.database.change(|transaction, now, events| {
-            let started_at = upsert(transaction, registration, now)?;
-            let session_id = registration.session_id.clone();
-            let sql = "SELECT count(*) FROM task_claims WHERE session_id = ?1";
-            let claims: i64 = transaction.prepare_cached(sql)?.query_row([&session_id], |row| row.get(0))?;
-            events.push(Event::SessionRegistered {
-                session_id: session_id.clone(),
-                pid: registration.pid,
-                timestamp: millis(now),
-            });
-            Ok(RegisteredSession { session_id, started_at, claims_kept: claims.unsigned_abs() })
-        })
+        self.database.change(|transaction, now, events| registered(transaction, registration, now, events))
     }
 
     /// Sends a heartbeat of the session; `false` if it is not registered (any more).
@@ -105,7 +94,10 @@ impl Coordination {
 
     /// Removes a session with its locks and claims.
     pub fn deregister(&mut self, session: &str) -> Result<Deregistered, WorkerError> {
-        self.database.change(|transaction, now, events| remove(transaction, session, now, events))
+        self.database.change(|transaction, now, events| {
+            resume::forget_session(transaction, session)?;
+            remove(transaction, session, now, events)
+        })
     }
 
     /// Releases all claims of a session, which stays; the specification's default reason is
@@ -116,8 +108,30 @@ impl Coordination {
         reason: Option<&str>,
     ) -> Result<SessionClaims, WorkerError> {
         let reason = reason.unwrap_or("session_ended");
-        self.database.change(|transaction, now, events| release(transaction, session, reason, now, events))
+        self.database.change(|transaction, now, events| {
+            resume::forget_session(transaction, session)?;
+            release(transaction, session, reason, now, events)
+        })
     }
+}
+
+/// Registers a session, or updates its registration.
+pub(super) fn registered(
+    transaction: &Transaction<'_>,
+    registration: &Registration,
+    now: Moment,
+    events: &mut Vec<Event>,
+) -> Result<RegisteredSession, WorkerError> {
+    let started_at = upsert(transaction, registration, now)?;
+    let session_id = registration.session_id.clone();
+    let sql = "SELECT count(*) FROM task_claims WHERE session_id = ?1";
+    let claims: i64 = transaction.prepare_cached(sql)?.query_row([&session_id], |row| row.get(0))?;
+    events.push(Event::SessionRegistered {
+        session_id: session_id.clone(),
+        pid: registration.pid,
+        timestamp: millis(now),
+    });
+    Ok(RegisteredSession { session_id, started_at, claims_kept: claims.unsigned_abs() })
 }
 
 pub(super) fn is_registered(connection: &Connection, session: &str) -> rusqlite::Result<bool> {

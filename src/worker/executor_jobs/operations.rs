@@ -12,6 +12,21 @@ pub trait Operations: Send {
     fn fail(&mut self, id: &str, worker: &str, error: &str) -> Result<FailedAttempt, WorkerError>;
     fn bury(&mut self, id: &str, worker: &str, error: &str) -> Result<Settled, WorkerError>;
     fn reclaim_stale_jobs(&mut self) -> Result<Reclaimed, WorkerError>;
+
+    /// Reclaims before it claims, so that workers that fetch need no timer. A reclaim that fails does not keep the
+    /// worker from its job: the next fetch reclaims again.
+    fn fetch(&mut self, worker: &str, types: &[&str]) -> Result<Fetched, WorkerError> {
+        let reclaimed = self.reclaim_stale_jobs();
+        Ok(Fetched { job: self.claim(worker, types)?, reclaimed })
+    }
+}
+
+/// The result of [`Operations::fetch`].
+#[derive(Debug)]
+pub struct Fetched {
+    pub job: Option<Job>,
+    /// What was reclaimed first, or why that failed.
+    pub reclaimed: Result<Reclaimed, WorkerError>,
 }
 
 impl Operations for ExecutorJobs {

@@ -1,14 +1,19 @@
 //! A row of `tasker_finalization_attempts`.
 
-use super::outcome::{EXTENDED, FinalizationClaim};
+use std::time::Instant;
+
+use super::outcome::{EXTENDED, FinalizationClaim, NOT_EXTENDED, NOT_RELEASED, RELEASED};
 use super::row::TaskRow;
 use crate::domain::time::Moment;
 
 pub(in crate::worker) struct ClaimAttempt<'a> {
+    pub operation: &'static str,
     pub claimed: bool,
     pub holder: Option<&'a str>,
     pub state: Option<&'a str>,
     pub message: &'a str,
+    /// How long it took until now: waiting for others is most of it, and the commit is missing.
+    pub seconds: f64,
 }
 
 impl<'a> ClaimAttempt<'a> {
@@ -16,6 +21,7 @@ impl<'a> ClaimAttempt<'a> {
         outcome: &'a FinalizationClaim,
         row: Option<&'a TaskRow>,
         processor: &'a str,
+        started: Instant,
     ) -> ClaimAttempt<'a> {
         let holder = match outcome {
             // The specification reports the claimant itself as the holder once it has the claim.
@@ -30,15 +36,40 @@ impl<'a> ClaimAttempt<'a> {
             FinalizationClaim::AlreadyComplete => Some("complete"),
             _ => row.and_then(|row| row.state.as_deref()),
         };
-        ClaimAttempt { claimed: outcome.is_claimed(), holder, state, message: outcome.message() }
+        ClaimAttempt {
+            operation: "claim",
+            claimed: outcome.is_claimed(),
+            holder,
+            state,
+            message: outcome.message(),
+            seconds: started.elapsed().as_secs_f64(),
+        }
     }
 
-    pub(crate) fn to_extend(until: Option<Moment>, row: Option<&'a TaskRow>) -> ClaimAttempt<'a> {
+    pub(crate) fn to_extend(
+        until: Option<Moment>,
+        row: Option<&'a TaskRow>,
+        started: Instant,
+    ) -> ClaimAttempt<'a> {
         ClaimAttempt {
+            operation: "extend",
             claimed: until.is_some(),
             holder: row.and_then(|row| row.claimed_by.as_deref()),
             state: row.and_then(|row| row.state.as_deref()),
-            message: if until.is_some() { EXTENDED } else { "Failed to extend claim" },
+            message: if until.is_some() { EXTENDED } else { NOT_EXTENDED },
+            seconds: started.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// `released` says whether the processor had the claim. Nobody has claimed anything by it.
+    pub(crate) fn to_release(released: bool, row: Option<&'a TaskRow>, started: Instant) -> ClaimAttempt<'a> {
+        ClaimAttempt {
+            operation: "release",
+            claimed: false,
+            holder: row.and_then(|row| row.claimed_by.as_deref()),
+            state: row.and_then(|row| row.state.as_deref()),
+            message: if released { RELEASED } else { NOT_RELEASED },
+            seconds: started.elapsed().as_secs_f64(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::FinalizationClaim;
 
 /// The upper bounds of the histogram buckets in seconds. The specification promises 100 ms and alerts at 500 ms: both
 /// are bounds.
-pub(super) const BOUNDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
+pub(crate) const BOUNDS: [f64; 11] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
 
 /// Why a claim failed, with the labels of the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

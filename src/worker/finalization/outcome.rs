@@ -3,7 +3,10 @@
 use super::metrics::ContentionReason;
 use crate::domain::time::Moment;
 
-pub(super) const EXTENDED: &str = "Claim extended";
+pub(crate) const EXTENDED: &str = "Claim extended";
+pub(crate) const NOT_EXTENDED: &str = "Failed to extend claim";
+pub(crate) const RELEASED: &str = "Claim released";
+pub(crate) const NOT_RELEASED: &str = "Claim was not owned by this processor";
 
 /// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]

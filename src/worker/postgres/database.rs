@@ -8,7 +8,7 @@ use super::cells::moment;
 use crate::domain::time::Moment;
 use crate::postgres::{Begin, Limits, Link, PgError, Purpose, Row, Target};
 use crate::reference::System;
-use crate::reference::postgres::{PostgresError, install};
+use crate::reference::postgres::{PostgresError, Wrapper, install};
 use crate::worker::{Clock, Event, EventSink, NoEvents, WorkerError};
 
 /// A database that workers share.
@@ -47,11 +47,11 @@ impl Database {
         Database { sink, ..self }
     }
 
-    /// Creates the tables of these systems where they are missing, all or none. Tables that exist are compared and
-    /// never altered.
+    /// Creates the tables of these systems where they are missing, all or none. Tables that exist are compared;
+    /// columns that a later version brought are added, and nothing else is altered.
     pub fn create_tables(&mut self, systems: &[System]) -> Result<(), PostgresError> {
         let mut link = Link::open(&self.target, Purpose::Acts, LIMITS)?;
-        install(&mut link, systems)?;
+        install(&mut link, systems, Wrapper::Without)?;
         Ok(())
     }
 

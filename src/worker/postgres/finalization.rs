@@ -72,7 +72,7 @@ impl Operations for Finalization {
             }
             record(
                 transaction,
-                &ClaimAttempt::to_claim(&outcome, row.as_ref(), processor),
+                &ClaimAttempt::to_claim(&outcome, row.as_ref(), processor, started),
                 &task,
                 processor,
                 now,
@@ -94,7 +94,8 @@ impl Operations for Finalization {
             if let Some(until) = until {
                 extend(transaction, &task, processor, until, now)?;
             }
-            record(transaction, &ClaimAttempt::to_extend(until, row.as_ref()), &task, processor, now)?;
+            let attempt = ClaimAttempt::to_extend(until, row.as_ref(), started);
+            record(transaction, &attempt, &task, processor, now)?;
             Ok(until.is_some())
         })?;
         self.metrics.extended(done, started.elapsed());
@@ -105,17 +106,19 @@ impl Operations for Finalization {
         let started = Instant::now();
         let Some(task) = uuid(task) else { return Ok(false) };
         let released = self.change(|transaction| {
-            let Some(row) = find(transaction, &task)? else { return Ok(false) };
-            if row.claimed_by.as_deref() != Some(processor) {
-                return Ok(false);
-            }
+            let row = find(transaction, &task)?;
             let now = transaction.now()?;
-            let sql =
-                "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL, updated_at = $2::timestamptz
-                       WHERE task_uuid = $1::uuid";
-            transaction.execute(sql, &[Some(&task), Some(&zoned(now))])?;
-            transaction.tell([row.released(&task, processor, "released", now)]);
-            Ok(true)
+            let own = row.as_ref().filter(|row| row.claimed_by.as_deref() == Some(processor));
+            if let Some(row) = own {
+                let sql =
+                    "UPDATE tasker_tasks SET claimed_at = NULL, claimed_by = NULL, updated_at = $2::timestamptz
+                           WHERE task_uuid = $1::uuid";
+                transaction.execute(sql, &[Some(&task), Some(&zoned(now))])?;
+                transaction.tell([row.released(&task, processor, "released", now)]);
+            }
+            let attempt = ClaimAttempt::to_release(own.is_some(), row.as_ref(), started);
+            record(transaction, &attempt, &task, processor, now)?;
+            Ok(own.is_some())
         })?;
         self.metrics.released(released, started.elapsed());
         Ok(released)
@@ -242,12 +245,22 @@ fn record(
     now: Moment,
 ) -> Result<(), WorkerError> {
     let sql = "INSERT INTO tasker_finalization_attempts
-                 (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at)
-               VALUES ($1::uuid, $2, $3::boolean, $4, $5, $6, $7::timestamptz)";
-    let ClaimAttempt { claimed, holder, state, message } = attempt;
-    let (claimed, at) = (claimed.to_string(), zoned(now));
-    let values =
-        [Some(task), Some(processor), Some(&claimed), *holder, *state, Some(*message), Some(at.as_str())];
+                 (task_uuid, processor_id, claimed, already_claimed_by, task_state, message, attempted_at,
+                  operation, duration_seconds)
+               VALUES ($1::uuid, $2, $3::boolean, $4, $5, $6, $7::timestamptz, $8, $9::double precision)";
+    let ClaimAttempt { operation, claimed, holder, state, message, seconds } = attempt;
+    let (claimed, at, seconds) = (claimed.to_string(), zoned(now), seconds.to_string());
+    let values = [
+        Some(task),
+        Some(processor),
+        Some(&claimed),
+        *holder,
+        *state,
+        Some(*message),
+        Some(&at),
+        Some(*operation),
+        Some(&seconds),
+    ];
     transaction.execute(sql, &values)?;
     Ok(())
 }

@@ -139,3 +139,24 @@ fn ten_workers_on_ten_tasks_get_one_each() {
 fn ten_workers_on_five_tasks_get_five() {
     on_both(|server| assert_eq!(ten_workers(&server, 5), (5, 5)));
 }
+
+#[test]
+fn of_ten_workers_that_name_one_task_nine_lose_the_race() {
+    on_both(|server| {
+        let id = server.task(&json!({"task_type": "youtube_video_scrape"}));
+        let path = format!("/api/tasks/{id}/claim");
+        let mut statuses: Vec<u16> = thread::scope(|scope| {
+            let worker = |number: usize| {
+                let (mut client, path) = (server.client(), &path);
+                let wish = json!({"worker_id": format!("worker-{number}")}).to_string();
+                scope.spawn(move || client.send("POST", path, &wish).status)
+            };
+            let workers: Vec<_> = (0..10).map(worker).collect();
+            workers.into_iter().map(|worker| worker.join().expect("an answer")).collect()
+        });
+        statuses.sort_unstable();
+        assert_eq!(statuses, [vec![200], vec![409; 9]].concat());
+        let logged: i64 = server.ground.one("SELECT count(*) FROM task_logs WHERE event = 'claimed'");
+        assert_eq!(logged, 1);
+    });
+}

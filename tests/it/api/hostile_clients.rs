@@ -1,8 +1,10 @@
 //! Clients that send nonsense, too much, or nothing: they are answered or cut off, and the queue is unharmed.
 
 use serde_json::json;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
 
 use super::{Client, Server, on_both};
 use crate::support::engine::Engine;
@@ -118,6 +120,57 @@ fn a_thousand_connections_that_send_nothing_keep_no_worker_out() {
     drop(slow);
     let grown = server.peak_memory().saturating_sub(before);
     assert!(grown < 64 * 1024, "{grown} KiB more");
+}
+
+/// Whatever the server still sends until it closes the connection.
+fn until_closed(mut stream: TcpStream) -> String {
+    stream.set_read_timeout(Some(Duration::from_secs(300))).expect("a timeout");
+    let mut told = Vec::new();
+    stream.read_to_end(&mut told).expect("the server closes it");
+    String::from_utf8_lossy(&told).into_owned()
+}
+
+#[test]
+fn a_request_that_never_ends_is_cut_off() {
+    let server = Server::on(Engine::Sqlite);
+    let head = slow(&server);
+    let mut body = TcpStream::connect(&server.address).expect("a connection");
+    let request = format!(
+        "POST /api/tasks/claim HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\
+         Connection: close\r\nContent-Length: 100\r\n\r\n{{",
+        server.key
+    );
+    body.write_all(request.as_bytes()).expect("sent");
+    thread::scope(|scope| {
+        let head = scope.spawn(|| until_closed(head));
+        let body = scope.spawn(|| until_closed(body));
+        assert!(!head.join().expect("an end").contains("200 OK"));
+        assert!(body.join().expect("an end").starts_with("HTTP/1.1 408"));
+    });
+}
+
+#[test]
+fn large_and_broken_bodies_leave_the_memory_as_it_was() {
+    let server = Server::on(Engine::Sqlite);
+    let large = format!("{{\"task_type\": \"{}\"}}", "x".repeat(4 * 1024 * 1024));
+    let broken = format!("{{\"worker_id\": {}", "[".repeat(200_000));
+    let round = || {
+        for body in [&large, &broken] {
+            // The server may close the connection before it has read all.
+            let mut client = server.client();
+            let _ = client
+                .stream
+                .get_mut()
+                .write_all(super::request("POST", "/api/tasks", &server.key, body).as_bytes());
+            let answer = client.try_answer();
+            assert!(answer.is_none_or(|answer| [400, 413].contains(&answer.status)));
+        }
+    };
+    (0..5).for_each(|_| round());
+    let before = server.peak_memory();
+    (0..100).for_each(|_| round());
+    let grown = server.peak_memory().saturating_sub(before);
+    assert!(grown < 8 * 1024, "{grown} KiB more");
 }
 
 #[test]

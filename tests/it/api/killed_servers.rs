@@ -4,14 +4,14 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::thread;
+use std::time::Instant;
 
 use super::{Client, Server};
 use crate::concurrency::number;
 use crate::support::engine::{Engine, engines};
-use crate::support::figures::promise;
+use crate::support::figures::{promise, tell};
 
 const WORKERS: usize = 32;
-const KILLS: usize = 3;
 
 /// One worker until the queue is empty; nothing if the server was killed.
 fn work(mut client: Client, name: &str, done: &Mutex<BTreeMap<i64, usize>>) -> Option<()> {
@@ -30,17 +30,26 @@ fn work(mut client: Client, name: &str, done: &Mutex<BTreeMap<i64, usize>>) -> O
     }
 }
 
+/// How often the server is killed, and after how many more tasks each time.
+#[derive(Clone, Copy)]
+struct Kills {
+    count: usize,
+    after: usize,
+}
+
 /// All workers at once, each on a connection of its own.
-fn all_work(server: &Server, round: usize, done: &Mutex<BTreeMap<i64, usize>>) {
+fn all_work(server: &Server, round: usize, kills: Kills, done: &Mutex<BTreeMap<i64, usize>>) {
     thread::scope(|scope| {
         for number in 0..WORKERS {
             let client = server.client();
             scope.spawn(move || work(client, &format!("worker-{round}-{number}"), done));
         }
-        if round < KILLS {
+        if round < kills.count {
             let done = || done.lock().expect("no panic").len();
             let before = done();
-            crate::dashboard::pty::until("some tasks are done", || (done() > before + 5).then_some(()));
+            crate::dashboard::pty::until("some tasks are done", || {
+                (done() >= before + kills.after).then_some(())
+            });
             server.signal("KILL");
         }
     });
@@ -48,20 +57,29 @@ fn all_work(server: &Server, round: usize, done: &Mutex<BTreeMap<i64, usize>>) {
 
 fn try_on(engine: Engine) {
     let tasks = number("CLAIMTOP_JOBS", 400);
+    // Once for every two thousand tasks, and thrice at least; all of them before the work is done.
+    let count = usize::try_from(tasks).expect("few");
+    let kills = Kills { count: (count / 2_000).max(3), after: count / ((count / 2_000).max(3) + 1) / 2 };
     let mut server = Server::on(engine);
     for _ in 0..tasks {
         server.task(&json!({"task_type": "youtube_video_scrape"}));
     }
     let done = Mutex::new(BTreeMap::new());
-    for round in 0..=KILLS {
-        all_work(&server, round, &done);
-        if round < KILLS {
+    let started = Instant::now();
+    for round in 0..=kills.count {
+        all_work(&server, round, kills, &done);
+        if round < kills.count {
             server = server.again();
             // The workers of the last round are gone; what they still have comes back.
             server.ground.run("UPDATE worker_heartbeats SET last_seen_at = '2020-01-01 00:00:00'");
             assert_eq!(server.post("/api/workers/requeue-stale", &json!({})).status, 200);
         }
     }
+    tell(&format!(
+        "{WORKERS} workers over HTTP on {engine:?}: {tasks} tasks and {} kills in {:.0} s",
+        kills.count,
+        started.elapsed().as_secs_f64()
+    ));
     let done = done.into_inner().expect("no panic");
     let twice = done.values().filter(|times| **times > 1).count();
     let left: i64 = server.ground.one("SELECT count(*) FROM tasks WHERE status <> 'completed'");

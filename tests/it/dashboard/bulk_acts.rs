@@ -77,7 +77,7 @@ fn a_stop_in_the_middle_of_a_bulk_keeps_no_worker_waiting_and_it_goes_on() {
             assert!(pty.is_cooked());
             left = scene.ids().len();
             let writer = rusqlite::Connection::open(scene.database.path()).expect("a connection");
-            writer.busy_timeout(std::time::Duration::from_secs(3)).expect("patience");
+            writer.busy_timeout(std::time::Duration::from_secs(60)).expect("patience");
             writer.execute("UPDATE sessions SET metadata = '{}'", []).expect("nobody keeps it waiting");
             pty.signal(Signal::CONT);
             if left == 1 {

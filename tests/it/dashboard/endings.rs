@@ -2,7 +2,7 @@
 
 use claimtop::app::keymap::Keymap;
 use claimtop::app::message::Msg;
-use claimtop::app::model::{Model, Settings};
+use claimtop::app::model::{Model, ModelSettings};
 use claimtop::domain::time::Span;
 use claimtop::store::clock;
 use claimtop::terminal::{Mouse, print_panics, restore, take};
@@ -158,7 +158,7 @@ fn a_thread_that_panics_does_not_take_the_screen_with_it() {
 #[ignore = "no test: a program for the two above, which panics in a terminal of theirs"]
 fn a_program_that_panics() {
     let Ok(what) = std::env::var("CLAIMTOP_TEST_PANIC") else { return };
-    let settings = Settings { interval: Span::seconds(1), bell: true };
+    let settings = ModelSettings { interval: Span::seconds(1), bell: true };
     let mut model = Model::new(Vec::new(), settings, Keymap::default(), clock());
     let key = match what.as_str() {
         "help" => Some('?'),

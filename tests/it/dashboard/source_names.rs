@@ -26,7 +26,9 @@ fn open(scene: &Scene) -> Pty {
 fn a_bulk_act_and_its_undo_take_the_name_of_the_source() {
     let scene = scene();
     let mut pty = open(&scene);
-    pty.press("R", "Every act on this source needs its name. Type billing:");
+    let dialog = pty.press("R", "Every act on this source needs its name. Type billing:");
+    // The command for a runbook works as it is printed: it names the config that knows the source.
+    assert!(dialog.contains("$ claimtop reclaim --config "), "{dialog}");
     pty.press("y", "that is not the name of the source");
     assert_eq!(scene.ids().len(), 3);
     pty.press("billing", "source  billing");

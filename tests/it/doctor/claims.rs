@@ -192,3 +192,29 @@ fn rows_that_name_no_process_are_fine() {
         findings.expect("holders", "ok", "name no process", "");
     });
 }
+
+#[test]
+fn too_many_reclaims_within_an_hour_are_a_warning() {
+    on_both(|| {
+        let (practice, database) = (Practice::new(), Database::of(claimtop::reference::System::ExecutorJobs));
+        let at = "2026-11-15T11:30:00.000Z";
+        let reclaim = |count: i64| {
+            for number in 0..count {
+                database.run(
+                    "INSERT INTO executor_jobs (id, type, last_error, updated_at) VALUES (?1, 'run_tsa', ?2, ?3)",
+                    (crate::support::uuid_of(&format!("{count}-{number}")), "RECLAIMED_TTL: Exceeded TTL", at),
+                );
+            }
+        };
+        reclaim(100);
+        practice.examine(&[], database.source()).expect(
+            "reclaims",
+            "ok",
+            "100 jobs within the last hour",
+            "",
+        );
+        reclaim(1);
+        let findings = practice.examine(&[], database.source());
+        findings.expect("reclaims", "warning", "101 jobs were reclaimed within the last hour", "heartbeats");
+    });
+}

@@ -36,7 +36,7 @@ impl Clinic {
     }
 }
 
-fn examined(practice: &Practice, url: &str, options: &[&str]) -> super::Findings {
+pub(super) fn examined(practice: &Practice, url: &str, options: &[&str]) -> super::Findings {
     let mut command = practice.command(&["doctor", "--json"]);
     let output = command.args(options).arg(Path::new(url)).output().expect("claimtop runs");
     let text = String::from_utf8(output.stdout).expect("UTF-8");

@@ -95,6 +95,7 @@ const ENTRY: DeadJobsQuery = DeadJobsQuery {
         ("completed_at", Null),
         ("agent_id", Null),
         ("state_changed_at", Now),
+        ("previous_state", Authorization("failed_terminal")),
     ],
     traces: 0,
 };

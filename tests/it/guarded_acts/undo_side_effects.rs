@@ -4,7 +4,7 @@ use claimtop::domain::recovery::{Action, Outcome};
 
 use super::systems_more::JOBS;
 use super::{actor, applied, fast, is_moved, number, row, undo};
-use crate::support::engine::{Engine, engine, on_both};
+use crate::support::engine::{Engine, engine, on, on_both};
 use crate::support::{COORDINATION, Database, SECOND};
 
 fn overdue(schema: &str) -> Database {
@@ -56,6 +56,65 @@ fn rows_that_go_with_the_claim_come_back_with_it() {
             database.run(&format!("INSERT INTO {child}_loose VALUES (1, 'task-1'), (2, 'task-2')"), []);
             there_and_back(&database, "task-1", 5);
         }
+    });
+}
+
+#[test]
+fn rows_that_refer_to_claims_since_the_actor_was_opened_come_back_too() {
+    on_both(|| {
+        let database = overdue("");
+        let before = database.dump();
+        let mut actor = actor(&database);
+        let acted = applied(&mut actor, "task-1", Action::Reclaim);
+        assert_eq!(undo(&mut actor, &acted), Outcome::Applied);
+        assert_eq!(database.dump(), before);
+        database.batch(
+            "CREATE TABLE child (id INTEGER PRIMARY KEY, task TEXT REFERENCES task_claims(task_id) ON DELETE CASCADE);
+             INSERT INTO child VALUES (5, 'task-1'), (6, 'task-2')",
+        );
+        let before = database.dump();
+        let acted = applied(&mut actor, "task-1", Action::Reclaim);
+        assert_eq!(acted.changes.len(), 2, "{:#?}", acted.changes);
+        // The next one hangs on the child, and not on the claims.
+        database.batch(
+            "CREATE TABLE leaf (id INTEGER PRIMARY KEY, up INTEGER REFERENCES child(id) ON DELETE CASCADE);
+             INSERT INTO leaf VALUES (60, 6)",
+        );
+        assert_eq!(undo(&mut actor, &acted), Outcome::Applied);
+        let acted = applied(&mut actor, "task-2", Action::Reclaim);
+        assert_eq!(acted.changes.len(), 3, "{:#?}", acted.changes);
+        assert_eq!(undo(&mut actor, &acted), Outcome::Applied);
+        database.batch("DROP TABLE leaf");
+        assert_eq!(database.dump(), before);
+    });
+}
+
+/// A file is locked while an act runs. On a server the table of the sessions is not, so that its triggers stand
+/// for those of a table that the act has not written to yet.
+#[test]
+fn an_act_is_not_done_if_its_tables_change_while_it_runs() {
+    on(Engine::Postgres, || {
+        let database = overdue_with("", "", CLOSED);
+        let before = database.dump();
+        let mut actor = actor(&database);
+        let seen = super::look(&mut actor, "task-1");
+        let authorization = claimtop::domain::recovery::Authorization::default();
+        let order = claimtop::store::Order {
+            action: Action::Reclaim,
+            authorization: &authorization,
+            action_id: "a",
+            dry_run: false,
+        };
+        let acted = actor.act(&seen, &order, &mut |_| {
+            database.batch(
+                "CREATE TRIGGER closed BEFORE DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION closed()",
+            );
+            Ok(())
+        });
+        let outcome = acted.expect("an act").outcome;
+        assert!(super::is_refused(&outcome), "{outcome:?}");
+        assert_eq!(database.dump(), before);
+        applied(&mut actor, "task-1", Action::Reclaim);
     });
 }
 

@@ -91,30 +91,32 @@ fn a_file_that_comes_back_after_its_deletion_is_read_again() {
 
 #[test]
 fn a_change_of_the_schema_between_polls_is_followed() {
-    let database = mixed();
-    let mut reader = open(&database);
-    poll(&mut reader);
-    for change in [
-        "ALTER TABLE task_claims ADD COLUMN priority INTEGER",
-        "CREATE INDEX one_more ON task_claims(expires_at, session_id)",
-        "DROP INDEX idx_claims_expires",
-        "DROP INDEX idx_claims_session",
-        "DROP INDEX idx_sessions_heartbeat",
-        "ALTER TABLE task_claims DROP COLUMN agent_type",
-        "ALTER TABLE sessions DROP COLUMN pid",
-        "CREATE TABLE copy AS SELECT * FROM task_claims; DROP TABLE task_claims;
-     ALTER TABLE copy RENAME TO task_claims",
-        "DROP TABLE locks",
-        "DROP INDEX IF EXISTS one_more",
-        "VACUUM",
-    ] {
-        database.batch(change);
-        let now = poll(&mut reader);
-        assert_eq!(told(&now), fresh(&database), "after {change}");
-        assert_eq!(now.counts().total, 5, "after {change}");
-        database.run("UPDATE task_claims SET expires_at = expires_at - 1", []);
-        assert_eq!(told(&poll(&mut reader)), fresh(&database), "after a write after {change}");
-    }
+    on_both(|| {
+        let database = mixed();
+        let mut reader = open(&database);
+        poll(&mut reader);
+        for change in [
+            "ALTER TABLE task_claims ADD COLUMN priority INTEGER",
+            "CREATE INDEX one_more ON task_claims(expires_at, session_id)",
+            "DROP INDEX idx_claims_expires",
+            "DROP INDEX idx_claims_session",
+            "DROP INDEX idx_sessions_heartbeat",
+            "ALTER TABLE task_claims DROP COLUMN agent_type",
+            "ALTER TABLE sessions DROP COLUMN pid",
+            "CREATE TABLE copy AS SELECT * FROM task_claims; DROP TABLE task_claims;
+         ALTER TABLE copy RENAME TO task_claims",
+            "DROP TABLE locks",
+            "DROP INDEX IF EXISTS one_more",
+            "VACUUM",
+        ] {
+            database.batch(change);
+            let now = poll(&mut reader);
+            assert_eq!(told(&now), fresh(&database), "after {change}");
+            assert_eq!(now.counts().total, 5, "after {change}");
+            database.run("UPDATE task_claims SET expires_at = expires_at - 1", []);
+            assert_eq!(told(&poll(&mut reader)), fresh(&database), "after a write after {change}");
+        }
+    });
 }
 
 #[test]
@@ -138,17 +140,19 @@ fn a_table_dropped_and_made_anew_is_read_anew() {
 
 #[test]
 fn a_registry_that_comes_and_goes_changes_what_is_known_of_holders() {
-    let database = mixed();
-    let mut reader = open(&database);
-    assert_eq!(poll(&mut reader).counts().orphaned, 2);
-    database.batch("ALTER TABLE sessions RENAME TO away");
-    let without = poll(&mut reader);
-    assert_eq!(without.counts().orphaned, 0);
-    assert!(without.notices.iter().any(|notice| notice.contains("sessions")), "{:?}", without.notices);
-    database.batch("ALTER TABLE away RENAME TO sessions");
-    let back = poll(&mut reader);
-    assert_eq!(back.counts().orphaned, 2);
-    assert_eq!(told(&back), fresh(&database));
+    on_both(|| {
+        let database = mixed();
+        let mut reader = open(&database);
+        assert_eq!(poll(&mut reader).counts().orphaned, 2);
+        database.batch("ALTER TABLE sessions RENAME TO away");
+        let without = poll(&mut reader);
+        assert_eq!(without.counts().orphaned, 0);
+        assert!(without.notices.iter().any(|notice| notice.contains("sessions")), "{:?}", without.notices);
+        database.batch("ALTER TABLE away RENAME TO sessions");
+        let back = poll(&mut reader);
+        assert_eq!(back.counts().orphaned, 2);
+        assert_eq!(told(&back), fresh(&database));
+    });
 }
 
 /// The locks that the kernel knows of on the index of the log.

@@ -32,15 +32,18 @@ fn statements_have_limits_and_a_failed_transaction_is_never_committed() {
     assert_eq!(link.execute("DELETE FROM public.t", &[]).unwrap_err().code(), Some("25006"));
     link.rollback().unwrap();
 
-    let limits = Limits { statement: Duration::from_millis(200), lock: Duration::from_millis(100), ..LIMITS };
-    let mut other =
-        Link::open(&Target::parse(&server.socket(), None).unwrap(), Purpose::Acts, limits).unwrap();
+    let target = Target::parse(&server.socket(), None).unwrap();
+    let limits = Limits { lock: Duration::from_millis(100), ..LIMITS };
+    let mut other = Link::open(&target, Purpose::Acts, limits).unwrap();
     link.begin(Begin::Acting).unwrap();
     link.execute("UPDATE public.t SET note = 'held' WHERE id = 1", &[]).unwrap();
     other.begin(Begin::Acting).unwrap();
     let error = other.execute("UPDATE public.t SET note = 'mine' WHERE id = 1", &[]).unwrap_err();
     assert_eq!(error.code(), Some("55P03"));
     other.rollback().unwrap();
+    assert!(other.is_open());
+    let limits = Limits { statement: Duration::from_millis(200), ..LIMITS };
+    let mut other = Link::open(&target, Purpose::Acts, limits).unwrap();
     other.begin(Begin::Reading).unwrap();
     assert_eq!(other.query("SELECT pg_sleep(60)::text", &[]).unwrap_err().code(), Some("57014"));
     assert!(other.is_open() && link.is_open());
@@ -49,7 +52,7 @@ fn statements_have_limits_and_a_failed_transaction_is_never_committed() {
 #[test]
 fn a_frozen_server_is_left_after_our_own_limit() {
     let server = Server::start(Kind::Plain);
-    let limits = Limits { answer: Duration::from_secs(2), ..LIMITS };
+    let limits = Limits { answer: Duration::from_secs(5), ..LIMITS };
     let target = Target::parse(&server.socket(), None).unwrap();
     let mut link = Link::open(&target, Purpose::Polls, limits).unwrap();
     let pid = Pid::from_raw(cell(&mut link, "SELECT pg_backend_pid()::text").parse().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 
 use claimtop::app::keymap::Keymap;
 use claimtop::app::message::Msg;
-use claimtop::app::model::{Model, Settings};
+use claimtop::app::model::{Model, ModelSettings};
 use claimtop::app::source::{Access, Poll, SourceView};
 use claimtop::domain::claim::Claim;
 use claimtop::domain::detail::Whole;
@@ -118,7 +118,7 @@ impl Table {
 /// The screen of a source after a poll.
 fn screen(snapshot: Snapshot, whole: Whole, now: Moment) -> Vec<String> {
     let view = SourceView::new("tasks.db".into(), "sqlite", Access::ReadOnly("a test".into()));
-    let settings = Settings { interval: Span::seconds(1), bell: false };
+    let settings = ModelSettings { interval: Span::seconds(1), bell: false };
     let mut model = Model::new(vec![view], settings, Keymap::default(), now);
     let poll = Poll {
         snapshots: vec![snapshot],

@@ -271,12 +271,7 @@ impl Company {
     /// What the desk settles is what the others have left open, and then there is no more of it.
     #[track_caller]
     fn settles(&mut self, action: &str) {
-        // Another test's child may still have our lock for a moment, between its fork and its exec.
-        let mut settled = Vec::new();
-        until("the journal to be free", || {
-            settled = self.desk.settle_open_actions().expect("an end");
-            !settled.is_empty()
-        });
+        let settled = self.desk.settle_open_actions().expect("an end");
         let settled: Vec<_> = settled.iter().map(|one| (&*one.action_id, one.outcome.as_deref())).collect();
         assert_eq!(settled, [(action, Some("applied"))]);
         assert_eq!(open(&self.scene), 0);

@@ -291,3 +291,46 @@ fn a_session_goes_with_a_release_and_with_nothing_else() {
         scene.run(&["--read-only", "release", "DB", "--session", "worker-1", "--json"]).came_to(5, "refused");
     });
 }
+
+#[test]
+fn keep_session_releases_what_it_holds_and_leaves_it_registered() {
+    on_both(|| {
+        let scene = silent();
+        let run = release(&scene, &["--yes", "--keep-session", "--reason", "manual"]);
+        assert_eq!(run.code, 0, "{run:#?}");
+        run.says("stays registered");
+        assert_eq!((&run.tally()["wanted"], &run.tally()["applied"]), (&3.into(), &3.into()));
+        assert_eq!((scene.held(), sessions(&scene)), (vec!["other".to_owned()], 2));
+        assert!(scene.export().iter().all(|record| record["reason"] == "manual"));
+        // Nothing is left to release, and one id takes all of it back.
+        assert_eq!(release(&scene, &["--yes", "--keep-session"]).tally()["wanted"], 0);
+        let undo = scene.run(&["undo", "DB", run.tally()["batch"].as_str().expect("an id"), "--yes"]);
+        assert_eq!((undo.code, scene.held().len()), (0, 3), "{undo:#?}");
+    });
+}
+
+#[test]
+fn keep_session_has_the_documents_default_reason() {
+    on_both(|| {
+        let scene = silent();
+        assert_eq!(release(&scene, &["--yes", "--keep-session"]).code, 0);
+        assert!(scene.export().iter().all(|record| record["reason"] == "session_ended"));
+        let alone = scene.run(&["release", "DB", "task-1", "--keep-session"]);
+        assert_eq!(alone.code, 3, "it is about a session: {alone:#?}");
+    });
+}
+
+#[test]
+fn keep_session_takes_nothing_from_a_live_holder_without_its_name() {
+    on_both(|| {
+        let scene = silent();
+        scene.execute("UPDATE sessions SET last_heartbeat = ?1", [now() - SECOND]);
+        scene.execute("UPDATE task_claims SET last_heartbeat = ?1", [now() - SECOND]);
+        let bytes = scene.bytes();
+        release(&scene, &["--yes", "--keep-session"]).came_to(5, "refused");
+        scene.assert_untouched(&bytes, "a live session");
+        let run =
+            release(&scene, &["--yes", "--keep-session", "--force", "--reason", "x", "--holder", "worker-1"]);
+        assert_eq!((run.code, sessions(&scene)), (0, 2), "{run:#?}");
+    });
+}

@@ -170,3 +170,23 @@ fn the_command_that_is_suggested_undoes_the_act_as_it_is_pasted_into_a_shell() {
         assert_eq!(row(&scene), before, "{suggested}");
     });
 }
+
+#[test]
+fn undo_gives_an_interrupted_task_back_to_its_worker_unless_somebody_took_it() {
+    on_both(|| {
+        let (scene, action) = reclaimed();
+        // The worker is back; nobody has taken its task.
+        scene.execute("UPDATE sessions SET last_heartbeat = ?1 WHERE id = 'worker-1'", [now()]);
+        scene.run(&["undo", "DB", &action, "--json"]).came_to(0, "applied");
+        assert_eq!(scene.text("SELECT session_id FROM task_claims WHERE task_id = 'task-1'"), "worker-1");
+        // Its time is still over; the operator gives it more.
+        scene.run(&["extend", "DB", "task-1", "--json"]).came_to(0, "applied");
+        assert_eq!(scene.listed("task-1")["verdict"], "healthy");
+
+        let (scene, action) = reclaimed();
+        scene.session("worker-2", SECOND);
+        scene.task("task-1", "worker-2", 30 * MINUTE);
+        scene.run(&["undo", "DB", &action, "--json"]).came_to(4, "moved");
+        assert_eq!(scene.text("SELECT session_id FROM task_claims WHERE task_id = 'task-1'"), "worker-2");
+    });
+}

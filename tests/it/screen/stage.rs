@@ -10,9 +10,9 @@ pub mod world;
 
 use claimtop::app::audit::{AuditLine, TrailPage};
 use claimtop::app::keymap::Keymap;
-use claimtop::app::message::{Spot, TrailLine};
-use claimtop::app::model::{Settings, Tone};
-use claimtop::app::source::{Access, Link, SourceView, Trouble};
+use claimtop::app::message::{ClickTarget, TrailLine};
+use claimtop::app::model::{ModelSettings, Tone};
+use claimtop::app::source::{Access, LinkState, PollFailure, SourceView};
 use claimtop::app::{Effect, Model, Msg};
 use claimtop::domain::time::{Moment, Span};
 use claimtop::events::{ChangeDetector, ObservedSource, Reread};
@@ -70,7 +70,7 @@ impl Stage {
     /// A screen that waits for its first answer.
     pub fn waiting_for(worlds: &[World]) -> Stage {
         let sources = worlds.iter().map(World::view).collect();
-        let settings = Settings { interval: Span::seconds(1), bell: true };
+        let settings = ModelSettings { interval: Span::seconds(1), bell: true };
         let model = Model::new(sources, settings, Keymap::default(), noon());
         Stage {
             model,
@@ -129,7 +129,7 @@ impl Stage {
     }
 
     pub fn poll_cannot_reach(&mut self, why: &str) -> Vec<Effect> {
-        self.tell(Msg::Polled { source: 0, poll: Err(Trouble::NoLink(why.into())), events: Vec::new() })
+        self.tell(Msg::Polled { source: 0, poll: Err(PollFailure::NoLink(why.into())), events: Vec::new() })
     }
 
     /// Answers every request for a part of the list of claims, and those that follow from the answers.
@@ -190,7 +190,7 @@ impl Stage {
 
     /// A click on what stands there on the last frame.
     pub fn click(&mut self, column: u16, line: u16) -> Vec<Effect> {
-        let spot: Option<Spot> = self.view.hit(column, line).cloned();
+        let spot: Option<ClickTarget> = self.view.hit(column, line).cloned();
         spot.map_or_else(Vec::new, |spot| self.tell(Msg::Clicked(spot)))
     }
 
@@ -264,7 +264,7 @@ impl World {
         };
         let mut view = SourceView::new(self.label.clone(), self.engine, access);
         view.place = self.place.clone();
-        assert_eq!(view.link, Link::Connecting);
+        assert_eq!(view.link, LinkState::Connecting);
         view
     }
 }

@@ -157,3 +157,64 @@ fn attempts_that_go_by_a_uuid_are_counted_too() {
         server.wait("two attempts", |told| told.get("finalization_claim_success_total", &[]) == Some(2.0));
     });
 }
+
+#[test]
+fn what_others_clean_up_is_counted_as_far_as_two_polls_show_it() {
+    on_both(|| {
+        if layout() != Layout::Rowids {
+            return;
+        }
+        let database = Database::new(COORDINATION);
+        database.run(
+            "INSERT INTO sessions VALUES ('worker-1', '/project', 'cli', ?1, ?1, '{}', NULL)",
+            [now() - SECOND],
+        );
+        for id in ["cleaned-1", "cleaned-2", "renewed", "taken"] {
+            expired_task(&database, id);
+        }
+        let server = Server::start(&[], &[&database.path()]);
+        let cleaned = |told: &Exposition| told.sum("claimtop_claims_cleaned_up_total", &[("board", "task")]);
+        let stale = |told: &Exposition| told.sum("claimtop_claims", &[("board", "task"), ("set", "stale")]);
+        let told = server.wait("four stale claims", |told| stale(told) == Some(4.0));
+        assert_eq!(cleaned(&told), Some(0.0), "a zero before the first");
+        // What its holder renews is not cleaned up; what another session takes is.
+        database.at_once(|| {
+            database.run(
+                "UPDATE task_claims SET expires_at = ?1, last_heartbeat = ?2 WHERE task_id = 'renewed'",
+                (now() + 60 * MINUTE, now()),
+            );
+            database.run(
+                "UPDATE task_claims SET session_id = 'worker-2', claimed_at = ?2, expires_at = ?1,
+                 last_heartbeat = ?2 WHERE task_id = 'taken'",
+                (now() + 60 * MINUTE, now()),
+            );
+            database.run("DELETE FROM task_claims WHERE task_id LIKE 'cleaned-%'", ());
+        });
+        let told = server.wait("no stale claim", |told| stale(told) == Some(0.0));
+        assert_eq!(cleaned(&told), Some(3.0));
+    });
+}
+
+#[test]
+fn jobs_that_anybody_reclaimed_within_an_hour_fire_the_alert_of_too_many() {
+    on_both(|| {
+        if layout() != Layout::Rowids {
+            return;
+        }
+        let database = Database::of(claimtop::reference::System::ExecutorJobs);
+        database.either(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 101)
+             INSERT INTO executor_jobs (id, type, last_error)
+             SELECT 'job-' || i, 'run_tsa', 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 1. ' FROM n",
+            "INSERT INTO executor_jobs (type, last_error)
+             SELECT 'run_tsa', 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 1. ' FROM generate_series(1, 101)",
+        );
+        let server = Server::start(&[], &[&database.path()]);
+        let told = server.wait("the reclaims", |told| {
+            told.sum("claimtop_kind_reclaimed_last_hour", &[("kind", "run_tsa")]) == Some(101.0)
+        });
+        let labels =
+            [("severity", "warning"), ("profile", "executor-jobs"), ("board", "job"), ("kind", "run_tsa")];
+        super::alert_rules::assert_alert("TooManyReclaims", &labels, &told);
+    });
+}

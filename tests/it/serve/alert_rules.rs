@@ -3,7 +3,7 @@
 use claimtop::metrics::catalog;
 use claimtop::worker::finalization::FinalizationMetrics as WorkerMetrics;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
@@ -49,6 +49,34 @@ pub fn assert_alert(alert: &str, labels: &[(&str, &str)], told: &Exposition) {
         series.collect::<String>(),
         serde_json::Value::from(format!("ALERTS{{alertname=\"{alert}\", alertstate=\"firing\"}}")),
         serde_json::Value::from(fired),
+    );
+    let path = folder.path().join("test.yml");
+    std::fs::write(&path, test).expect("a test");
+    promtool(&["test", "rules", path.to_str().expect("UTF-8")]);
+}
+
+/// What was scraped twice, if it goes on like that every minute, fires this alert of finalization.
+#[track_caller]
+pub fn assert_rate_alert(alert: &str, before: &Exposition, after: &Exposition) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("rules.yml"), RULES).expect("the rules");
+    let earlier: BTreeMap<String, f64> = before.series("finalization_").into_iter().collect();
+    let series = after.series("finalization_").into_iter().map(|(series, value)| {
+        let first = earlier[&series];
+        let values = format!("{first}+{}x20", value - first);
+        format!("      - {{series: {}, values: '{values}'}}\n", Json::from(series))
+    });
+    let (labels, _) = after.all("claimtop_up").remove(0);
+    let test = format!(
+        "rule_files: [rules.yml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n{}\
+         \n    promql_expr_test:\n      - expr: {}\n        eval_time: 15m\n        exp_samples:\n          - \
+         {{labels: {}, value: 1}}\n",
+        series.collect::<String>(),
+        Json::from(format!("ALERTS{{alertname=\"{alert}\", alertstate=\"firing\"}}")),
+        Json::from(format!(
+            "ALERTS{{alertname=\"{alert}\", alertstate=\"firing\", severity=\"warning\", source={:?}}}",
+            labels["source"]
+        )),
     );
     let path = folder.path().join("test.yml");
     std::fs::write(&path, test).expect("a test");

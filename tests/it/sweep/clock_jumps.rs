@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::two_sightings::Going;
+use super::two_sightings::{Going, NO_GAP};
 use super::*;
 use crate::support::engine::{Engine, engine};
 use crate::support::faketime::FakeClock;
@@ -46,16 +46,20 @@ fn renewer(source: &str, sql: &str) -> Box<dyn FnMut()> {
     Box::new(move || file.execute_batch(&filled()).expect("renewed"))
 }
 
-/// Waits for looks until this many claims were taken in all; what each look came to.
-fn until_taken(going: &mut Going, wanted: i64) -> Vec<Json> {
-    let (mut all, mut taken) = (Vec::new(), 0);
-    while taken < wanted {
-        let summary = going.summary();
-        taken += summary["applied"].as_i64().expect("a number");
-        all.push(summary);
-        assert!(all.len() < 2_000, "{wanted} were never taken");
+/// Waits for looks until this many claims were taken in all.
+fn until_taken(going: &mut Going, wanted: i64) {
+    let mut looks = Vec::new();
+    until_taken_after(&mut looks, going, wanted);
+}
+
+/// The same, counting what was taken in earlier looks.
+fn until_taken_after(looks: &mut Vec<Json>, going: &mut Going, wanted: i64) {
+    let taken = |looks: &[Json]| -> i64 { looks.iter().filter_map(|look| look["applied"].as_i64()).sum() };
+    while taken(looks) < wanted {
+        let look = going.summary();
+        assert!(look["error"].is_null() && looks.len() < 2_000, "{wanted} were never taken: {look:#}");
+        looks.push(look);
     }
-    all
 }
 
 #[test]
@@ -77,13 +81,15 @@ fn a_sweepers_clock_that_jumps_costs_no_living_worker_its_claim() {
                 clock.set(seconds);
                 // What is left behind by a worker that died is taken in spite of it, once it was watched.
                 scene.task(&format!("dead-{round}"), "well", -60 * MINUTE, 61 * MINUTE);
-                if seconds < 0 {
-                    // By a clock that is behind, nothing has ended yet, or all of it lies in the future.
+                // A file has no clock of its own: by a sweeper's clock that is behind, nothing has ended yet, or all
+                // of it lies in the future. A server's clock was not set.
+                let is_file = engine() == Engine::Sqlite;
+                if is_file && seconds < 0 {
                     for _ in 0..10 {
                         assert_eq!(going.summary()["applied"], 0);
                     }
                 } else {
-                    let taken = 1 + i64::from(round == 3);
+                    let taken = 1 + i64::from(is_file && round == 3);
                     until_taken(&mut going, taken);
                 }
             }
@@ -110,14 +116,15 @@ fn where_the_database_stamps_the_times_the_sweepers_own_clock_does_not_matter() 
             ));
         };
         job("alive", "1 minute");
-        job("late", "30 minutes - 3 seconds");
-        let mut going = Going::start_under(&scene, "200ms", Some(&clock));
-        going.summary();
+        job("late", "30 minutes - 10 seconds");
+        // The clock is set right after a look, and none is due for a while.
+        let mut going = Going::start_under(&scene, NO_GAP, Some(&clock));
+        let mut looks = vec![going.summary()];
         for seconds in [2 * HOUR, -2 * HOUR] {
             clock.set(seconds);
-            going.summary();
+            looks.push(going.summary());
         }
-        let looks = until_taken(&mut going, 1);
+        until_taken_after(&mut looks, &mut going, 1);
         assert!(looks.iter().all(|look| look["watching"] == 0), "{looks:#?}");
         assert_eq!(going.end(), 0);
         assert_eq!(
@@ -222,10 +229,11 @@ fn workers_whose_clocks_are_an_hour_wrong_keep_what_they_renew() {
             [start_worker(&scene, &slow, "alive-slow"), start_worker(&scene, &fast, "alive-fast")];
         let mut dead = start_worker(&scene, &slow, "dead-slow");
         assert!(dead.wait().expect("its end").success());
-        // One look would take the living one's claim as well: by its own times it ended half an hour ago.
+        // By its own times the living one's claim ended half an hour ago as well. Counted, not watched: a sweep may miss
+        // a claim that is renewed while it reads.
+        let checked = scene.run(&["check", "DB", "--json"]).lines().remove(0);
+        assert_eq!(checked["sources"][0]["claims"]["stale"], 2, "{checked:#}");
         let mut going = Going::start(&scene, "200ms");
-        let first = going.summary();
-        assert!(first["watching"].as_i64().is_some_and(|watching| watching >= 2), "{first}");
         until_taken(&mut going, 1);
         for _ in 0..10 {
             assert_eq!(going.summary()["applied"], 0);

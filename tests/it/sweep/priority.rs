@@ -48,3 +48,29 @@ fn finalization_counts_the_other_way() {
         }
     });
 }
+
+#[test]
+fn the_task_queue_is_swept_by_its_highest_priority_first_and_so_is_a_bulk() {
+    on_both(|| {
+        let scene = Scene::of(System::TaskQueue);
+        scene.config("[sweep]\nunfenced = true\n");
+        scene.database.run("INSERT INTO task_types (id, name, version) VALUES (1, 'mail', '1')", ());
+        let at = chrono::Utc::now() - chrono::TimeDelta::minutes(30);
+        let at = at.format("%Y-%m-%d %H:%M:%S").to_string();
+        for (id, priority) in [(1, 0), (2, 9), (3, 5)] {
+            scene.database.run(
+                "INSERT INTO tasks (id, task_type_id, status, params, dedupe_key, priority, worker_id, claimed_at)
+                 VALUES (?1, 1, 'claimed', '{}', ?2, ?3, 'w', ?4)",
+                (id, format!("key-{id}"), priority, at.as_str()),
+            );
+        }
+        let left = || {
+            scene.database.texts("SELECT CAST(id AS TEXT) FROM tasks WHERE status = 'claimed' ORDER BY id")
+        };
+        let run = scene.sweep(&["--max", "1", "--profile", "task-queue"]);
+        assert_eq!(left(), ["1", "3"], "{run:#?}");
+        let bulk = ["reclaim", "DB", "--set", "stale", "--limit", "1", "--yes", "--profile", "task-queue"];
+        assert_eq!(scene.run(&bulk).code, 0);
+        assert_eq!(left(), ["1"]);
+    });
+}

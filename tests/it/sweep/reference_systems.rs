@@ -17,7 +17,7 @@ fn job(scene: &Scene, name: &str, minutes: i64, attempts: i64) {
 }
 
 #[test]
-fn document_001_a_dead_workers_job_is_queued_by_the_next_sweep() {
+fn executor_jobs_a_dead_workers_job_is_queued_by_the_next_sweep() {
     on_both(|| {
         let scene = jobs();
         job(&scene, "test-ttl-reclaim", 35, 1);
@@ -29,7 +29,7 @@ fn document_001_a_dead_workers_job_is_queued_by_the_next_sweep() {
 }
 
 #[test]
-fn document_001_no_job_is_left_beyond_twice_its_ttl() {
+fn executor_jobs_no_job_is_left_beyond_twice_its_ttl() {
     on_both(|| {
         let scene = jobs();
         for (number, minutes) in [5, 29, 31, 61, 600, 10_000].into_iter().enumerate() {
@@ -42,7 +42,7 @@ fn document_001_no_job_is_left_beyond_twice_its_ttl() {
 }
 
 #[test]
-fn document_001_a_job_without_attempts_left_is_dead() {
+fn executor_jobs_a_job_without_attempts_left_is_dead() {
     on_both(|| {
         let scene = jobs();
         job(&scene, "test-max-attempts", 35, 10);
@@ -52,7 +52,7 @@ fn document_001_a_job_without_attempts_left_is_dead() {
 }
 
 #[test]
-fn document_000_the_timer_cleans_up_expired_claims_and_then_orphaned_ones() {
+fn coordination_the_timer_cleans_up_expired_claims_and_then_orphaned_ones() {
     on_both(|| {
         let scene = Scene::new();
         scene.session("session-abc", SECOND);
@@ -80,7 +80,7 @@ fn document_000_the_timer_cleans_up_expired_claims_and_then_orphaned_ones() {
 }
 
 #[test]
-fn document_000_a_session_that_is_deregistered_leaves_no_claim_and_no_lock() {
+fn coordination_a_session_that_is_deregistered_leaves_no_claim_and_no_lock() {
     on_both(|| {
         let scene = Scene::new();
         scene.session("session-abc", 11 * MINUTE);
@@ -108,7 +108,7 @@ fn document_000_a_session_that_is_deregistered_leaves_no_claim_and_no_lock() {
 }
 
 #[test]
-fn document_000_sessions_that_never_beat_although_their_claims_do_lose_nothing() {
+fn coordination_sessions_that_never_beat_although_their_claims_do_lose_nothing() {
     on_both(|| {
         let scene = Scene::new();
         for number in 0..5 {

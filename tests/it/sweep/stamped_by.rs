@@ -1,6 +1,6 @@
 //! Whose clock wrote the times decides how often a claim must be seen before it is taken.
 
-use super::two_sightings::Going;
+use super::two_sightings::{Going, NO_GAP};
 use super::*;
 use crate::support::engine::{Engine, engine};
 use crate::support::uuid_of;
@@ -66,7 +66,7 @@ fn times_of_workers_still_need_two() {
 
 /// Executor-jobs, test 1: the job of a dead worker is queued again less than 30 s after its time is up.
 #[test]
-fn document_001_a_continuous_sweep_takes_a_job_at_the_first_look_after_its_ttl() {
+fn executor_jobs_a_continuous_sweep_takes_a_job_at_the_first_look_after_its_ttl() {
     on_both(|| {
         if engine() == Engine::Sqlite {
             return;
@@ -77,9 +77,9 @@ fn document_001_a_continuous_sweep_takes_a_job_at_the_first_look_after_its_ttl()
             scene.database.source()
         ));
         job(&scene, "dead", 0);
-        let mut going = Going::start(&scene, "250ms");
+        let mut going = Going::start(&scene, NO_GAP);
         // It is never watched: the first look that finds it late takes it.
-        let found = (0..400).map(|_| going.summary());
+        let found = (0..50).map(|_| going.summary());
         let found = found.into_iter().find(|summary| summary["watching"] != 0 || summary["applied"] != 0);
         let found = found.expect("it is found");
         assert_eq!((&found["applied"], &found["watching"]), (&1.into(), &0.into()), "{found:#}");
@@ -99,10 +99,10 @@ fn a_time_from_the_future_shows_that_somebody_else_stamps_as_well() {
 }
 
 #[test]
-fn document_001_a_job_that_is_late_when_it_appears_is_taken_in_the_next_pass() {
+fn executor_jobs_a_job_that_is_late_when_it_appears_is_taken_in_the_next_pass() {
     on_both(|| {
         let scene = Scene::of(System::ExecutorJobs);
-        let mut going = Going::start(&scene, "200ms");
+        let mut going = Going::start(&scene, NO_GAP);
         assert_eq!(going.summary()["watching"], 0);
         // As the specification writes it: a row that is 35 minutes old, while the sweep runs.
         job(&scene, "test-ttl-reclaim", 35);

@@ -8,6 +8,7 @@ mod locks;
 mod orphaned;
 mod processes;
 mod races;
+mod resuming;
 mod session_claims;
 mod sessions;
 mod statistics;

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod claiming;
+mod fetching;
 mod reclaiming;
 mod settling;
 

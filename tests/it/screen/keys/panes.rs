@@ -1,7 +1,7 @@
 //! Panes, pace, sight: what changes the screen and not the database.
 
 use claimtop::app::message::Format;
-use claimtop::app::model::{Pace, Pane};
+use claimtop::app::model::{Pane, PollIntake};
 use claimtop::app::{Effect, Msg};
 use claimtop::domain::time::Span;
 use claimtop::domain::value::percent;
@@ -40,7 +40,7 @@ fn a_pane_asks_for_what_it_needs() {
 fn a_pause_drops_polls_until_it_ends() {
     let mut stage = Stage::on(&two());
     assert!(matches!(&stage.press("f")[..], [Effect::SetPace { paused: true, .. }]));
-    assert_eq!(stage.model.pace, Pace::Paused);
+    assert_eq!(stage.model.pace, PollIntake::Paused);
     stage.poll(&World::of([task_board([])]));
     assert_eq!(stage.listed(), ["a", "b"]);
     assert!(stage.text().contains("PAUSED"));

@@ -2,7 +2,7 @@
 
 use claimtop::app::Msg;
 use claimtop::app::message::Done;
-use claimtop::app::source::Trouble;
+use claimtop::app::source::PollFailure;
 use claimtop::domain::recovery::{Confirmation, Outcome};
 
 use super::super::panes::fleet::{busy, one_dead_host, with_lists};
@@ -52,7 +52,7 @@ fn a_second_key_within_a_second_acts_on_no_other_claim_of_the_same_source() {
 fn a_broken_source_shows_its_own_message_beside_the_others() {
     let mut stage = Stage::waiting_for(&[named("billing", &["a-1"]), empty("search")]);
     stage.poll_of(0, &named("billing", &["a-1"]));
-    let poll = Err(Trouble::Unreadable("is not a SQLite database".into()));
+    let poll = Err(PollFailure::Unreadable("is not a SQLite database".into()));
     stage.tell(Msg::Polled { source: 1, poll, events: Vec::new() });
     let text = stage.text();
     assert!(text.contains("[search: cannot be read]"), "{text}");
@@ -64,7 +64,7 @@ fn a_broken_source_shows_its_own_message_beside_the_others() {
 fn what_cannot_be_read_is_not_calm() {
     let mut stage = Stage::waiting_for(&[empty("billing"), empty("search")]);
     stage.poll_of(0, &empty("billing"));
-    let poll = Err(Trouble::Unreadable("is not a SQLite database".into()));
+    let poll = Err(PollFailure::Unreadable("is not a SQLite database".into()));
     stage.tell(Msg::Polled { source: 1, poll, events: Vec::new() });
     let text = stage.text();
     assert!(

@@ -87,7 +87,7 @@ fn requeueing_takes_the_name() {
     let mut stage = careful();
     stage.press("5");
     let dead = KindTally { dead: 1, ..tally("render", 0, 0) };
-    stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds("tasks", [dead])]) });
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds("tasks", [dead])]), activity: Vec::new() });
     let query = match stage.press("enter").pop() {
         Some(Effect::LoadDead(query)) => query,
         other => panic!("{other:?}"),

@@ -101,7 +101,7 @@ pub fn with_lists(stage: &mut Stage) {
     (endless.ttl, endless.overrun) = (None, None);
     let boards =
         vec![kinds("tasks", [late, tally("render", 2, 0), endless]), kinds("jobs", [tally("backup", 2, 1)])];
-    stage.tell(Msg::Kinds { source: 0, kinds: Ok(boards) });
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(boards), activity: Vec::new() });
     let trail = vec![
         entry(6, "reclaim", Some("applied"), "taskqueue/tasks/render-0041"),
         entry(5, "release", Some("moved"), "taskqueue/tasks/mail-9313"),

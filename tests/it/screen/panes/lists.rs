@@ -1,9 +1,13 @@
 //! Sessions, jobs, events and the trail.
 
 use claimtop::app::Msg;
+use claimtop::domain::detail::{HolderActivity, KindTally};
+use claimtop::domain::time::Span;
+use std::collections::BTreeMap;
 
-use super::super::stage::{SMALL, Stage, World, acts, claim, task_board};
-use super::fleet::{busy, calm, on_duty};
+use super::super::stage::holders::{kinds, tally};
+use super::super::stage::{SMALL, Stage, World, acts, claim, noon, task_board};
+use super::fleet::{busy, calm, on_duty, with_lists};
 use super::{picture, pictures};
 
 #[test]
@@ -27,10 +31,43 @@ fn jobs_are_counted_by_kind() {
 }
 
 #[test]
+fn jobs_say_what_each_holder_did_lately() {
+    let mut stage = on_duty().then("5");
+    let active = |holder: &str, recent: u64| HolderActivity {
+        profile: "finalization".into(),
+        history: "attempts".into(),
+        holder: Some(holder.into()),
+        count: 100,
+        recent,
+        last: Some(noon().minus(Span::seconds(3))),
+        what: BTreeMap::new(),
+        now: noon(),
+    };
+    let activity = vec![active("result_processor_2b", 12), active("result_processor_9f\u{202e}", 40)];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()), activity: activity.clone() });
+    picture("jobs_activity_alone", &mut stage, SMALL);
+    with_lists(&mut stage);
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds("tasks", [tally("render", 2, 0)])]), activity });
+    pictures("jobs_activity", &mut stage);
+}
+
+#[test]
+fn jobs_that_were_reclaimed_within_an_hour_are_on_the_last_line() {
+    let mut stage = Stage::on(&busy()).then("5");
+    let reclaimed = |kind: &str, count| KindTally { reclaimed: Some(count), ..tally(kind, 1, 0) };
+    let some = vec![kinds("jobs", [reclaimed("run_tsa", 12), reclaimed("build_artifact", 0)])];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(some), activity: Vec::new() });
+    picture("jobs_reclaimed", &mut stage, SMALL);
+    let many = vec![kinds("jobs", [reclaimed("run_tsa", 90), reclaimed("build_artifact", 11)])];
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(many), activity: Vec::new() });
+    picture("jobs_too_many_reclaims", &mut stage, SMALL);
+}
+
+#[test]
 fn jobs_say_why_there_are_none() {
     let mut stage = Stage::on(&busy()).then("5");
     picture("jobs_loading", &mut stage, SMALL);
-    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()) });
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()), activity: Vec::new() });
     picture("jobs_empty", &mut stage, SMALL);
 }
 

@@ -45,7 +45,7 @@ fn with_nothing(key: &str) -> Stage {
     let mut stage = Stage::of(&worlds);
     stage.browse(&worlds, key);
     stage.tell(Msg::Holders { source: 0, holders: Ok(Vec::new()) });
-    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()) });
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(Vec::new()), activity: Vec::new() });
     stage.tell(acts([]));
     stage
 }

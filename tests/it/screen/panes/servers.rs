@@ -1,7 +1,7 @@
 //! Sources on a server: the state of the link, a standby, rows that may be hidden.
 
 use claimtop::app::Msg;
-use claimtop::app::source::{Access, Link};
+use claimtop::app::source::{Access, LinkState};
 use claimtop::store::StoreError;
 use claimtop::store::error::ConnectFailure;
 use std::collections::BTreeSet;
@@ -62,7 +62,7 @@ fn a_silent_server_is_stale_until_it_answers_and_nothing_is_done_to_old_rows() {
     assert!(stage.press("r").is_empty());
     assert!(stage.notice().1.contains("what you see is old"), "{}", stage.notice().1);
     stage.poll(&on_server());
-    assert_eq!(stage.model.sources[0].link, Link::Live);
+    assert_eq!(stage.model.sources[0].link, LinkState::Live);
     assert!(!stage.text().contains("DISCONNECTED since"));
 }
 
@@ -82,7 +82,7 @@ fn a_paused_screen_is_not_called_stale() {
     let mut stage = Stage::on(&on_server()).then("f");
     let since = stage.now;
     stage.tell(Msg::Silent { source: 0, since });
-    assert_eq!(stage.model.sources[0].link, Link::Live);
+    assert_eq!(stage.model.sources[0].link, LinkState::Live);
     assert!(stage.text().contains("PAUSED"));
 }
 

@@ -39,7 +39,7 @@ fn odd_stage() -> Stage {
     let holders = names.iter().map(|name| session(name, "20m", 2)).collect();
     stage.tell(Msg::Holders { source: 0, holders: Ok(holders) });
     let tallies = names.iter().map(|name| tally(name, 1, 1));
-    stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds(&names[1], tallies)]) });
+    stage.tell(Msg::Kinds { source: 0, kinds: Ok(vec![kinds(&names[1], tallies)]), activity: Vec::new() });
     let mut trail: Vec<_> =
         names.iter().zip(1..).map(|(name, seq)| entry(seq, name, Some(name), name)).collect();
     for (line, name) in trail.iter_mut().zip(&names) {
@@ -113,7 +113,7 @@ fn what_a_source_says_of_its_failure_keeps_its_lines_straight() {
         assert_aligned(&stage.draw(SMALL), &why);
         stage.tell(Msg::Notice(why.clone()));
         stage.tell(Msg::Holders { source: 0, holders: Err(why.as_str().into()) });
-        stage.tell(Msg::Kinds { source: 0, kinds: Err(why.as_str().into()) });
+        stage.tell(Msg::Kinds { source: 0, kinds: Err(why.as_str().into()), activity: Vec::new() });
         stage.tell(Msg::Trail(Err(why.clone())));
         for keys in ["3", "4", "5", "8", "1"] {
             stage.press(keys);

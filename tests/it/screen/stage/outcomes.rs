@@ -1,7 +1,7 @@
 //! What acts may come to.
 
 use claimtop::domain::change::ClaimChange;
-use claimtop::domain::recovery::{Cause, Clue, Moved, Needs, Outcome, Refusal, Unknown};
+use claimtop::domain::recovery::{Clue, Moved, Needs, Outcome, PermissionCause, Refusal, Unknown};
 use claimtop::domain::time::Span;
 use claimtop::domain::value::Value;
 
@@ -13,7 +13,7 @@ pub fn renewed(ago: &str, by: &str) -> Outcome {
 
 /// The process of the holder is alive.
 pub fn alive(pid: i64, holder: &str) -> Outcome {
-    let (cause, holder) = (Cause::ProcessAlive { pid: Value::Int(pid) }, Some(holder.into()));
+    let (cause, holder) = (PermissionCause::ProcessAlive { pid: Value::Int(pid) }, Some(holder.into()));
     Outcome::Refused(Refusal::NotPermitted { cause, needs: Needs::Force { holder } })
 }
 

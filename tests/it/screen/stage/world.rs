@@ -5,7 +5,7 @@ use claimtop::domain::board_id::BoardId;
 use claimtop::domain::cause::{ClaimsOf, Facts, Gathering};
 use claimtop::domain::claim::{Lease, Registry, Role, StampedBy};
 use claimtop::domain::claim_list::{
-    ListPart, ListRequest, Matching, OnBoard, Others, Place, Start, Stretch, Tested, Troubled, Worst,
+    ListPart, ListPlace, ListRequest, Matching, OnBoard, Others, Start, Stretch, Tested, Troubled, Worst,
 };
 use claimtop::domain::detail::{Cursor, Horizon, Whole};
 use claimtop::domain::fencing::Fencing;
@@ -333,12 +333,12 @@ impl World {
 
 /// The claims of a stretch, in the order of all rows.
 fn stretch_of(all: &[OnBoard], stretch: &Stretch, is_meant: impl Fn(&OnBoard) -> bool) -> Others {
-    let index = |place: &Place, mark: &Mark| {
+    let index = |place: &ListPlace, mark: &Mark| {
         let is_it = |claim: &OnBoard| claim.board == place.board && claim.judged.mark.as_ref() == Some(mark);
         all.iter().position(is_it).expect("a row")
     };
     let first_of =
-        |place: &Place| all.iter().position(|claim| claim.board == place.board).unwrap_or(all.len());
+        |place: &ListPlace| all.iter().position(|claim| claim.board == place.board).unwrap_or(all.len());
     let (from, is_backward) = match &stretch.from {
         Start::First => (0, false),
         Start::Last => (all.len(), true),
@@ -352,7 +352,7 @@ fn stretch_of(all: &[OnBoard], stretch: &Stretch, is_meant: impl Fn(&OnBoard) ->
     };
     let at = |at: usize, cursor: fn(Mark) -> Cursor| {
         let claim = &all[at];
-        Place { board: claim.board.clone(), cursor: cursor(claim.judged.mark.clone().expect("a mark")) }
+        ListPlace { board: claim.board.clone(), cursor: cursor(claim.judged.mark.clone().expect("a mark")) }
     };
     let range: Vec<usize> = if is_backward { (0..from).rev().collect() } else { (from..all.len()).collect() };
     let mut taken: Vec<usize> =

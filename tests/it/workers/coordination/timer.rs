@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{World, pair};
+use super::{Arc, ClaimOptions, Coordination, Database, Event, Mutex, Registration, World, pair};
 use crate::support::MINUTE;
 
 #[test]
@@ -96,4 +96,22 @@ fn a_session_silent_for_exactly_the_threshold_is_no_stale_one() {
     let expected = json!({"count": 1, "sessions": [{"sessionId": "ann", "staleForMs": 5 * MINUTE + 1,
         "locksReleased": 0, "claimsReleased": 1}]});
     assert_eq!(serde_json::to_value(cleaned).expect("JSON"), expected);
+}
+
+#[test]
+fn summary_events_leave_out_single_claims() {
+    use claimtop::worker::SummaryEvents;
+    let world = World::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let database = Database::open(&world.path()).expect("a database").with_clock(world.clock.clone());
+    let database = database.with_events(Arc::new(SummaryEvents(heard.clone())));
+    let mut coordination = Coordination::new(database);
+    coordination.register(&Registration::new("ann", "/project")).expect("a session");
+    for task in ["task-1", "task-2"] {
+        coordination.claim_task(task, "ann", &ClaimOptions::default()).expect("an answer");
+    }
+    world.minutes_pass(31);
+    coordination.cleanup_expired_claims().expect("a cleanup");
+    let heard = heard.lock().expect("the events");
+    assert!(matches!(&heard[..], [Event::ClaimsCleanup { count: 2, .. }]), "{heard:?}");
 }

@@ -13,7 +13,7 @@ fn ids(list: &[claimtop::worker::executor_jobs::ReclaimedJob]) -> Vec<String> {
 }
 
 #[test]
-fn document_test_1_a_dead_workers_job_is_queued_again() {
+fn a_dead_workers_job_is_queued_again() {
     on_both(|scene| {
         scene.running("test-ttl-reclaim", "run_tsa", Span::minutes(35), None, 1);
         let done = reclaim(&scene);
@@ -25,7 +25,7 @@ fn document_test_1_a_dead_workers_job_is_queued_again() {
 }
 
 #[test]
-fn document_test_2_no_job_runs_for_twice_its_time() {
+fn no_job_runs_for_twice_its_time() {
     on_both(|scene| {
         for minutes in [10, 29, 31, 59, 61, 600] {
             scene.running(&format!("{minutes}"), "run_tsa", Span::minutes(minutes), None, 1);
@@ -42,7 +42,7 @@ fn document_test_2_no_job_runs_for_twice_its_time() {
 }
 
 #[test]
-fn document_test_3_after_the_last_attempt_it_is_dead_and_its_attempts_stay() {
+fn after_the_last_attempt_it_is_dead_and_its_attempts_stay() {
     on_both(|scene| {
         scene.running("test-attempts", "run_tsa", Span::minutes(35), None, 10);
         let done = reclaim(&scene);

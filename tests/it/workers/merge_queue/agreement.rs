@@ -42,6 +42,18 @@ fn rows(scene: &Scene) -> Vec<String> {
     statement.query_map([], |row| row.get(0)).expect("rows").collect::<Result<_, _>>().expect("texts")
 }
 
+/// The events of all entries, without why the program acted: the worker has no such sentence.
+fn events(scene: &Scene) -> Vec<(i64, String, serde_json::Value)> {
+    let sql = "SELECT queue_id, event_type, json_remove(details_json, '$.why'), created_at FROM queue_events ORDER BY 1";
+    let mut statement = scene.raw.prepare(sql).expect("a statement");
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)));
+    let parsed = rows.expect("rows").map(|row| {
+        let (entry, event, details) = row.expect("an event");
+        (entry, event, serde_json::from_str(&details).expect("JSON"))
+    });
+    parsed.collect()
+}
+
 #[test]
 fn the_programs_reclaim_and_the_workers_recovery_leave_equal_rows() {
     for (lock_ends_in, reclaimed) in [(200, 1), (-20, 2)] {
@@ -64,5 +76,35 @@ fn the_programs_reclaim_and_the_workers_recovery_leave_equal_rows() {
             (done.entries_reclaimed, done.locks_cleaned)
         );
         assert_eq!(rows(&by_program), rows(&by_worker));
+        assert_eq!(events(&by_program), events(&by_worker));
+        assert_eq!(events(&by_program).len(), reclaimed);
+    }
+}
+
+#[test]
+fn check_has_the_statistics_of_the_recovery_and_says_what_is_held_back_and_why() {
+    for (lock_ends_in, held_back) in [(200, 1), (-20, 0)] {
+        let scene = Scene::at(Clock::system());
+        populate(&scene, Clock::system().now().micros() / 1_000_000, lock_ends_in);
+        let path = scene.folder.path().join("queue.db");
+        let output = command(&["check", "--json"]).arg(&path).output().expect("claimtop runs");
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let recovery = &object["sources"][0]["recovery"];
+        let stats = scene.queue().get_recovery_stats().expect("a look");
+        assert_eq!(recovery["locks_cleaned"], stats.locks_cleaned, "{recovery}");
+        assert_eq!(recovery["entries_reclaimed"], stats.entries_reclaimed, "{recovery}");
+        assert!(recovery["recovery_timestamp"].as_i64().is_some_and(|at| at <= stats.recovery_timestamp));
+        let named = |list: &str| recovery[list].as_array().expect("a list").clone();
+        assert_eq!(named("would_reclaim").len(), stats.entries_reclaimed);
+        assert_eq!(named("held_back").len(), held_back);
+        for entry in named("held_back") {
+            assert_eq!(entry["holder"], "working");
+            let why = entry["why"].as_str().expect("a sentence");
+            assert!(why.contains("holds the lock"), "{why}");
+        }
+        let page = command(&["check"]).arg(&path).output().expect("claimtop runs");
+        let page = crate::support::stdout(&page);
+        assert!(page.contains("the system itself would reclaim"), "{page}");
+        assert_eq!(page.contains("is held back"), held_back > 0, "{page}");
     }
 }
