@@ -65,7 +65,7 @@ impl Sandbox {
         if line.contains("incident.rec") && !line.contains("record") {
             let made = self.run("claimtop record tasks.db --out incident.rec --for 1s");
             assert_eq!(made.code, Some(0), "{}", made.output);
-            line = line.replace("--at 03:12", "--at 2100-01-01");
+            line = line.replace("--at 03:12", "--at 2100-01-01T00:00:00Z");
         }
         // Every sandbox has a port of its own.
         if line.contains("claimtop api tasks.db") {

@@ -211,7 +211,7 @@ fn a_replay_shows_the_past_and_writes_nowhere() {
     pty.press("4", "session-1");
     pty.press("8", "does not contain the trail");
     pty.press("1", "lost");
-    pty.press(":at 2100-01-01\r", "⏸");
+    pty.press(":at 2100-01-01T00:00:00Z\r", "⏸");
     pty.press(".", "⏸");
     pty.press(" ", "REPLAY");
     let ended = pty.quit();
