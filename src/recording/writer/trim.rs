@@ -75,7 +75,7 @@ impl RecordingWriter {
         }
         transaction.commit()?;
         self.trims += 1;
-        if self.trims % TEXTS == 0 { self.forget_texts() } else { Ok(()) }
+        if self.trims.is_multiple_of(TEXTS) { self.forget_texts() } else { Ok(()) }
     }
 
     /// Deletes the texts that nothing refers to any more.
