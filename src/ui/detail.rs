@@ -44,8 +44,11 @@ pub(super) fn draw(
     lines.extend(timeline(row, now, theme, room));
     lines.push(heading("Evidence", theme));
     lines.extend(evidence(row, now, theme, room));
-    lines.push(heading("What can be done", theme));
-    lines.extend(acts(model, row, now, theme, room));
+    // In a replay acts do not exist.
+    if model.replay.is_none() {
+        lines.push(heading("What can be done", theme));
+        lines.extend(acts(model, row, now, theme, room));
+    }
     lines.push(heading("Every column", theme));
     lines.extend(columns(model, detail, theme, room));
     lines.extend(history(model, row, theme, room));
@@ -67,7 +70,9 @@ pub(super) fn draw_beside(model: &Model, theme: &Theme, area: Rect, buffer: &mut
     let mut lines = verdict(row, now, theme, room);
     lines.push(Line::default());
     lines.extend(timeline(row, now, theme, room));
-    lines.extend(acts(model, row, now, theme, room));
+    if model.replay.is_none() {
+        lines.extend(acts(model, row, now, theme, room));
+    }
     lines.extend(evidence(row, now, theme, room));
     let key = model.keymap.key(crate::app::Command::Detail);
     lines.truncate(usize::from(inner.height));

@@ -4,6 +4,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 use crate::cli::event_stream::BatchArgs;
+use crate::cli::record::RecordBeside;
 use crate::config::Share;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
@@ -28,6 +29,8 @@ pub(crate) struct SweepArgs {
     pub(super) sighted: bool,
     #[command(flatten)]
     pub(super) terms: SweepTerms,
+    #[command(flatten)]
+    pub(super) recording: RecordBeside,
 }
 
 /// Options that `sweep` and `serve --sweep` share: what a sweep may take, how much, and where events go.
