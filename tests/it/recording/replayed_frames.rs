@@ -83,7 +83,7 @@ impl Table {
         };
         match *step {
             Step::Claim { id, holder } if !self.claims.iter().any(is(id)) => {
-                self.claims.push(new(id, holder))
+                self.claims.push(new(id, holder));
             }
             Step::ChangeHands { id, holder } => {
                 if let Some(one) = self.claims.iter_mut().find(|one| is(id)(one)) {
