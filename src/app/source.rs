@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::row::{Row, worst_first};
+use crate::domain::beat_intervals::BeatIntervals;
 use crate::domain::cause::Facts;
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::recovery::Confirmation;
@@ -109,6 +110,8 @@ pub struct SourceView {
     noticed_at: Option<Moment>,
     /// The facts for causes and groups, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// How often its claims and sessions beat.
+    pub beats: BeatIntervals,
 }
 
 /// How many polls a sparkline can look back on.
@@ -133,6 +136,7 @@ impl SourceView {
             polled_at: None,
             noticed_at: None,
             facts: None,
+            beats: BeatIntervals::default(),
         }
     }
 
@@ -159,6 +163,7 @@ impl SourceView {
         self.facts = poll.facts;
         if let Some(whole) = poll.whole {
             self.whole = whole.into_iter().flat_map(|board| self.whole_rows(number, board)).collect();
+            self.beats.observe(self.whole.iter().map(|row| (&row.board_id, row.claim())));
         }
         if let Some(horizon) = poll.horizon {
             self.horizon = horizon;
