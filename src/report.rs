@@ -5,15 +5,19 @@
 
 pub mod act;
 pub mod audit;
+pub mod backtest;
 pub mod bulk;
 pub mod changes;
 pub mod check;
 pub mod doctor;
+pub mod document;
 pub mod holders;
+pub mod html;
 pub mod incident;
 pub mod json;
 pub mod list;
 pub mod markdown;
 pub mod paint;
+pub mod recorded_incident;
 pub mod table;
 pub mod terminate;

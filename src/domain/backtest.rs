@@ -5,9 +5,9 @@
 //! says whether that would have been right: a holder that renewed or finished its claim afterwards was alive.
 //!
 //! ```text
-//! version    what polls saw of a claim, and the silences in it     silence   one silence and its end
-//! series     the silences of one kind; one threshold tested        tested    the result of one threshold
-//! range      the thresholds to test: 1m..60m                       advice    which threshold to choose
+//! silence    one silence and its end             series   the silences of one kind, and tests on them
+//! tested     the result of one threshold         range    the thresholds to test: 1m..60m
+//! advice     which threshold to choose
 //! ```
 
 mod advice;
@@ -15,11 +15,9 @@ mod range;
 mod series;
 mod silence;
 mod tested;
-mod version;
 
 pub use advice::{Advice, MOST_WRONG, advise};
 pub use range::{ThresholdRange, around};
 pub use series::{Measure, Series, Subject, Take};
 pub use silence::{Outcome, Silence, SilenceEnd};
 pub use tested::{Judgement, Tested};
-pub use version::{After, HolderState, Version, silences};

@@ -1,5 +1,7 @@
 //! All silences that one threshold decides about.
 
+use std::sync::Arc;
+
 use super::silence::{Outcome, Silence};
 use super::tested::{Judgement, Tested};
 use crate::domain::time::{Moment, Span};
@@ -13,8 +15,6 @@ pub enum Measure {
 }
 
 impl Measure {
-    pub const ALL: [Measure; 3] = [Measure::Ttl, Measure::OrphanAfter, Measure::SilentAfter];
-
     /// Its key in the config.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ pub struct Series {
     /// The threshold that was in force.
     pub current: Option<Span>,
     /// The database's clock at every poll that succeeded, in order.
-    pub frames: Vec<Moment>,
+    pub frames: Arc<[Moment]>,
     /// Sorted by claim and time.
     pub silences: Vec<Silence>,
     /// Shorter silences are not in the recording.
@@ -67,6 +67,22 @@ pub struct Take {
 }
 
 impl Series {
+    /// The line of the config that sets this threshold.
+    pub fn config_line(&self, threshold: Span) -> String {
+        let Subject { source, board, kind, measure, .. } = &self.subject;
+        let quoted = |name: &str| match name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+            true if !name.is_empty() => name.to_owned(),
+            _ => format!("{name:?}"),
+        };
+        let kind = kind.as_deref().map(|kind| format!(".kind.{}", quoted(kind))).unwrap_or_default();
+        format!(
+            "[source.{}.board.{}{kind}] {} = \"{threshold}\"",
+            quoted(source),
+            quoted(board),
+            measure.as_str()
+        )
+    }
+
     /// The claims that a sweep at every poll would have taken. Only the first take of a claim counts: what followed
     /// would have been different.
     pub fn takes(&self, threshold: Span) -> impl Iterator<Item = Take> + '_ {
