@@ -106,6 +106,7 @@
 //! sweep       automatic cleanup and its brakes
 //! doctor      a checklist: can a source be read, judged, acted on
 //! recovery    acts with their record: intent, act, outcome, undo, the audit trail
+//! recording   what every poll saw, in one SQLite file, and the same frames again
 //! liveness    whether a holder's process is alive, dead on proof, or unknown
 //! events      the difference between two polls, and what a sweep did, as one stream; pure
 //! store       databases: a source and its profiles become snapshots, an act becomes changed rows
@@ -249,6 +250,8 @@ mod postgres;
 #[cfg(all(feature = "dashboard", not(feature = "internals")))]
 mod profile;
 #[cfg(all(feature = "dashboard", not(feature = "internals")))]
+mod recording;
+#[cfg(all(feature = "dashboard", not(feature = "internals")))]
 mod recovery;
 #[cfg(not(feature = "internals"))]
 mod reference;
@@ -296,6 +299,8 @@ pub mod poller;
 pub mod postgres;
 #[cfg(feature = "internals")]
 pub mod profile;
+#[cfg(feature = "internals")]
+pub mod recording;
 #[cfg(feature = "internals")]
 pub mod recovery;
 #[cfg(feature = "internals")]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 25] = [
+const MAY_KNOW: [(&str, &[&str]); 26] = [
     ("api", &["api", "domain", "http_server", "worker"]),
     ("http_server", &["background"]),
     ("app", &["app", "domain", "events"]),
@@ -23,6 +23,7 @@ const MAY_KNOW: [(&str, &[&str]); 25] = [
     ("store", &["clock", "domain", "postgres", "profile", "store"]),
     ("poller", &["domain", "events", "poller", "store"]),
     ("config", &["config", "domain", "profile", "store", "ui"]),
+    ("recording", &["domain", "events", "recording"]),
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "events", "poller", "recovery", "signals", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
@@ -97,7 +98,7 @@ fn the_domain_and_the_events_do_no_input_or_output_and_ask_no_clock() {
 
 /// Who may name an engine: the store, the place that opens a source, and parts that do not watch a database but own
 /// one, or ask what only an engine can answer.
-const MAY_NAME_ENGINES: [(&str, &str); 10] = [
+const MAY_NAME_ENGINES: [(&str, &str); 11] = [
     ("store", "the engines are its own"),
     ("postgres", "connections to servers"),
     ("cli/setup/opening.rs", "the place where a source is opened"),
@@ -107,6 +108,7 @@ const MAY_NAME_ENGINES: [(&str, &str); 10] = [
     ("worker", "the workers' side: it has its own connections"),
     ("demo", "a fleet of workers on its own database"),
     ("doctor", "asks for settings and privileges, which differ between engines"),
+    ("recording", "a recording is a file of our own"),
     ("recovery/trail/index.rs", "the index of the trail is a file of our own"),
 ];
 
