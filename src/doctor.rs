@@ -8,6 +8,7 @@
 //! server           the server and its load            role_privileges  what our role may do there
 //! profile_fit      which profiles fit, or nearly fit  claims       what a poll shows
 //! holders          where their processes run          permissions  may we act, is there a trail
+//! recording        whether the thresholds in force were right
 //! ```
 
 mod claims;
@@ -16,10 +17,13 @@ mod file_system;
 mod holders;
 mod permissions;
 mod profile_fit;
+mod recording;
 #[cfg(feature = "postgres")]
 mod role_privileges;
 #[cfg(feature = "postgres")]
 mod server;
+
+pub use recording::examine_recording;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;

@@ -31,16 +31,10 @@ pub(crate) struct BacktestArgs {
 
 impl BacktestArgs {
     fn ranges(&self) -> impl Iterator<Item = (Measure, &ThresholdRange)> {
-        let of = |measure: Measure, ranges: &'_ [ThresholdRange]| {
-            ranges.iter().map(move |range| (measure, range)).collect::<Vec<_>>()
-        };
-        [
-            of(Measure::Ttl, &self.ttl),
-            of(Measure::OrphanAfter, &self.orphan_after),
-            of(Measure::SilentAfter, &self.silent_after),
-        ]
-        .into_iter()
-        .flatten()
+        let ttl = self.ttl.iter().map(|range| (Measure::Ttl, range));
+        let orphan_after = self.orphan_after.iter().map(|range| (Measure::OrphanAfter, range));
+        let silent_after = self.silent_after.iter().map(|range| (Measure::SilentAfter, range));
+        ttl.chain(orphan_after).chain(silent_after)
     }
 
     /// Kinds that a range names.

@@ -6,7 +6,7 @@ mod printer;
 
 use std::sync::Arc;
 
-use super::Common;
+use super::{Common, backtest};
 use super::output::complain;
 use super::setup::{Setup, SharedSetup};
 use crate::exit::Exit;
@@ -19,6 +19,9 @@ pub(super) use configured_plan::ConfiguredPlan;
 pub(super) use printer::{SweepOutput, SweepPrinter};
 
 pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
+    if arguments.backtest.backtest {
+        return backtest::run(&setup, &arguments.sources, &arguments.backtest);
+    }
     let signals = match Signals::that_stop_or_reload() {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),

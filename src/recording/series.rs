@@ -12,6 +12,7 @@ use super::silence::{Ending, Silence as Recorded};
 use super::{Recording, RecordingError};
 use crate::domain::backtest::{Measure, Series, Silence, SilenceEnd, Subject};
 use crate::domain::beat_intervals::late_after;
+use crate::domain::board_id::BoardId;
 use crate::domain::rules::{DeadlineRule, Rules, Thresholds};
 use crate::domain::snapshot::Nature;
 use crate::domain::time::{Moment, Span};
@@ -55,10 +56,10 @@ struct Floor {
 }
 
 /// The series of one board.
-struct BoardSeries<'a> {
+struct BoardSeries {
     number: i64,
-    source: &'a str,
-    board: &'a RecordedBoard,
+    source: String,
+    board: BoardId,
     nature: Arc<Nature>,
     frames: Arc<[Moment]>,
     floor: Floor,
@@ -69,20 +70,20 @@ struct BoardSeries<'a> {
     has_heartbeats: bool,
 }
 
-impl<'a> BoardSeries<'a> {
+impl BoardSeries {
     fn new(
-        board: &'a RecordedBoard,
-        source: &'a str,
+        board: &RecordedBoard,
+        source: &str,
         nature: Arc<Nature>,
         frames: Arc<[Moment]>,
         floor: Floor,
         kinds: &BTreeSet<String>,
-    ) -> BoardSeries<'a> {
+    ) -> BoardSeries {
         let kinds = nature.rules.kinds.keys().chain(kinds).cloned().collect();
         BoardSeries {
             number: board.id,
-            source,
-            board,
+            source: source.to_owned(),
+            board: board.board.clone(),
             nature,
             frames,
             floor,
@@ -154,9 +155,9 @@ impl<'a> BoardSeries<'a> {
             late_after: usual.map_or(floor, late_after),
             self_heals_after: self.nature.self_heals_after,
             subject: Subject {
-                source: self.source.to_owned(),
-                profile: self.board.board.profile().to_owned(),
-                board: self.board.board.board().to_owned(),
+                source: self.source.clone(),
+                profile: self.board.profile().to_owned(),
+                board: self.board.board().to_owned(),
                 kind,
                 measure,
             },
