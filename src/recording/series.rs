@@ -67,6 +67,8 @@ struct BoardSeries {
     kinds: BTreeSet<String>,
     by: BTreeMap<(Option<String>, Measure), Vec<Silence>>,
     claims: HashMap<(String, Option<String>, Option<Moment>), u32>,
+    /// In the order of their numbers.
+    addresses: Vec<String>,
     has_heartbeats: bool,
 }
 
@@ -90,14 +92,19 @@ impl BoardSeries {
             kinds,
             by: BTreeMap::new(),
             claims: HashMap::new(),
+            addresses: Vec::new(),
             has_heartbeats: false,
         }
     }
 
     fn add(&mut self, recorded: &Recorded, beats: &RecordedBeats) {
-        let number = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
-        let claim = (recorded.key.address(), recorded.holder.clone(), recorded.claimed_at);
+        let number = u32::try_from(self.addresses.len()).unwrap_or(u32::MAX);
+        let address = recorded.key.address();
+        let claim = (address.clone(), recorded.holder.clone(), recorded.claimed_at);
         let claim = *self.claims.entry(claim).or_insert(number);
+        if claim == number {
+            self.addresses.push(address);
+        }
         let kind = recorded.kind.clone().filter(|kind| self.kinds.contains(kind));
         self.has_heartbeats |= recorded.claimed_at.is_none_or(|at| at < recorded.sign);
         let rules = &self.nature.rules;
@@ -123,6 +130,7 @@ impl BoardSeries {
 
     fn finish(mut self, beats: &RecordedBeats) -> Vec<Series> {
         let by = std::mem::take(&mut self.by);
+        let claims: Arc<[String]> = std::mem::take(&mut self.addresses).into();
         let applies = |measure: Measure| match measure {
             Measure::Ttl => true,
             Measure::SilentAfter => self.has_heartbeats,
@@ -130,13 +138,13 @@ impl BoardSeries {
             Measure::OrphanAfter => beats.has_sessions(self.number),
         };
         let by = by.into_iter().filter(|((_, measure), _)| applies(*measure));
-        by.map(|((kind, measure), silences)| self.series(kind, measure, silences, beats)).collect()
+        by.map(|(subject, silences)| self.series(subject, &claims, silences, beats)).collect()
     }
 
     fn series(
         &self,
-        kind: Option<String>,
-        measure: Measure,
+        (kind, measure): (Option<String>, Measure),
+        claims: &Arc<[String]>,
         mut silences: Vec<Silence>,
         beats: &RecordedBeats,
     ) -> Series {
@@ -150,6 +158,7 @@ impl BoardSeries {
         Series {
             current: current(measure, limits),
             frames: Arc::clone(&self.frames),
+            claims: Arc::clone(claims),
             silences,
             floor,
             late_after: usual.map_or(floor, late_after),

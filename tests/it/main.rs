@@ -22,6 +22,7 @@
 //! | `recovery` | acts on the command line: exit codes, records, kills, undo |
 //! | `concurrency` | acts on servers: many at once, with few privileges, and through faults |
 //! | `sweep` | automatic cleanup takes only what it may, and its brakes hold |
+//! | `backtest` | a backtest of a recording takes what a sweep would have taken, and reports say so |
 //! | `audit_trail` | the journal is a chain that shows every change |
 //! | `read_only` | a read-only session changes nothing |
 //! | `untrusted_text` | no text of a database controls the terminal or looks like another text |
@@ -58,6 +59,7 @@
 mod api;
 mod architecture;
 mod audit_trail;
+mod backtest;
 mod causes;
 mod check_command;
 mod check_pid;

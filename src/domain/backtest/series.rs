@@ -44,6 +44,8 @@ pub struct Series {
     pub current: Option<Span>,
     /// The database's clock at every poll that succeeded, in order.
     pub frames: Arc<[Moment]>,
+    /// The address of every claim, by its number.
+    pub claims: Arc<[String]>,
     /// Sorted by claim and time.
     pub silences: Vec<Silence>,
     /// Shorter silences are not in the recording.
