@@ -22,6 +22,8 @@ mod output;
 mod pid;
 mod profile_help;
 mod profiles;
+mod record;
+mod recorded;
 mod recovery;
 mod report;
 #[cfg(feature = "serve")]
@@ -101,6 +103,9 @@ enum Verb {
         /// Print the traces of earlier recoveries that the system itself keeps
         #[arg(long, conflicts_with_all = ["set", "board", "id", "holder", "kind", "reason", "older_than", "filter"])]
         history: bool,
+        /// The claims of a recording at this instant: 2026-11-15T03:12:00Z, or 03:12 [default: its end]
+        #[arg(long, value_name = "TIME", conflicts_with_all = ["dead", "history"])]
+        at: Option<String>,
         #[command(flatten)]
         only: Only,
     },
@@ -126,6 +131,8 @@ enum Verb {
     Undo(undo::UndoArgs),
     /// Clean up automatically: take what is certainly stale or orphaned, with brakes
     Sweep(sweep::SweepArgs),
+    /// Record what every poll sees, to replay it later: `claimtop FILE`
+    Record(record::RecordArgs),
     /// Serve metrics for Prometheus on this host; --sweep also cleans up
     #[cfg(feature = "serve")]
     Serve(serve::ServeArgs),
@@ -332,7 +339,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     match verb {
         Verb::Check(arguments) => check::run(&setup, &arguments),
         Verb::Doctor { sources } => doctor::run(&setup, &sources),
-        Verb::List { sources, only, csv, dead, history } => {
+        Verb::List { sources, only, csv, dead, history, at } => {
             let setup = if dead { setup.of_the_dead() } else { setup };
             let format = match (csv, setup.json) {
                 (true, _) => list::ListFormat::Csv,
@@ -343,7 +350,9 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 Ok(sources) => sources,
                 Err(sentence) => return output::complain(&sentence),
             };
-            if history {
+            if recorded::is_asked_for(&sources, at.as_deref()) {
+                recorded::list(&sources, at.as_deref(), &only, format)
+            } else if history {
                 list::history(&setup, &sources, only.limit, format)
             } else {
                 list::run(&setup, &sources, &only, format)
@@ -357,6 +366,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::Terminate(arguments) => terminate::run(&setup, &arguments),
         Verb::Undo(arguments) => undo::run(&setup, &arguments),
         Verb::Sweep(arguments) => sweep::run(&cli.common, setup, &arguments),
+        Verb::Record(arguments) => record::run(&setup, &arguments),
         #[cfg(feature = "serve")]
         Verb::Serve(arguments) => serve::run(&cli.common, setup, &arguments),
         #[cfg(feature = "serve")]

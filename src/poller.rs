@@ -4,8 +4,10 @@
 //! loop; they differ in what they do with a poll.
 
 mod facts_watch;
+mod full_look;
 mod inbox;
 mod open_source;
+mod recorder;
 mod source_watch;
 
 use std::io;
@@ -14,8 +16,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 pub use facts_watch::FactsWatch;
+pub use full_look::{FullLook, FullPoll, SILENCE};
 use inbox::{Inbox, InboxItem};
 pub use open_source::{OpenSource, Opener};
+pub use recorder::{Recorder, SharedRecording};
 pub use source_watch::{SMALL, SourceWatch, read_again, unless_lost};
 
 /// The work of a polling thread.

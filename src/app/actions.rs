@@ -48,6 +48,13 @@ pub enum Command {
     Pause,
     Faster,
     Slower,
+    Play,
+    StepForward,
+    StepBack,
+    NextEvent,
+    PreviousEvent,
+    At,
+    Record,
     Palette,
     Copy,
     Save,
@@ -64,10 +71,11 @@ pub enum Group {
     Look,
     Move,
     Screen,
+    Replay,
 }
 
 impl Group {
-    pub const ALL: [Group; 4] = [Group::Act, Group::Look, Group::Move, Group::Screen];
+    pub const ALL: [Group; 5] = [Group::Act, Group::Look, Group::Move, Group::Screen, Group::Replay];
 
     pub fn title(self) -> &'static str {
         match self {
@@ -75,6 +83,7 @@ impl Group {
             Group::Look => "Look closer",
             Group::Move => "Move",
             Group::Screen => "The screen",
+            Group::Replay => "Record and replay",
         }
     }
 }
@@ -297,6 +306,13 @@ pub const ACTIONS: &[ActionSpec] = &[
     look(Command::Help, "help", &["?", "f1"], Group::Screen, "this help", Some("help")),
     look(Command::Back, "back", &["esc"], Group::Screen, "close; clear filter and marks; go back", None),
     look(Command::Suspend, "suspend", &["ctrl-z"], Group::Screen, "back to the shell; fg returns", None),
+    look(Command::Record, "record", &[], Group::Replay, ":record FILE records polls; again: ends it", None),
+    look(Command::Play, "play", &[], Group::Replay, "in a replay, also space: play, and pause", None),
+    look(Command::StepForward, "step-forward", &["."], Group::Replay, "the next frame (also right)", None),
+    look(Command::StepBack, "step-back", &[","], Group::Replay, "the frame before (also left)", None),
+    look(Command::NextEvent, "next-event", &["]"], Group::Replay, "to the next event or cause", None),
+    look(Command::PreviousEvent, "previous-event", &["["], Group::Replay, "to the one before", None),
+    look(Command::At, "at", &[], Group::Replay, "to a time: :at 03:12", None),
     look(
         Command::Quit,
         "quit",

@@ -98,6 +98,7 @@ const VERBS: &[VerbHelp] = &[
             "claimtop check --json tasks.db other.db",
             "claimtop check --plugin --warn expiring=5 --crit stale=10,orphaned=1 tasks.db",
             "claimtop check --watch 5s --events events.jsonl tasks.db",
+            "claimtop check incident.rec --at 03:12",
         ],
     ),
     verb(
@@ -108,6 +109,17 @@ const VERBS: &[VerbHelp] = &[
             "claimtop list --set stale,orphaned --json tasks.db",
             "claimtop list --filter 'age>10m !holder:cli' tasks.db",
             "claimtop list --dead tasks.db",
+            "claimtop list incident.rec --at 03:12 --set orphaned",
+        ],
+    ),
+    verb(
+        &["record"],
+        &["read_only", "json", "check_pid"],
+        &[
+            "claimtop record tasks.db --out incident.rec",
+            "claimtop record tasks.db --out today.rec --every 5s --keep 24h",
+            "claimtop record tasks.db --out share.rec --for 10m --hash-ids",
+            "claimtop incident.rec",
         ],
     ),
     verb(

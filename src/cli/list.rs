@@ -29,11 +29,7 @@ const BATCH: usize = 256;
 const UNDER_WAY: usize = 4;
 
 pub(super) fn run(setup: &Setup, sources: &[String], only: &Only, format: ListFormat) -> Exit {
-    let limit = match (only.limit, format) {
-        (Some(0), _) | (None, ListFormat::Json | ListFormat::Csv) => None,
-        (Some(limit), _) => Some(limit),
-        (None, ListFormat::Table) => Some(TABLE_ROWS),
-    };
+    let limit = limit_of(only, format);
     let filter = only.filter(limit);
     let mut printer = ClaimPrinter::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
@@ -50,6 +46,15 @@ pub(super) fn run(setup: &Setup, sources: &[String], only: &Only, format: ListFo
     }
     printer.finish(limit, exit);
     exit
+}
+
+/// How many claims are printed at most.
+pub(super) fn limit_of(only: &Only, format: ListFormat) -> Option<usize> {
+    match (only.limit, format) {
+        (Some(0), _) | (None, ListFormat::Json | ListFormat::Csv) => None,
+        (Some(limit), _) => Some(limit),
+        (None, ListFormat::Table) => Some(TABLE_ROWS),
+    }
 }
 
 /// Reads in another thread and prints meanwhile. Returns whether standard output is still open, and why rows may be
@@ -146,7 +151,7 @@ impl Csv {
 
 /// Prints claims in parts as they come. A table of readable size is sorted and printed when it is complete; a larger
 /// one is printed board by board, the worst of each first.
-struct ClaimPrinter {
+pub(super) struct ClaimPrinter {
     format: ListFormat,
     rows: RowSelection,
     table: ClaimTable,
@@ -164,7 +169,7 @@ const SORTED: usize = 10_000;
 const PORTION: usize = 64 * 1_024;
 
 impl ClaimPrinter {
-    fn new(format: ListFormat, sources: bool, rows: RowSelection) -> ClaimPrinter {
+    pub(super) fn new(format: ListFormat, sources: bool, rows: RowSelection) -> ClaimPrinter {
         let layout = Layout { sources, width: terminal_width(), paint: Paint::for_stdout() };
         let (table, lines) = (ClaimTable::new(layout), Vec::new());
         let mut printer =
@@ -176,7 +181,7 @@ impl ClaimPrinter {
     }
 
     /// Adds a claim; `false` if standard output is closed.
-    fn claim(&mut self, word: &str, listed: &Listed) -> bool {
+    pub(super) fn claim(&mut self, word: &str, listed: &Listed) -> bool {
         let line = match self.rows {
             RowSelection::Claims => ClaimLine::new(word, listed),
             RowSelection::Dead => ClaimLine::of_the_dead(word, listed),
@@ -208,7 +213,7 @@ impl ClaimPrinter {
         print(&std::mem::take(&mut self.waiting))
     }
 
-    fn finish(&mut self, limit: Option<usize>, exit: Exit) {
+    pub(super) fn finish(&mut self, limit: Option<usize>, exit: Exit) {
         if self.format != ListFormat::Table {
             self.flush();
         } else if self.printed + self.lines.len() > 0 {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{Common, backtest};
 use super::output::complain;
+use super::record::ActiveRecording;
 use super::setup::{Setup, SharedSetup};
 use crate::exit::Exit;
 use crate::signals::{SignalRequest, Signals, StopFlag};
@@ -39,11 +40,22 @@ pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit 
     let stop = StopFlag::default();
     let sources = swept(plans, &output, &stop);
     if arguments.once || arguments.sighted || !is_continuous {
+        if arguments.recording.is_wanted() {
+            return complain("--record needs a sweep that goes on: add --every 5m");
+        }
         return once(sources, signals, &stop, arguments.sighted, &mut SweepPrinter::new(&output));
     }
-    match Sweeper::start(sources) {
+    let recording = match arguments.recording.start(&setup.current(), &arguments.sources) {
+        Ok(recording) => recording,
+        Err(sentence) => return complain(&sentence),
+    };
+    let exit = match Sweeper::start(sources) {
         Ok(sweeper) => keep_on(common, &setup, sweeper, signals, &stop),
         Err(error) => complain(&format!("cannot start: {error}")),
+    };
+    match recording.map_or(Ok(()), ActiveRecording::end) {
+        Ok(()) => exit,
+        Err(sentence) => complain(&sentence),
     }
 }
 

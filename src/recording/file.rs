@@ -336,6 +336,26 @@ impl Recording {
         Ok(events)
     }
 
+    /// The last events up to a frame, oldest first.
+    pub fn last_events(&self, frame: i64, most: usize) -> Result<Vec<RecordedEvent>, RecordingError> {
+        let first: Option<i64> = self.one(
+            "SELECT frame FROM event WHERE frame <= ?1 ORDER BY frame DESC LIMIT 1 OFFSET ?2",
+            params![frame, i64::try_from(most).unwrap_or(i64::MAX)],
+            |row| row.get(0),
+        )?;
+        self.events(first.unwrap_or(0)..=frame)
+    }
+
+    /// When something happened, and the name of the cause if one began; in the order of time.
+    pub fn event_marks(&self) -> Result<Vec<(Moment, Option<String>)>, RecordingError> {
+        let rows = self.read(
+            "SELECT at, CASE name WHEN 'cause:began' THEN json_extract(body, '$.name') END FROM event ORDER BY at, id",
+            [],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?)),
+        )?;
+        rows.into_iter().map(|(at, cause)| Ok((self.moment(at)?, cause.map(|name| safe(&name))))).collect()
+    }
+
     /// Hands on every silence, in the order in which they were kept: one pass over the file.
     pub fn each_silence(&self, mut each: impl FnMut(Silence)) -> Result<(), RecordingError> {
         let boards = self.boards()?;

@@ -11,7 +11,7 @@ use super::cause_text::read_causes;
 use super::encoding::{Field, Moving, Numbers, changes, read_keyframe};
 use super::file::{Frame, RecordedBoard, Recording};
 use super::row_text::{ClaimParts, claim_of, session_of};
-use crate::domain::cause::Cause;
+use crate::domain::cause::{Cause, ClaimsOf, Facts, Gathering};
 use crate::domain::claim::{Claim, Session};
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::snapshot::{BoardSnapshot, Counts, Judged, Nature, Snapshot};
@@ -30,6 +30,30 @@ pub struct RecordedPoll {
     pub horizon: Horizon,
     pub warnings: Vec<String>,
     pub causes: Vec<Cause>,
+}
+
+impl RecordedPoll {
+    /// Every board, with all its claims that were recorded: of a board that was read whole all, else those in trouble.
+    pub fn boards(&self) -> impl Iterator<Item = (&Snapshot, &BoardSnapshot, &[Judged])> {
+        self.snapshots.iter().flat_map(move |snapshot| {
+            snapshot.boards.iter().map(move |board| {
+                let whole = self.whole.iter();
+                let mut whole =
+                    whole.filter(|one| one.profile == snapshot.profile && one.board == board.board);
+                (snapshot, board, whole.next().map_or(&board.worst[..], |whole| &whole.claims))
+            })
+        })
+    }
+
+    /// The facts that the recorded claims tell, for groups and causes.
+    pub fn facts(&self, source: &str) -> Facts {
+        let mut gathering = Gathering::of(source);
+        for (snapshot, board, claims) in self.boards() {
+            let of = ClaimsOf::new(&snapshot.profile, &board.board, &board.nature, snapshot.now);
+            claims.iter().for_each(|judged| gathering.add_claim(&of, judged, 1));
+        }
+        gathering.facts()
+    }
 }
 
 /// A claim of a frame.
@@ -329,15 +353,6 @@ impl Recording {
         )?;
         let Some(text) = text else { return Ok(Vec::new()) };
         read_causes(&text).ok_or_else(|| self.damaged("the causes of a frame cannot be read"))
-    }
-
-    /// The last answer to a question at or before a frame.
-    pub fn answer(&self, frame: &Frame, question: &str) -> Result<Option<String>, RecordingError> {
-        self.one(
-            "SELECT body FROM answer WHERE source = ?1 AND question = ?2 AND frame <= ?3 ORDER BY frame DESC LIMIT 1",
-            params![self.source_id(frame), question, frame.id],
-            |row| row.get(0),
-        )
     }
 }
 

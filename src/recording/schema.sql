@@ -72,10 +72,6 @@ CREATE INDEX event_frame ON event (frame);
 CREATE TABLE cause (source INTEGER NOT NULL, frame INTEGER NOT NULL, body TEXT NOT NULL,
   PRIMARY KEY (source, frame)) WITHOUT ROWID;
 
--- Answers to questions that a screen asks only now and then: its holders, its kinds.
-CREATE TABLE answer (source INTEGER NOT NULL, question TEXT NOT NULL, frame INTEGER NOT NULL, body TEXT NOT NULL,
-  PRIMARY KEY (source, question, frame)) WITHOUT ROWID;
-
 -- Every 300 frames of a source: the claims and sessions that were being followed, and the values that `changes` move.
 CREATE TABLE keyframe (source INTEGER NOT NULL, frame INTEGER NOT NULL, claims BLOB NOT NULL, sessions BLOB NOT NULL,
   last_claim INTEGER NOT NULL, last_session INTEGER NOT NULL, PRIMARY KEY (source, frame)) WITHOUT ROWID;

@@ -95,7 +95,6 @@ struct TrackedSource {
     causes: String,
     horizon: Vec<u8>,
     fingerprint: Option<String>,
-    answers: HashMap<&'static str, String>,
 }
 
 impl RecordingWriter {
@@ -331,26 +330,6 @@ impl RecordingWriter {
         Ok(())
     }
 
-    /// Keeps the answer to a question that the screen asks only now and then, if it has changed.
-    pub fn record_answer(
-        &mut self,
-        source: usize,
-        question: &'static str,
-        body: String,
-    ) -> Result<(), RecordingError> {
-        let Some(tracked) = self.sources.get_mut(source) else { return Ok(()) };
-        if tracked.last_good == 0 || tracked.answers.get(question) == Some(&body) {
-            return Ok(());
-        }
-        let written = self.connection.execute(
-            "INSERT INTO answer VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET body = excluded.body",
-            params![tracked.id, question, tracked.last_good, body],
-        );
-        written.map_err(|error| RecordingError::of(&self.path, &error))?;
-        tracked.answers.insert(question, body);
-        Ok(())
-    }
-
     /// Ends the recording: what was being followed is closed, and the file is a single one again.
     pub fn finish(mut self, at: Moment) -> Result<(), RecordingError> {
         let path = self.path.clone();
@@ -397,7 +376,6 @@ impl TrackedSource {
             causes: "[]".into(),
             horizon: Vec::new(),
             fingerprint: None,
-            answers: HashMap::new(),
         }
     }
 

@@ -21,7 +21,7 @@ const MAY_KNOW: [(&str, &[&str]); 26] = [
     ("signals", &["background"]),
     ("postgres", &["background", "domain", "postgres"]),
     ("store", &["clock", "domain", "postgres", "profile", "store"]),
-    ("poller", &["domain", "events", "poller", "store"]),
+    ("poller", &["domain", "events", "poller", "recording", "store"]),
     ("config", &["config", "domain", "profile", "store", "ui"]),
     ("recording", &["domain", "events", "recording"]),
     ("recovery", &["domain", "recovery", "store"]),

@@ -4,6 +4,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 use crate::cli::backtest::BacktestArgs;
+use crate::cli::record::RecordBeside;
 use crate::config::Share;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
@@ -30,6 +31,8 @@ pub(crate) struct SweepArgs {
     pub(super) backtest: BacktestArgs,
     #[command(flatten)]
     pub(super) terms: SweepTerms,
+    #[command(flatten)]
+    pub(super) recording: RecordBeside,
 }
 
 /// Options that `sweep` and `serve --sweep` share: what a sweep may take, how much, and where events go.

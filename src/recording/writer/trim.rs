@@ -41,7 +41,6 @@ impl RecordingWriter {
                 ("board_poll", "board", "board IN (SELECT id FROM board WHERE source = ?1)"),
                 ("nature", "board", "board IN (SELECT id FROM board WHERE source = ?1)"),
                 ("cause", "source", "source = ?1"),
-                ("answer", "source, question", "source = ?1"),
             ] {
                 let old = format!("{mine} AND frame < ?2");
                 let newest = format!(
