@@ -4,6 +4,7 @@ mod arguments;
 mod configured_plan;
 mod printer;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Common, backtest};
@@ -11,6 +12,7 @@ use super::output::complain;
 use super::record::ActiveRecording;
 use super::setup::{Setup, SharedSetup};
 use crate::exit::Exit;
+use crate::recording::is_recording;
 use crate::signals::{SignalRequest, Signals, StopFlag};
 use crate::sweep::{
     SightingsFrom, SourcePlan, SweepFailure, SweepMode, SweepReporter, SweepSummary, Sweeper, SweptSource,
@@ -22,6 +24,9 @@ pub(super) use printer::{SweepOutput, SweepPrinter};
 pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
     if arguments.backtest.backtest {
         return backtest::run(&setup, &arguments.sources, &arguments.backtest);
+    }
+    if let Some(file) = arguments.sources.iter().find(|source| is_recording(Path::new(source))) {
+        return complain(&format!("{file} is a recording, which cannot be swept; --backtest tests thresholds on it"));
     }
     let signals = match Signals::that_stop_or_reload() {
         Ok(signals) => signals,
