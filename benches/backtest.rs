@@ -32,7 +32,11 @@ fn main() {
     let path = folder.path().join("day.rec");
     let wrote = timed(|| record(&path));
     let size = std::fs::metadata(&path).expect("a file").len();
-    println!("recorded {SECONDS} polls of {CLAIMS} claims in {:.1} s, {} MB", wrote.as_secs_f64(), size >> 20);
+    println!(
+        "recorded {SECONDS} polls of {CLAIMS} claims in {:.1} s, {} MB",
+        wrote.as_secs_f64(),
+        size >> 20
+    );
     let recording = Recording::open(&path).expect("a recording");
     let read = || recording.series(&BTreeSet::new()).expect("series");
     println!("reading the silences       {:>8.1} ms", ms(median(5, || timed(|| drop(read())))));

@@ -7,10 +7,10 @@ mod printer;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Common, backtest};
 use super::output::complain;
 use super::record::ActiveRecording;
 use super::setup::{Setup, SharedSetup};
+use super::{Common, backtest};
 use crate::exit::Exit;
 use crate::recording::is_recording;
 use crate::signals::{SignalRequest, Signals, StopFlag};
@@ -26,7 +26,9 @@ pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit 
         return backtest::run(&setup, &arguments.sources, &arguments.backtest);
     }
     if let Some(file) = arguments.sources.iter().find(|source| is_recording(Path::new(source))) {
-        return complain(&format!("{file} is a recording, which cannot be swept; --backtest tests thresholds on it"));
+        return complain(&format!(
+            "{file} is a recording, which cannot be swept; --backtest tests thresholds on it"
+        ));
     }
     let signals = match Signals::that_stop_or_reload() {
         Ok(signals) => signals,

@@ -42,7 +42,10 @@ fn check(series: &Series) -> Option<DoctorCheck> {
     let subject = subject(series);
     if series.silences.is_empty() {
         let floor = series.floor;
-        return Some(DoctorCheck::ok(name, format!("{subject}: no silence of {floor} or longer; {current} was never reached")));
+        return Some(DoctorCheck::ok(
+            name,
+            format!("{subject}: no silence of {floor} or longer; {current} was never reached"),
+        ));
     }
     let tested = series.test(&thresholds(series, current));
     let now = tested.iter().find(|one| one.threshold == current);
@@ -60,7 +63,10 @@ fn check(series: &Series) -> Option<DoctorCheck> {
             };
             DoctorCheck::warning(
                 name,
-                format!("{subject}: {current} in force, {} would be better: {reason}{saved}; {now_text}", chosen.threshold),
+                format!(
+                    "{subject}: {current} in force, {} would be better: {reason}{saved}; {now_text}",
+                    chosen.threshold
+                ),
                 format!("set {} in the config", visible(&series.config_line(chosen.threshold))),
             )
         }

@@ -199,12 +199,8 @@ impl BeatIntervals {
 /// What of a claim beats: itself, and its session.
 fn beats(board: &BoardId, claim: &Claim) -> impl Iterator<Item = (Beater, BeatGroup, Moment)> {
     let own = claim.beat_at.at().map(|beat| {
-        let beater = Beater::Claim(
-            board.clone(),
-            claim.key.address(),
-            claim.holder.clone(),
-            claim.claimed_at.at(),
-        );
+        let beater =
+            Beater::Claim(board.clone(), claim.key.address(), claim.holder.clone(), claim.claimed_at.at());
         (beater, BeatGroup::Kind(board.clone(), claim.kind.clone()), beat)
     });
     let session = match (&claim.registry, &claim.holder) {

@@ -125,9 +125,11 @@ impl Recording {
         while let Some(row) = rows.next().map_err(failed)? {
             let (frame, source): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
             let Some((_, now)) = clocks.get(&frame).copied() else { continue };
-            let blob = row.get_ref(2).map_err(failed)?.as_blob_or_null().map_err(|_| {
-                self.damaged("the changes of a frame are no blob")
-            })?;
+            let blob = row
+                .get_ref(2)
+                .map_err(failed)?
+                .as_blob_or_null()
+                .map_err(|_| self.damaged("the changes of a frame are no blob"))?;
             let moved = changes(blob.unwrap_or_default())
                 .ok_or_else(|| self.damaged("the changes of a frame cannot be read"))?;
             for one in moved {

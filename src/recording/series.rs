@@ -33,7 +33,14 @@ impl Recording {
             boards.push(nature.map(|nature| {
                 let frames = frames.get(&board.source).map_or(&[][..], Vec::as_slice);
                 let ticked = frames.iter().map(|now| nature.rules.claim_now(*now)).collect();
-                BoardSeries::new(&board, of_source, nature, ticked, Floor { recorded: floor, is_whole }, kinds)
+                BoardSeries::new(
+                    &board,
+                    of_source,
+                    nature,
+                    ticked,
+                    Floor { recorded: floor, is_whole },
+                    kinds,
+                )
             }));
         }
         self.each_silence(|silence| {
@@ -113,7 +120,7 @@ impl BoardSeries {
             sign: recorded.sign,
             first: rules.claim_now(recorded.from),
             last: rules.claim_now(recorded.to),
-            end: end_of(recorded, beats.session_late_after(self.number)),
+            end: end_of(recorded, self.was_silent(recorded, beats)),
             ended_at: recorded.next.unwrap_or(recorded.to),
         };
         let of_sessions = beats.of(self.number, recorded.holder.as_deref());
@@ -126,6 +133,19 @@ impl BoardSeries {
             DeadlineRule::Holder | DeadlineRule::Never | DeadlineRule::Endless => return,
         };
         self.by.entry((kind, measure)).or_default().push(silence);
+    }
+
+    /// Whether the holder of a claim was silent when the claim was gone; nothing, if no registry tells. A session that
+    /// beats again later was alive.
+    fn was_silent(&self, recorded: &Recorded, beats: &RecordedBeats) -> Option<bool> {
+        let sessions = beats.of(self.number, recorded.holder.as_deref());
+        let is_then = |session: &&SessionSilence| session.first <= recorded.to && recorded.to <= session.last;
+        if let Some(session) = sessions.iter().find(is_then) {
+            return Some(session.beats_again_at.is_none());
+        }
+        let late_after = beats.session_late_after(self.number);
+        let at = recorded.next.unwrap_or(recorded.to);
+        recorded.session_beat.map(|beat| at.since(beat) > late_after).or(recorded.session_silent)
     }
 
     fn finish(mut self, beats: &RecordedBeats) -> Vec<Series> {
@@ -179,9 +199,7 @@ impl Floor {
     fn of(self, measure: Measure, rules: &Rules, limits: &Thresholds) -> Span {
         let entered = match (measure, rules.deadline) {
             _ if self.is_whole => Span::ZERO,
-            (Measure::Ttl, _) => {
-                limits.ttl.map_or(Span::ZERO, |ttl| ttl.minus(limits.warn_of(ttl)))
-            }
+            (Measure::Ttl, _) => limits.ttl.map_or(Span::ZERO, |ttl| ttl.minus(limits.warn_of(ttl))),
             (Measure::SilentAfter, _) => limits.silent_after,
             (Measure::OrphanAfter, DeadlineRule::Holder) => {
                 limits.orphan_after.minus(limits.warn_of(limits.orphan_after))
@@ -200,26 +218,19 @@ fn current(measure: Measure, limits: &Thresholds) -> Option<Span> {
     }
 }
 
-/// How a silence ended. `late_after` is when a session of the board counts as silent.
-fn end_of(recorded: &Recorded, late_after: Span) -> SilenceEnd {
+/// How a silence ended. A claim that is gone was finished by a living holder.
+fn end_of(recorded: &Recorded, was_silent: Option<bool>) -> SilenceEnd {
     match recorded.ending {
         None => SilenceEnd::Open,
         Some(Ending::Renewed | Ending::Changed) => SilenceEnd::Renewed,
         Some(Ending::ChangedHands) => SilenceEnd::ChangedHands,
         // No longer read, for an unknown reason.
         Some(Ending::Left) => SilenceEnd::Vanished,
-        Some(Ending::Gone) => {
-            let at = recorded.next.unwrap_or(recorded.to);
-            let is_silent = match recorded.session_beat {
-                Some(beat) => Some(at.since(beat) > late_after),
-                None => recorded.session_silent,
-            };
-            match is_silent {
-                Some(true) => SilenceEnd::Abandoned,
-                Some(false) => SilenceEnd::Finished,
-                None => SilenceEnd::Vanished,
-            }
-        }
+        Some(Ending::Gone) => match was_silent {
+            Some(true) => SilenceEnd::Abandoned,
+            Some(false) => SilenceEnd::Finished,
+            None => SilenceEnd::Vanished,
+        },
     }
 }
 

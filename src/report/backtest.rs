@@ -76,13 +76,7 @@ pub fn title(series: &Series) -> String {
     let Subject { source, profile, board, kind, measure } = &series.subject;
     let kind = kind.as_deref().map(|kind| format!(" {}", visible(kind))).unwrap_or_default();
     let now = series.current.map(|now| format!(" (now {now})")).unwrap_or_default();
-    format!(
-        "{}: {}/{}{kind}, {}{now}",
-        visible(source),
-        visible(profile),
-        visible(board),
-        measure.as_str()
-    )
+    format!("{}: {}/{}{kind}, {}{now}", visible(source), visible(profile), visible(board), measure.as_str())
 }
 
 /// What the test rests on.
@@ -118,20 +112,40 @@ pub fn remarks(series: &Series, tested: &[Tested]) -> Vec<String> {
     }
     if tested.iter().any(|one| one.unclear > 0) {
         said.push(
-            "claims disappear and no registry tells whether their holders were alive: WRONGLY is a range".into(),
+            "claims disappear and no registry tells whether their holders were alive: WRONGLY is a range"
+                .into(),
         );
     }
-    if let Some(one) = tested.iter().find(|one| one.is_sound() && one.wrongly_at_most() == 0 && one.right > 0) {
-        said.push(format!("none wrong of {} says only that fewer than {} are", one.right, share(3.0 / one.right as f64)));
+    if let Some(one) = tested.iter().find(|one| one.is_sound() && one.wrongly_at_most() == 0 && one.right > 0)
+    {
+        said.push(format!(
+            "none wrong of {} says only that fewer than {} are",
+            one.right,
+            share(3.0 / one.right as f64)
+        ));
     }
     if series.subject.measure == Measure::SilentAfter {
-        said.push("a sweep never takes a claim for a silent heartbeat alone: TAKEN is what would be called stale".into());
+        said.push(
+            "a sweep never takes a claim for a silent heartbeat alone: TAKEN is what would be called stale"
+                .into(),
+        );
     }
     said
 }
 
 fn table(tested: &[Tested]) -> String {
-    let headings = ["THRESHOLD", "TAKEN", "WRONGLY", "SHARE", "UNDECIDED", "MISSED", "WAIT P50", "P95", "SAVED P50", "P95"];
+    let headings = [
+        "THRESHOLD",
+        "TAKEN",
+        "WRONGLY",
+        "SHARE",
+        "UNDECIDED",
+        "MISSED",
+        "WAIT P50",
+        "P95",
+        "SAVED P50",
+        "P95",
+    ];
     let mut rows = vec![headings.map(TableCell::right).to_vec()];
     let span = |span: Option<Span>| span.map_or_else(|| "-".into(), |span| span.to_string());
     for one in tested {

@@ -49,11 +49,17 @@ pub enum Block {
     Heading(&'static str),
     Paragraph(String),
     List(Vec<Vec<Text>>),
-    Table { headings: Vec<&'static str>, rows: Vec<Vec<Text>> },
+    Table {
+        headings: Vec<&'static str>,
+        rows: Vec<Vec<Text>>,
+    },
     /// Lines of characters, such as a plot.
     Lines(String),
     /// A picture, which Markdown shows as lines of characters.
-    Picture { svg: String, lines: String },
+    Picture {
+        svg: String,
+        lines: String,
+    },
 }
 
 /// The page as Markdown.

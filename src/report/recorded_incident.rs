@@ -66,7 +66,8 @@ impl RecordedIncident {
         blocks.push(Block::Heading("Causes"));
         blocks.push(self.causes());
         blocks.push(Block::Heading("Claims in trouble over time"));
-        let plot = SetsPlot { from: self.from, to: self.to, counts: &sums, gaps: &self.gaps, causes: self.began() };
+        let plot =
+            SetsPlot { from: self.from, to: self.to, counts: &sums, gaps: &self.gaps, causes: self.began() };
         blocks.push(Block::Picture { svg: plot.svg(), lines: plot.lines() });
         blocks.push(Block::Heading("Affected claims"));
         blocks.extend(claims.blocks());
@@ -83,13 +84,25 @@ impl RecordedIncident {
         let missing = self.gaps.iter().fold(Span::ZERO, |sum, gap| sum.plus(gap.to.since(gap.from)));
         let mut items = vec![
             vec![Text::plain("Recording:"), Text::code(&self.file)],
-            vec![Text::plain(format!("From {} to {} UTC, {} polls", second(self.from), second(self.to), self.polls))],
+            vec![Text::plain(format!(
+                "From {} to {} UTC, {} polls",
+                second(self.from),
+                second(self.to),
+                self.polls
+            ))],
         ];
         let names = self.sources.iter().map(|name| Text::code(name));
         items.push([Text::plain("Sources:")].into_iter().chain(names).collect());
         for gap in self.gaps.iter().take(10) {
-            let why = gap.why.as_deref().map_or_else(|| "nobody recorded".into(), |why| format!("the source could not be read: {why}"));
-            items.push(vec![Text::plain(format!("Gap from {} to {}: {why}", second(gap.from), second(gap.to)))]);
+            let why = gap.why.as_deref().map_or_else(
+                || "nobody recorded".into(),
+                |why| format!("the source could not be read: {why}"),
+            );
+            items.push(vec![Text::plain(format!(
+                "Gap from {} to {}: {why}",
+                second(gap.from),
+                second(gap.to)
+            ))]);
         }
         if self.gaps.len() > 10 {
             items.push(vec![Text::plain(format!("{} gaps, {missing} in all", self.gaps.len()))]);
@@ -144,7 +157,10 @@ impl RecordedIncident {
                     items.push(vec![Text::plain(format!("{} {sentence}", second(recorded.at)))]);
                 }
                 Event::CauseEnded { by, name, .. } => {
-                    items.push(vec![Text::plain(format!("{} over: {by}", second(recorded.at))), Text::code(name)]);
+                    items.push(vec![
+                        Text::plain(format!("{} over: {by}", second(recorded.at))),
+                        Text::code(name),
+                    ]);
                 }
                 _ => {}
             }
@@ -158,16 +174,25 @@ impl RecordedIncident {
     fn acts(&self) -> Vec<Block> {
         match &self.acts {
             Some(acts) if !acts.is_empty() => acts.blocks(),
-            Some(_) => vec![Block::Paragraph("The trail of this host has no act on these sources in this time.".into())],
-            None => vec![Block::Paragraph("There is no trail on this host; `claimtop audit report` on the host of the operator has it.".into())],
+            Some(_) => vec![Block::Paragraph(
+                "The trail of this host has no act on these sources in this time.".into(),
+            )],
+            None => vec![Block::Paragraph(
+                "There is no trail on this host; `claimtop audit report` on the host of the operator has it."
+                    .into(),
+            )],
         }
     }
 
     fn recovery(&self, course: Option<Course>) -> Vec<Block> {
         let whole = match course {
             None => return vec![Block::Paragraph("Nothing had to be recovered.".into())],
-            Some(Course { began, ended: Some(ended), .. }) => format!("{} from the first claim in trouble to the last.", ended.since(began)),
-            Some(Course { began, ended: None, .. }) => format!("Not recovered within {}.", self.to.since(began)),
+            Some(Course { began, ended: Some(ended), .. }) => {
+                format!("{} from the first claim in trouble to the last.", ended.since(began))
+            }
+            Some(Course { began, ended: None, .. }) => {
+                format!("Not recovered within {}.", self.to.since(began))
+            }
         };
         let single = self.thresholds.iter().filter_map(|one| {
             let recovery = one.series.recovery()?;
@@ -187,13 +212,19 @@ impl RecordedIncident {
     fn better(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         for one in self.thresholds.iter().filter(|one| !one.series.silences.is_empty()) {
-            blocks.push(Block::Paragraph(format!("{}: {}", title(&one.series), one.advice_text().replace("\n  config: ", ". In the config: "))));
+            blocks.push(Block::Paragraph(format!(
+                "{}: {}",
+                title(&one.series),
+                one.advice_text().replace("\n  config: ", ". In the config: ")
+            )));
             let said = [basis(&one.series)].into_iter().chain(remarks(&one.series, &one.tested));
             blocks.push(Block::List(said.map(|said| vec![Text::plain(said)]).collect()));
             blocks.push(Block::Lines(plot(&one.tested)));
         }
         if blocks.is_empty() {
-            blocks.push(Block::Paragraph("The recording has no silence that a threshold could be tested on.".into()));
+            blocks.push(Block::Paragraph(
+                "The recording has no silence that a threshold could be tested on.".into(),
+            ));
         }
         blocks
     }
@@ -235,7 +266,14 @@ fn course(sums: &[(Moment, Counts)]) -> Option<Course> {
     let calm = (0..peak).rev().find(is_quiet);
     let began = calm.map_or(0, |at| at + 1);
     let ended = (peak..sums.len()).find(is_quiet).map(|at| sums[at].0);
-    Some(Course { began: sums[began].0, began_before: calm.is_none(), peak: sums[peak].0, most, usual, ended })
+    Some(Course {
+        began: sums[began].0,
+        began_before: calm.is_none(),
+        peak: sums[peak].0,
+        most,
+        usual,
+        ended,
+    })
 }
 
 /// "2026-11-18 03:17".

@@ -27,7 +27,10 @@ const MAY_KNOW: [(&str, &[&str]); 26] = [
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "events", "poller", "recovery", "signals", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
-    ("serve", &["background", "domain", "http_server", "metrics", "poller", "recovery", "report", "serve", "store"]),
+    (
+        "serve",
+        &["background", "domain", "http_server", "metrics", "poller", "recovery", "report", "serve", "store"],
+    ),
     ("reference", &["domain", "postgres"]),
     ("worker", &["clock", "domain", "liveness", "postgres", "reference", "worker"]),
     ("demo", &["config", "demo", "domain", "postgres", "reference", "store", "worker"]),

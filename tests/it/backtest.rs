@@ -11,9 +11,7 @@ use claimtop::domain::claim::{Claim, Registry, Role, Session, StampedBy};
 use claimtop::domain::detail::Whole;
 use claimtop::domain::fencing::Fencing;
 use claimtop::domain::rules::{DeadlineRule, Rules};
-use claimtop::domain::snapshot::{
-    BoardSnapshot, Counts, Extension, Gaps, HeldBy, Judged, Nature, Snapshot,
-};
+use claimtop::domain::snapshot::{BoardSnapshot, Counts, Extension, Gaps, HeldBy, Judged, Nature, Snapshot};
 use claimtop::domain::time::{Moment, Reading, Span};
 use claimtop::domain::value::{Key, Value};
 use claimtop::domain::verdict::judge;

@@ -51,7 +51,10 @@ pub fn advise(series: &Series, tested: &[Tested]) -> Advice {
 fn beyond_the_living(series: &Series) -> String {
     match series.longest_living() {
         Some(longest) => {
-            format!("no living holder was silent for longer than {}", Span::seconds(longest.as_micros() / 1_000_000))
+            format!(
+                "no living holder was silent for longer than {}",
+                Span::seconds(longest.as_micros() / 1_000_000)
+            )
         }
         None => "no living holder was silent for that long".into(),
     }

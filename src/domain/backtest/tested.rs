@@ -43,9 +43,9 @@ impl Judgement {
             Judgement::BelowFloor(floor) => {
                 Some(format!("the recording has no silences shorter than {floor}"))
             }
-            Judgement::AboveRecovery(recovery) => {
-                Some(format!("half of the dead claims were recovered within {recovery}, without this threshold"))
-            }
+            Judgement::AboveRecovery(recovery) => Some(format!(
+                "half of the dead claims were recovered within {recovery}, without this threshold"
+            )),
         }
     }
 }

@@ -79,7 +79,9 @@ impl Incident {
 
     fn people_rows(&self) -> impl Iterator<Item = Vec<Text>> {
         self.people.iter().map(|((who, action), counts)| {
-            [who.clone(), action.clone(), counts.total().to_string(), counts.to_string()].map(Text::Plain).to_vec()
+            [who.clone(), action.clone(), counts.total().to_string(), counts.to_string()]
+                .map(Text::Plain)
+                .to_vec()
         })
     }
 

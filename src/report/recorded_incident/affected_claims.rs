@@ -40,7 +40,9 @@ impl AffectedClaims {
 
     fn add(&mut self, recorded: &RecordedEvent) {
         let kind = recorded.event.kind();
-        if let (Event::Batch { count, .. }, EventKind::Entered(Set::Orphaned | Set::Stale)) = (&recorded.event, kind) {
+        if let (Event::Batch { count, .. }, EventKind::Entered(Set::Orphaned | Set::Stale)) =
+            (&recorded.event, kind)
+        {
             self.unnamed += count;
         }
         let Some((_, holder, about)) = recorded.event.claim() else { return };

@@ -64,7 +64,8 @@ impl SetsPlot<'_> {
         let mut free = 0;
         for (at, name) in &self.causes {
             let x = self.x(*at, WIDTH);
-            let _ = write!(out, "<line class=\"now\" x1=\"{x}\" y1=\"{CEILING}\" x2=\"{x}\" y2=\"{FLOOR}\"/>");
+            let _ =
+                write!(out, "<line class=\"now\" x1=\"{x}\" y1=\"{CEILING}\" x2=\"{x}\" y2=\"{FLOOR}\"/>");
             let name: String = safe(name).chars().take(24).collect();
             if x >= free {
                 let _ = write!(out, "<text class=\"cause\" x=\"{x}\" y=\"12\">▾ {}</text>", escaped(&name));
@@ -109,7 +110,8 @@ impl SetsPlot<'_> {
         for set in SETS {
             let bars = self.columns(set);
             let most = bars.iter().copied().max().unwrap_or(0);
-            let cell = |count: &u64| EIGHTHS[usize::try_from((count * 8).div_ceil(most.max(1))).unwrap_or(8).min(8)];
+            let cell =
+                |count: &u64| EIGHTHS[usize::try_from((count * 8).div_ceil(most.max(1))).unwrap_or(8).min(8)];
             let cells: String = bars.iter().map(cell).collect();
             let _ = writeln!(out, "{} {set:<8} {most:>6} {cells}", set.sign());
         }

@@ -25,8 +25,14 @@ fn job(database: &Database, name: &str, kind: &str, locked: i64, beat: Option<i6
 fn the_takes_at_an_instant_are_those_of_a_dry_run_then() {
     on_both(|| {
         let database = Database::of(System::ExecutorJobs);
-        let rows = [("run_tsa", 35, None), ("run_tsa", 29, None), ("run_tsa", 90, Some(2)), ("run_tsa", 90, Some(31))];
-        let more = [("build_artifact", 14, None), ("build_artifact", 16, None), ("protect_document_v2", 6, Some(1))];
+        let rows = [
+            ("run_tsa", 35, None),
+            ("run_tsa", 29, None),
+            ("run_tsa", 90, Some(2)),
+            ("run_tsa", 90, Some(31)),
+        ];
+        let more =
+            [("build_artifact", 14, None), ("build_artifact", 16, None), ("protect_document_v2", 6, Some(1))];
         for (number, (kind, locked, beat)) in rows.into_iter().chain(more).enumerate() {
             job(&database, &format!("job-{number}"), kind, locked, beat);
         }
@@ -37,7 +43,9 @@ fn the_takes_at_an_instant_are_those_of_a_dry_run_then() {
         let poll = recording.last_frame().expect("frames").and_then(|frame| frame.now).expect("a poll");
         let mut taken = Vec::new();
         for series in recording.series(&BTreeSet::new()).expect("series") {
-            if series.subject.measure == Measure::Ttl && let Some(ttl) = series.current {
+            if series.subject.measure == Measure::Ttl
+                && let Some(ttl) = series.current
+            {
                 taken.extend(series.taken_at(ttl, poll).map(|claim| series.claims[claim as usize].clone()));
             }
         }
@@ -47,7 +55,8 @@ fn the_takes_at_an_instant_are_those_of_a_dry_run_then() {
             .output()
             .expect("claimtop runs");
         let swept = lines(&output).into_iter().filter(|line| line["event"] == "claim:expired");
-        let mut swept: Vec<String> = swept.map(|line| line["taskId"].as_str().expect("an id").to_owned()).collect();
+        let mut swept: Vec<String> =
+            swept.map(|line| line["taskId"].as_str().expect("an id").to_owned()).collect();
         taken.sort();
         swept.sort();
         assert_eq!(taken, swept);

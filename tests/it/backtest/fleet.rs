@@ -80,9 +80,9 @@ impl Fleet {
             every: every * SECOND,
             end: minutes * MINUTE,
         };
-        for number in 0..24 {
+        for _ in 0..24 {
             let death = fleet.dice.one_in(3).then(|| fleet.dice.between(5 * MINUTE, fleet.end));
-            fleet.live(number, death);
+            fleet.live(death);
         }
         for session in 0..24 {
             for lane in 0..3 {
@@ -110,17 +110,25 @@ impl Fleet {
     }
 
     /// A session that beats every ten seconds, with a pause now and then.
-    fn live(&mut self, _number: usize, death: Option<i64>) {
+    fn live(&mut self, death: Option<i64>) {
         let until = death.unwrap_or(self.end + 5 * MINUTE);
         let mut beats = vec![0];
         while beats[beats.len() - 1] < until {
             let pause = self.dice.one_in(150);
-            let gap = if pause { self.dice.between(MINUTE, 9 * MINUTE) } else { self.dice.between(9 * SECOND, 11 * SECOND) };
+            let gap = if pause {
+                self.dice.between(MINUTE, 9 * MINUTE)
+            } else {
+                self.dice.between(9 * SECOND, 11 * SECOND)
+            };
             beats.push(beats[beats.len() - 1] + gap);
         }
-        beats.pop();
+        if death.is_some() {
+            beats.pop();
+        }
+        // Nobody works on while it pauses and then dies.
+        let last = beats[beats.len() - 1];
         self.sessions.push(beats);
-        self.deaths.push(death);
+        self.deaths.push(death.map(|death| death.min(last + 10 * SECOND)));
     }
 
     /// One task after the other.
@@ -152,29 +160,69 @@ impl Fleet {
             }
             beats.push(next);
         }
-        let finished = start + life;
+        // A holder that pauses does nothing, and a while later everything again.
+        let finished = self.awake(session, start + life);
+        for beat in &mut beats[1..] {
+            *beat = self.awake(session, *beat);
+        }
+        beats.dedup();
+        beats.retain(|beat| *beat < finished);
         match self.deaths[session].filter(|death| *death < finished) {
             None => {
-                self.holdings.push(Holding { task, session, start, beats, end: finished, how: End::Finished });
+                self.holdings.push(Holding {
+                    task,
+                    session,
+                    start,
+                    beats,
+                    end: finished,
+                    how: End::Finished,
+                });
                 finished
             }
             Some(death) => {
                 beats.retain(|beat| *beat <= death);
                 let end = (death + RECOVERY).max(beats[beats.len() - 1] + RECOVERY);
                 let again = self.dice.one_in(2);
-                self.holdings.push(Holding { task: task.clone(), session, start, beats, end, how: End::Reclaimed });
-                if again && let Some(next) = self.living(end) {
+                self.holdings.push(Holding {
+                    task: task.clone(),
+                    session,
+                    start,
+                    beats,
+                    end,
+                    how: End::Reclaimed,
+                });
+                if again && let Some(next) = self.living() {
                     let life = self.dice.between(30 * SECOND, 2 * MINUTE);
+                    let finished = self.awake(next, end + life);
                     let beats = vec![end];
-                    self.holdings.push(Holding { task, session: next, start: end, beats, end: end + life, how: End::Finished });
+                    self.holdings.push(Holding {
+                        task,
+                        session: next,
+                        start: end,
+                        beats,
+                        end: finished,
+                        how: End::Finished,
+                    });
                 }
                 end
             }
         }
     }
 
-    /// A session that never dies and beats around an instant.
-    fn living(&mut self, _at: i64) -> Option<usize> {
+    /// The instant, or a while after the pause of the session that it lies in.
+    fn awake(&self, session: usize, at: i64) -> i64 {
+        let beats = &self.sessions[session];
+        let next = beats.partition_point(|beat| *beat <= at);
+        match beats.get(next) {
+            Some(next_beat) if next_beat - beats[next - 1] > 20 * SECOND => {
+                self.awake(session, next_beat + 40 * SECOND)
+            }
+            _ => at,
+        }
+    }
+
+    /// A session that never dies.
+    fn living(&self) -> Option<usize> {
         self.deaths.iter().position(Option::is_none)
     }
 }

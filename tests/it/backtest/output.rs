@@ -39,7 +39,8 @@ fn a_range_of_thresholds_is_a_table_a_plot_and_a_recommendation() {
 fn json_has_one_object_for_each_threshold() {
     let folder = tempfile::tempdir().expect("a folder");
     recorded(folder.path());
-    let arguments = ["sweep", "fleet.rec", "--backtest", "--json", "--ttl", "5m,10m", "--orphan-after", "mail=3m"];
+    let arguments =
+        ["sweep", "fleet.rec", "--backtest", "--json", "--ttl", "5m,10m", "--orphan-after", "mail=3m"];
     let all = lines(&run(folder.path(), &arguments));
     let of = |measure: &str| all.iter().filter(|line| line["threshold"] == measure).collect::<Vec<&Json>>();
     assert_eq!(of("ttl").iter().map(|line| &line["threshold_ms"]).collect::<Vec<_>>(), [300_000, 600_000]);
@@ -78,11 +79,22 @@ fn a_report_is_one_page_of_markdown_or_html() {
     let folder = tempfile::tempdir().expect("a folder");
     recorded(folder.path());
     let text = stdout(&run(folder.path(), &["report", "fleet.rec"]));
-    for heading in ["# Incident report", "## What happened", "## Causes", "## Affected claims", "## Who did what", "## Time to recovery", "## What a better threshold would have done"] {
+    for heading in [
+        "# Incident report",
+        "## What happened",
+        "## Causes",
+        "## Affected claims",
+        "## Who did what",
+        "## Time to recovery",
+        "## What a better threshold would have done",
+    ] {
         assert!(text.contains(heading), "{heading} in\n{text}");
     }
     let html = stdout(&run(folder.path(), &["report", "fleet.rec", "--html"]));
-    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg") && !html.contains("<script"), "{html}");
+    assert!(
+        html.starts_with("<!DOCTYPE html>") && html.contains("<svg") && !html.contains("<script"),
+        "{html}"
+    );
     let output = run(folder.path(), &["report", "fleet.rec", "--from", "2020-01-01", "--to", "2020-01-02"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(stderr(&output).contains("the recording is from 2026-11-15"), "{}", stderr(&output));
