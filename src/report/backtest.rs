@@ -53,20 +53,29 @@ impl TestedSeries {
         if self.tested.len() >= FEWEST_BARS {
             let _ = write!(out, "\n{}", indented(&plot(&self.tested)));
             let _ = writeln!(out, "\n  {}", self.advice_text());
+            if let Some(line) = self.advised_line() {
+                let _ = writeln!(out, "  config: {line}");
+            }
         }
         out
     }
 
-    /// The threshold to choose and its config line, or why there is none.
+    /// The threshold to choose, or why there is none.
     pub fn advice_text(&self) -> String {
         match self.advice() {
-            Advice::Choose { tested, reason } => format!(
-                "recommended: {}{}, {reason}\n  config: {}",
-                tested.threshold,
-                self.series.current.map(|now| format!(" (now {now})")).unwrap_or_default(),
-                visible(&self.series.config_line(tested.threshold))
-            ),
+            Advice::Choose { tested, reason } => {
+                let now = self.series.current.map(|now| format!(" (now {now})")).unwrap_or_default();
+                format!("recommended: {}{now}, {reason}", tested.threshold)
+            }
             Advice::None(why) => format!("no recommendation: {why}"),
+        }
+    }
+
+    /// The config line of the threshold to choose.
+    pub fn advised_line(&self) -> Option<String> {
+        match self.advice() {
+            Advice::Choose { tested, .. } => Some(visible(&self.series.config_line(tested.threshold))),
+            Advice::None(_) => None,
         }
     }
 }

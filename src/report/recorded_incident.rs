@@ -212,11 +212,10 @@ impl RecordedIncident {
     fn better(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         for one in self.thresholds.iter().filter(|one| !one.series.silences.is_empty()) {
-            blocks.push(Block::Paragraph(format!(
-                "{}: {}",
-                title(&one.series),
-                one.advice_text().replace("\n  config: ", ". In the config: ")
-            )));
+            blocks.push(Block::Paragraph(format!("{}: {}", title(&one.series), one.advice_text())));
+            if let Some(line) = one.advised_line() {
+                blocks.push(Block::List(vec![vec![Text::plain("config:"), Text::code(line)]]));
+            }
             let said = [basis(&one.series)].into_iter().chain(remarks(&one.series, &one.tested));
             blocks.push(Block::List(said.map(|said| vec![Text::plain(said)]).collect()));
             blocks.push(Block::Lines(plot(&one.tested)));

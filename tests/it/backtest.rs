@@ -27,13 +27,11 @@ fn at(micros: i64) -> Moment {
     Moment::parse("2026-11-15T03:00:00Z").expect("an instant").plus(Span::micros(micros))
 }
 
-/// Jobs with a time to live of 30 minutes and an `orphan_after` of 10, whose holders are registered.
-fn nature(has_registry: bool) -> Arc<Nature> {
+/// Jobs with a time to live of 30 minutes and an `orphan_after` of 15, whose holders are registered.
+fn nature() -> Arc<Nature> {
     let mut rules = Rules::new(DeadlineRule::Ttl);
     rules.thresholds.ttl = Some(Span::minutes(30));
-    if !has_registry {
-        rules.deadline = DeadlineRule::Ttl;
-    }
+    rules.thresholds.orphan_after = Span::minutes(15);
     Arc::new(Nature {
         role: Role::Job,
         rules,
@@ -79,7 +77,7 @@ fn record(fleet: &Fleet, folder: &Path) -> PathBuf {
     };
     let mut writer =
         RecordingWriter::create(&path, &[source], RecordingOptions::default(), at(0)).expect("a recording");
-    let nature = nature(fleet.has_registry);
+    let nature = nature();
     for now in fleet.polls() {
         let (snapshot, whole) = poll(fleet, &nature, now);
         let seen = PollSeen {

@@ -18,21 +18,21 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 fn a_range_of_thresholds_is_a_table_a_plot_and_a_recommendation() {
     let folder = tempfile::tempdir().expect("a folder");
     recorded(folder.path());
-    let output = run(folder.path(), &["sweep", "fleet.rec", "--backtest", "--ttl", "30s..20m"]);
+    let output = run(folder.path(), &["sweep", "fleet.rec", "--backtest", "--orphan-after", "30s..20m"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     for part in [
-        "billing: queue/job, ttl (now 30m)",
+        "billing: queue/job, orphan_after (now 15m)",
         "a sweep at each of 720 polls",
         "THRESHOLD",
         "░ 30s cannot be judged: the recording has no silences shorter than 1m",
         "to 20m cannot be judged: half of the dead claims were recovered within",
         "wrongly taken",
-        "config: [source.billing.board.job] ttl = \"",
+        "config: [source.billing.board.job] orphan_after = \"",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
-    assert!(!text.contains("orphan_after"), "only what was asked for:\n{text}");
+    assert!(!text.contains(", ttl"), "only what was asked for:\n{text}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_doctor_recommends_a_threshold_and_its_config_line() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
     assert!(text.contains("would be better"), "{text}");
-    assert!(text.contains("fix: set [source.billing.board.job] ttl = \""), "{text}");
+    assert!(text.contains("fix: set [source.billing.board.job] orphan_after = \""), "{text}");
 }
 
 #[test]
