@@ -91,7 +91,7 @@ impl RecordedIncident {
                 self.polls
             ))],
         ];
-        let names = self.sources.iter().map(|name| Text::code(name));
+        let names = self.sources.iter().map(Text::code);
         items.push([Text::plain("Sources:")].into_iter().chain(names).collect());
         for gap in self.gaps.iter().take(10) {
             let why = gap.why.as_deref().map_or_else(
