@@ -6,6 +6,7 @@ mod act;
 #[cfg(feature = "serve")]
 mod api;
 mod audit;
+mod backtest;
 mod check;
 mod completions;
 mod dashboard;
@@ -24,6 +25,7 @@ mod profiles;
 mod record;
 mod recorded;
 mod recovery;
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;
@@ -140,6 +142,8 @@ enum Verb {
     /// Serve the task queue over HTTP, for workers in any language
     #[cfg(feature = "serve")]
     Api(api::ApiArgs),
+    /// Write one page about a recording: what happened, causes, affected claims, better thresholds
+    Report(report::ReportArgs),
     /// Show, verify and export the trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -166,9 +170,9 @@ enum Verb {
     /// List, show and check profiles: where a system keeps its claims
     #[command(subcommand, disable_help_subcommand = true)]
     Profile(ProfileVerb),
-    /// Check whether a source can be read, judged and acted on, and what is missing
+    /// Check whether a source can be read, judged and acted on, and what is missing; of a recording, its thresholds
     Doctor {
-        /// SQLite files, postgres:// addresses, or names from the config
+        /// SQLite files, postgres:// addresses, names from the config, or recordings
         #[arg(value_name = "SOURCE", required = true)]
         sources: Vec<String>,
     },
@@ -377,6 +381,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::Serve(arguments) => serve::run(&cli.common, setup, &arguments),
         #[cfg(feature = "serve")]
         Verb::Api(arguments) => api::run(&setup, &arguments),
+        Verb::Report(arguments) => report::run(&arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
         Verb::Init { source, system, wrapper, rollback } => {
             init::run(&setup, &source, &system, init::InitMode::of(wrapper, rollback))

@@ -140,6 +140,7 @@
 //!               claim, rules, verdict, evidence   what is true of one claim     snapshot, detail, claim_list   what is read
 //!               cause        what claims in trouble have in common, and groups  timeline  past and future on one axis
 //!               recovery, fencing, idle   what an act needs, risks, and what happens without one
+//!               backtest     what a threshold would have done      beat_intervals  how often claims and sessions usually beat
 //!               tally        the preview and the result of a bulk act           filter, audit  which claims, which acts
 //!               time, value, visible, token, board_id   the vocabulary
 //! worker      the worker's side of the five reference systems: claim, heartbeat, extend, release

@@ -10,6 +10,8 @@
 //! silence      how long each claim gave no sign of life, and how that ended
 //! encoding     numbers that change with every poll, as small differences
 //! row_text, board_text, cause_text, event_text   values of the domain as JSON
+//! beats        heartbeats over all frames: usual intervals, silent sessions
+//! series       silences by the threshold that decides about them, for backtests
 //! recording    the file as a whole: sources, boards, frames, gaps, events, silences
 //! replay       one frame as a poll, as the dashboard got it
 //! pseudonyms   ids and holders replaced for sharing
@@ -24,6 +26,7 @@
 //! holds. While a recording is written it has a write-ahead log beside it; a finished one is a single file.
 #![doc = concat!("```sql\n", include_str!("recording/schema.sql"), "```")]
 
+mod beats;
 mod board_text;
 mod cause_text;
 mod encoding;
@@ -34,6 +37,7 @@ mod pseudonyms;
 mod replay;
 mod row_text;
 mod schema;
+mod series;
 mod silence;
 mod tracked;
 mod writer;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::row::{Row, worst_first};
+use crate::domain::beat_intervals::BeatIntervals;
 use crate::domain::cause::{Cause, Facts};
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::recovery::Confirmation;
@@ -114,6 +115,8 @@ pub struct SourceView {
     noticed_at: Option<Moment>,
     /// The facts for causes and groups, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// How often its claims and sessions beat.
+    pub beats: BeatIntervals,
     /// The causes, where they were recorded.
     pub recorded_causes: Option<Vec<Cause>>,
 }
@@ -141,6 +144,7 @@ impl SourceView {
             polled_at: None,
             noticed_at: None,
             facts: None,
+            beats: BeatIntervals::default(),
             recorded_causes: None,
         }
     }
@@ -169,6 +173,7 @@ impl SourceView {
         self.recorded_causes = poll.causes;
         if let Some(whole) = poll.whole {
             self.whole = whole.into_iter().flat_map(|board| self.whole_rows(number, board)).collect();
+            self.beats.observe(self.whole.iter().map(|row| (&row.board_id, row.claim())));
         }
         if let Some(horizon) = poll.horizon {
             self.horizon = horizon;

@@ -179,6 +179,7 @@ const VERBS: &[VerbHelp] = &[
             "claimtop sweep tasks.db --dry-run",
             "claimtop sweep tasks.db --once --sighted",
             "claimtop sweep tasks.db --every 5m",
+            "claimtop sweep night.rec --backtest --ttl 1m..60m --orphan-after 5m,10m",
         ],
     ),
     verb(
@@ -259,9 +260,17 @@ const VERBS: &[VerbHelp] = &[
     ),
     verb(&["profile", "detect"], NO_SOURCE_NO_JSON, &["claimtop profile detect tasks.db"]),
     verb(
+        &["report"],
+        NOTHING_COMMON,
+        &[
+            "claimtop report night.rec",
+            "claimtop report night.rec --from 03:00 --to 04:30 --html --out incident.html",
+        ],
+    ),
+    verb(
         &["doctor"],
         &["read_only", "check_pid"],
-        &["claimtop doctor tasks.db", "claimtop doctor prod --json"],
+        &["claimtop doctor tasks.db", "claimtop doctor prod --json", "claimtop doctor night.rec"],
     ),
     verb(
         &["completions"],

@@ -6,6 +6,7 @@ use std::thread;
 use super::Only;
 use super::output::{complain, print};
 use super::setup::{RowSelection, Setup};
+use crate::domain::board_id::BoardId;
 use crate::domain::detail::HolderActivity;
 use crate::domain::time::Moment;
 use crate::exit::Exit;
@@ -70,9 +71,9 @@ fn one(
 ) -> Result<(bool, Option<String>), StoreError> {
     let options = setup.options(word, setup.effort())?;
     let (sender, batches) = sync_channel::<Vec<Listed>>(UNDER_WAY);
-    let label = setup.label(word);
+    let (label, rows) = (setup.label(word), setup.rows());
     thread::scope(|scope| {
-        let listing = scope.spawn(move || list(options, filter, &sender));
+        let listing = scope.spawn(move || list(options, rows, filter, &sender));
         // The reader stops once the receiver is dropped.
         let printed =
             batches.into_iter().all(|batch| batch.iter().all(|listed| printer.claim(&label, listed)));
@@ -84,13 +85,19 @@ fn one(
 
 fn list(
     options: Options,
+    rows: RowSelection,
     filter: &Filter,
     sender: &SyncSender<Vec<Listed>>,
 ) -> Result<Option<String>, StoreError> {
     let mut reader = Reader::open(options)?;
     reader.expect_board(filter.board.as_deref())?;
     let mut batch = Vec::with_capacity(BATCH);
-    reader.list(filter, |listed| {
+    // Without it no claim is called late; the list is still complete.
+    let beats = if rows == RowSelection::Claims { reader.beat_intervals().ok() } else { None };
+    reader.list(filter, |mut listed| {
+        let board = BoardId::new(&listed.profile, &listed.board);
+        let claim = &listed.judged.claim;
+        listed.pace = beats.as_ref().and_then(|beats| beats.pace(&board, claim, listed.now));
         batch.push(listed);
         batch.len() < BATCH || sender.send(std::mem::take(&mut batch)).is_ok()
     })?;

@@ -6,9 +6,11 @@ use super::Only;
 use super::list::{ClaimPrinter, ListFormat, limit_of};
 use super::output::complain;
 use super::setup::RowSelection;
+use crate::domain::beat_intervals::BeatIntervals;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::{BoardSnapshot, Judged, Snapshot};
 use crate::domain::time::Moment;
+use crate::domain::verdict::Set;
 use crate::exit::Exit;
 use crate::recording::{Frame, RecordedPoll, Recording, RecordingError, is_recording};
 use crate::report::check::CheckResult;
@@ -156,7 +158,13 @@ fn listed(poll: &RecordedPoll) -> Vec<Listed> {
     let mut all = Vec::new();
     for (snapshot, board, claims) in poll.boards() {
         let id = BoardId::new(&snapshot.profile, &board.board);
-        let one = |judged: &Judged| Listed::new(&id, judged.clone(), &board.nature, snapshot.now);
+        let healthy = claims.iter().filter(|judged| judged.verdict.headline() == Set::Healthy);
+        let mut beats = BeatIntervals::default();
+        beats.estimate(healthy.map(|judged| (&id, &judged.claim)), snapshot.now);
+        let one = |judged: &Judged| {
+            let pace = beats.pace(&id, &judged.claim, snapshot.now);
+            Listed { pace, ..Listed::new(&id, judged.clone(), &board.nature, snapshot.now) }
+        };
         all.extend(claims.iter().map(one));
     }
     all.sort_by_cached_key(|one| {

@@ -4,13 +4,15 @@ mod arguments;
 mod configured_plan;
 mod printer;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::Common;
 use super::output::complain;
 use super::record::ActiveRecording;
 use super::setup::{Setup, SharedSetup};
+use super::{Common, backtest};
 use crate::exit::Exit;
+use crate::recording::is_recording;
 use crate::signals::{SignalRequest, Signals, StopFlag};
 use crate::sweep::{
     SightingsFrom, SourcePlan, SweepFailure, SweepMode, SweepReporter, SweepSummary, Sweeper, SweptSource,
@@ -20,6 +22,14 @@ pub(super) use configured_plan::ConfiguredPlan;
 pub(super) use printer::{SweepOutput, SweepPrinter};
 
 pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
+    if arguments.backtest.backtest {
+        return backtest::run(&setup, &arguments.sources, &arguments.backtest);
+    }
+    if let Some(file) = arguments.sources.iter().find(|source| is_recording(Path::new(source))) {
+        return complain(&format!(
+            "{file} is a recording, which cannot be swept; --backtest tests thresholds on it"
+        ));
+    }
     let signals = match Signals::that_stop_or_reload() {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),

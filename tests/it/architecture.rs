@@ -27,12 +27,15 @@ const MAY_KNOW: [(&str, &[&str]); 26] = [
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "events", "poller", "recovery", "signals", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
-    ("serve", &["background", "domain", "http_server", "metrics", "poller", "recovery", "serve", "store"]),
+    (
+        "serve",
+        &["background", "domain", "http_server", "metrics", "poller", "recovery", "report", "serve", "store"],
+    ),
     ("reference", &["domain", "postgres"]),
     ("worker", &["clock", "domain", "liveness", "postgres", "reference", "worker"]),
     ("demo", &["config", "demo", "domain", "postgres", "reference", "store", "worker"]),
-    ("doctor", &["doctor", "domain", "postgres", "profile", "recovery", "store"]),
-    ("report", &["doctor", "domain", "exit", "recovery", "report", "store"]),
+    ("doctor", &["doctor", "domain", "postgres", "profile", "recording", "recovery", "store"]),
+    ("report", &["doctor", "domain", "events", "exit", "recording", "recovery", "report", "store"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

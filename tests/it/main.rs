@@ -23,6 +23,7 @@
 //! | `concurrency` | acts on servers: many at once, with few privileges, and through faults |
 //! | `sweep` | automatic cleanup takes only what it may, and its brakes hold |
 //! | `recording` | a recording shows what was on the screen, survives kills, and a replay writes nowhere |
+//! | `backtest` | a backtest of a recording takes what a sweep would have taken, and reports say so |
 //! | `audit_trail` | the journal is a chain that shows every change |
 //! | `read_only` | a read-only session changes nothing |
 //! | `untrusted_text` | no text of a database controls the terminal or looks like another text |
@@ -59,6 +60,7 @@
 mod api;
 mod architecture;
 mod audit_trail;
+mod backtest;
 mod causes;
 mod check_command;
 mod check_pid;
