@@ -229,8 +229,9 @@ fn reclaim(jobs: i64) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let sweeper = |number: usize| {
             let trail = folder.path().join(number.to_string());
-            let desk = AuditedActor::open(database.writable(acting()), "jobs", &trail).expect("a desk");
-            Sweeper { desk, trail }
+            let audited =
+                AuditedActor::open(database.writable(acting()), "jobs", &trail).expect("an audited actor");
+            Sweeper { audited, trail }
         };
         // They stay, as the connection of the raw statement does.
         let mut all: Vec<Sweeper> = (0..4).map(sweeper).collect();
@@ -320,7 +321,7 @@ struct Swept {
 }
 
 struct Sweeper {
-    desk: AuditedActor,
+    audited: AuditedActor,
     trail: PathBuf,
 }
 
@@ -328,11 +329,11 @@ impl Sweeper {
     /// When it began and ended, once the others were ready, too; and what it had seen.
     fn sweep(&mut self, start: &Barrier) -> (Instant, Instant, Vec<Seen>) {
         let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-        let all: Vec<Seen> = self.desk.actor().select(&filter).expect("the stale jobs");
+        let all: Vec<Seen> = self.audited.actor().select(&filter).expect("the stale jobs");
         start.wait();
         let began = Instant::now();
         let (action, word) = (Action::Reclaim, Authorization::default());
-        self.desk.perform_all(all.iter().collect(), action, &word, &mut |_| true).expect("the bulk");
+        self.audited.perform_all(all.iter().collect(), action, &word, &mut |_| true).expect("the bulk");
         (began, Instant::now(), all)
     }
 

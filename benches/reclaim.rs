@@ -174,10 +174,11 @@ fn ours(kind: Kind, claims: i64, raw: Duration) {
     let path = folder.path().join("tasks.db");
     drop(build(kind, &path, claims));
     let trail = folder.path().join("trail");
-    let mut desk = AuditedActor::open(writable(options(&path)), "tasks.db", &trail).expect("a desk");
+    let mut audited =
+        AuditedActor::open(writable(options(&path)), "tasks.db", &trail).expect("an audited actor");
     let started = Instant::now();
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-    let all = desk.actor().select(&filter).expect("the stale claims");
+    let all = audited.actor().select(&filter).expect("the stale claims");
     let look = started.elapsed();
     assert_eq!(all.len() as i64, claims);
 
@@ -186,7 +187,7 @@ fn ours(kind: Kind, claims: i64, raw: Duration) {
         let writer = scope.spawn(|| beat(kind, &path, claims, &done));
         let mut applied = 0;
         let started = Instant::now();
-        let pauses = desk
+        let pauses = audited
             .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
                 applied += i64::from(told.acted.outcome == Outcome::Applied);
                 true

@@ -161,7 +161,8 @@ fn frame(path: &Path) -> (Duration, usize) {
     let source = SourceView::new("large.db".into(), "sqlite", Access::Write);
     let settings = ModelSettings { interval: Span::seconds(1), bell: false };
     let mut model = Model::new(vec![source], settings, Keymap::default(), clock());
-    let poll = Poll { snapshots, horizon: Some(horizon), whole: None, warnings: Vec::new(), facts };
+    let poll =
+        Poll { snapshots, horizon: Some(horizon), whole: None, warnings: Vec::new(), facts, causes: None };
     model.update(clock(), Msg::Polled { source: 0, poll: Ok(poll), events: Vec::new() });
     let theme = Theme::new(Palette::Dark, Depth::True);
     let area = Rect::new(0, 0, 200, 60);

@@ -26,6 +26,7 @@ pub mod overlay;
 pub mod overview;
 pub mod palette;
 pub mod query;
+pub mod replay;
 pub mod row;
 pub mod source;
 pub mod timeline;

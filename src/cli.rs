@@ -6,6 +6,7 @@ mod act;
 #[cfg(feature = "serve")]
 mod api;
 mod audit;
+mod backtest;
 mod check;
 mod completions;
 mod dashboard;
@@ -21,7 +22,10 @@ mod output;
 mod pid;
 mod profile_help;
 mod profiles;
+mod record;
+mod recorded;
 mod recovery;
+mod report;
 #[cfg(feature = "serve")]
 mod serve;
 mod session;
@@ -99,6 +103,9 @@ enum Verb {
         /// Print the traces of earlier recoveries that the system itself keeps
         #[arg(long, conflicts_with_all = ["set", "board", "id", "holder", "kind", "reason", "older_than", "filter"])]
         history: bool,
+        /// The claims of a recording at this instant: 2026-11-15T03:12:00Z, or 03:12 [default: its end]
+        #[arg(long, value_name = "TIME", conflicts_with_all = ["dead", "history"])]
+        at: Option<String>,
         /// With --history: what each holder did, the most active first
         #[arg(long, value_name = "holder", requires = "history", value_enum)]
         by: Option<list::HistoryBy>,
@@ -127,12 +134,16 @@ enum Verb {
     Undo(undo::UndoArgs),
     /// Clean up automatically: take what is certainly stale or orphaned, with brakes
     Sweep(sweep::SweepArgs),
+    /// Record what every poll sees, to replay it later: `claimtop FILE`
+    Record(record::RecordArgs),
     /// Serve metrics for Prometheus on this host; --sweep also cleans up
     #[cfg(feature = "serve")]
     Serve(serve::ServeArgs),
     /// Serve the task queue over HTTP, for workers in any language
     #[cfg(feature = "serve")]
     Api(api::ApiArgs),
+    /// Write one page about a recording: what happened, causes, affected claims, better thresholds
+    Report(report::ReportArgs),
     /// Show, verify and export the trail of all acts
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -159,9 +170,9 @@ enum Verb {
     /// List, show and check profiles: where a system keeps its claims
     #[command(subcommand, disable_help_subcommand = true)]
     Profile(ProfileVerb),
-    /// Check whether a source can be read, judged and acted on, and what is missing
+    /// Check whether a source can be read, judged and acted on, and what is missing; of a recording, its thresholds
     Doctor {
-        /// SQLite files, postgres:// addresses, or names from the config
+        /// SQLite files, postgres:// addresses, names from the config, or recordings
         #[arg(value_name = "SOURCE", required = true)]
         sources: Vec<String>,
     },
@@ -338,7 +349,7 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
     match verb {
         Verb::Check(arguments) => check::run(&setup, &arguments),
         Verb::Doctor { sources } => doctor::run(&setup, &sources),
-        Verb::List { sources, only, csv, dead, history, by } => {
+        Verb::List { sources, only, csv, dead, history, by, at } => {
             let setup = if dead { setup.of_the_dead() } else { setup };
             let format = match (csv, setup.json) {
                 (true, _) => list::ListFormat::Csv,
@@ -349,7 +360,9 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
                 Ok(sources) => sources,
                 Err(sentence) => return output::complain(&sentence),
             };
-            if history {
+            if recorded::is_asked_for(&sources, at.as_deref()) {
+                recorded::list(&sources, at.as_deref(), &only, format)
+            } else if history {
                 list::history(&setup, &sources, only.limit, by, format)
             } else {
                 list::run(&setup, &sources, &only, format)
@@ -363,10 +376,12 @@ pub fn run(arguments: impl Iterator<Item = std::ffi::OsString>) -> Exit {
         Verb::Terminate(arguments) => terminate::run(&setup, &arguments),
         Verb::Undo(arguments) => undo::run(&setup, &arguments),
         Verb::Sweep(arguments) => sweep::run(&cli.common, setup, &arguments),
+        Verb::Record(arguments) => record::run(&setup, &arguments),
         #[cfg(feature = "serve")]
         Verb::Serve(arguments) => serve::run(&cli.common, setup, &arguments),
         #[cfg(feature = "serve")]
         Verb::Api(arguments) => api::run(&setup, &arguments),
+        Verb::Report(arguments) => report::run(&arguments),
         Verb::Audit(verb) => audit::run(&setup, verb),
         Verb::Init { source, system, wrapper, rollback } => {
             init::run(&setup, &source, &system, init::InitMode::of(wrapper, rollback))

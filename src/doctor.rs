@@ -9,6 +9,7 @@
 //! cron             cleanup that the server runs itself
 //! profile_fit      which profiles fit, or nearly fit  claims       what a poll shows
 //! holders          where their processes run          permissions  may we act, is there a trail
+//! recording        whether the thresholds in force were right
 //! ```
 
 mod claims;
@@ -19,10 +20,13 @@ mod file_system;
 mod holders;
 mod permissions;
 mod profile_fit;
+mod recording;
 #[cfg(feature = "postgres")]
 mod role_privileges;
 #[cfg(feature = "postgres")]
 mod server;
+
+pub use recording::examine_recording;
 
 use crate::domain::claim::HoldersOn;
 use crate::profile::format::Profile;

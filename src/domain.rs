@@ -4,6 +4,8 @@
 //! terminal or the profile format; the layers above hand in what they read.
 
 pub mod audit;
+pub mod backtest;
+pub mod beat_intervals;
 pub mod board_id;
 pub mod cause;
 pub mod change;

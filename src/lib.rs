@@ -108,6 +108,7 @@
 //! sweep       automatic cleanup and its brakes
 //! doctor      a checklist: can a source be read, judged, acted on
 //! recovery    acts with their record: intent, act, outcome, undo, the audit trail
+//! recording   what every poll saw, in one SQLite file, and the same frames again
 //! liveness    whether a holder's process is alive, dead on proof, or unknown
 //! events      the difference between two polls, and what a sweep did, as one stream; pure
 //! store       databases: a source and its profiles become snapshots, an act becomes changed rows
@@ -131,6 +132,7 @@
 //!               watch        a board from poll to poll              batch     bulk acts beside other sweepers
 //!               names, trust          what a profile's SQL may use
 //!               cascade, dependencies rows that foreign keys and triggers take along
+//!               catalog_version       whether the tables have changed since they were read
 //!               driver, dialect, change, commit_resolution, sentences
 //!   mysql       MySQL and MariaDB, to read
 //!               candidate_queries     which rows may be in trouble, by index
@@ -144,6 +146,7 @@
 //!               claim, rules, verdict, evidence   what is true of one claim     snapshot, detail, claim_list   what is read
 //!               cause        what claims in trouble have in common, and groups  timeline  past and future on one axis
 //!               recovery, fencing, idle   what an act needs, risks, and what happens without one
+//!               backtest     what a threshold would have done      beat_intervals  how often claims and sessions usually beat
 //!               tally        the preview and the result of a bulk act           filter, audit  which claims, which acts
 //!               time, value, visible, token, board_id   the vocabulary
 //! worker      the worker's side of the five reference systems: claim, heartbeat, extend, release
@@ -258,6 +261,8 @@ mod postgres;
 #[cfg(all(feature = "dashboard", not(feature = "internals")))]
 mod profile;
 #[cfg(all(feature = "dashboard", not(feature = "internals")))]
+mod recording;
+#[cfg(all(feature = "dashboard", not(feature = "internals")))]
 mod recovery;
 #[cfg(not(feature = "internals"))]
 mod reference;
@@ -307,6 +312,8 @@ pub mod poller;
 pub mod postgres;
 #[cfg(feature = "internals")]
 pub mod profile;
+#[cfg(feature = "internals")]
+pub mod recording;
 #[cfg(feature = "internals")]
 pub mod recovery;
 #[cfg(feature = "internals")]

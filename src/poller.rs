@@ -5,8 +5,10 @@
 
 mod cleanup_observer;
 mod facts_watch;
+mod full_look;
 mod inbox;
 mod open_source;
+mod recorder;
 mod source_watch;
 
 use std::io;
@@ -16,8 +18,10 @@ use std::time::Instant;
 
 pub use cleanup_observer::CleanupObserver;
 pub use facts_watch::FactsWatch;
+pub use full_look::{FullLook, FullPoll, SILENCE};
 use inbox::{Inbox, InboxItem};
 pub use open_source::{OpenSource, Opener};
+pub use recorder::{Recorder, SharedRecording};
 pub use source_watch::{SMALL, SourceWatch, read_again, unless_lost};
 
 /// The work of a polling thread.

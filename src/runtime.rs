@@ -13,13 +13,15 @@
 mod act_thread;
 mod input;
 mod reader_thread;
+mod replay_feed;
 mod source_access;
 mod state_file;
 mod suspension;
 mod trail_thread;
 
 use std::io::{self, Write, stdout};
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::Event;
@@ -30,10 +32,13 @@ use tokio::sync::mpsc;
 
 use crate::app::message::{Effect, Format, Msg};
 use crate::app::model::{Model, PollIntake};
+use crate::app::replay::{Replay, ReplayMove};
 use crate::background;
 use crate::domain::saved_view::ScreenState;
-use crate::domain::time::Span;
+use crate::domain::time::{Moment, Span};
 use crate::job_control::StopRequests;
+use crate::poller::SharedRecording;
+use crate::recording::{RecordingOptions, SourceIdentity};
 use crate::signals::{SignalRequest, Signals};
 use crate::store::clock;
 use crate::store::suspend::Idle;
@@ -43,10 +48,13 @@ use crate::ui::{self, Theme, View};
 use act_thread::{ActRequest, ActThread};
 use input::Input;
 use reader_thread::{ReaderThread, SourceQuestion};
+pub use replay_feed::ReplayFeed;
 pub use source_access::{ProberMaker, SourceAccess, WriteOpener, WriteOpeners};
 pub use state_file::StateFile;
 use trail_thread::{TrailQuestion, TrailThread};
 
+/// How often a replay moves on while it plays.
+const PLAYING: Duration = Duration::from_millis(200);
 /// How many answers may wait for the model; then the senders wait.
 const WAITING: usize = 64;
 
@@ -58,13 +66,35 @@ pub fn run(
     mouse: Mouse,
     state_file: Option<StateFile>,
 ) -> io::Result<()> {
+    on_screen(mouse, |screen| {
+        let mut dashboard = Dashboard::start(model, feeds, theme, mouse, screen)?;
+        dashboard.state_file = state_file;
+        Ok(dashboard)
+    })
+}
+
+/// Replays a recording until the user quits.
+pub fn replay(model: Model, feed: ReplayFeed, theme: Theme, mouse: Mouse) -> io::Result<()> {
+    on_screen(mouse, |screen| {
+        let mut dashboard = Dashboard::start(model, Vec::new(), theme, mouse, screen)?;
+        let begins = dashboard.model.replay.as_ref().map(|replay| replay.begins);
+        dashboard.replay = Some(feed);
+        if let Some(begins) = begins {
+            dashboard.move_replay(ReplayMove::To(begins))?;
+        }
+        Ok(dashboard)
+    })
+}
+
+fn on_screen(mouse: Mouse, start: impl FnOnce(Screen) -> io::Result<Dashboard>) -> io::Result<()> {
     let ended = background::runtime()?.block_on(async {
         // Before the terminal is taken over: no signal may end the program while the terminal is in raw mode.
         let signals = Signals::for_screen()?;
         let screen = terminal::take(mouse)?;
-        let mut dashboard = Dashboard::start(model, feeds, theme, mouse, screen)?;
-        dashboard.state_file = state_file;
-        dashboard.run(signals).await
+        let mut dashboard = start(screen)?;
+        let ended = dashboard.run(signals).await;
+        dashboard.finish_recording();
+        ended
     });
     terminal::restore();
     terminal::print_panics();
@@ -79,10 +109,17 @@ struct Dashboard {
     screen: Screen,
     /// Where choices are saved; none if no folder is known.
     state_file: Option<StateFile>,
+    /// A recording in the place of sources.
+    replay: Option<ReplayFeed>,
+    /// When the recording was last moved on.
+    moved_at: Instant,
+    /// The sources as a recording names them, and the recording under way.
+    identities: Vec<SourceIdentity>,
+    recording: Option<SharedRecording>,
     readers: Vec<ReaderThread>,
     /// One for each source that may be written.
     act_threads: Vec<Option<ActThread>>,
-    past: TrailThread,
+    past: Option<TrailThread>,
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
     ended: bool,
@@ -107,6 +144,8 @@ impl Dashboard {
         let (mut readers, mut act_threads) = (Vec::new(), Vec::new());
         let interval = model.settings.interval.duration();
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
+        let identities: Vec<SourceIdentity> = feeds.iter().map(|feed| feed.identity.clone()).collect();
+        let is_replay = model.replay.is_some();
         for (source, feed) in feeds.into_iter().enumerate() {
             let reader = ReaderThread::start(source, &feed, interval, sender.clone())?;
             reader.report_to(source, &sender);
@@ -114,7 +153,8 @@ impl Dashboard {
             let act = |writing| ActThread::start(source, &feed.label, writing, &feed.probers, sender.clone());
             act_threads.push(feed.writing.map(act).transpose()?);
         }
-        let past = TrailThread::start(labels, sender)?;
+        // A replay does not open the trail.
+        let past = if is_replay { None } else { Some(TrailThread::start(labels, sender)?) };
         let (idle, idles) = mpsc::channel(1);
         Ok(Dashboard {
             model,
@@ -123,6 +163,10 @@ impl Dashboard {
             mouse,
             screen,
             state_file: None,
+            replay: None,
+            moved_at: Instant::now(),
+            identities,
+            recording: None,
             readers,
             act_threads,
             past,
@@ -143,7 +187,7 @@ impl Dashboard {
             tokio::select! {
                 input = self.inputs.recv() => self.take_input(input)?,
                 Some(msg) = self.messages.recv() => self.take(msg)?,
-                () = tick, if self.model.has_countdown() => self.take(Msg::Tick)?,
+                () = tick, if self.model.has_countdown() => self.tick_over()?,
                 request = signals.next() => self.take_request(request)?,
                 Some(idle) = self.idles.recv() => self.stop(idle)?,
             }
@@ -169,6 +213,9 @@ impl Dashboard {
 
     /// How long the screen may go without a redraw: polls every second redraw it as well.
     fn tick(&self) -> Duration {
+        if self.model.replay.as_ref().is_some_and(Replay::is_playing) {
+            return PLAYING;
+        }
         let often = self.model.settings.interval <= Span::seconds(1) && self.model.pace == PollIntake::Live;
         Duration::from_millis(if often { 1_500 } else { 1_000 })
     }
@@ -216,15 +263,51 @@ impl Dashboard {
         if let Some(source) = written {
             self.ask(source, SourceQuestion::Now);
         }
-        for effect in self.model.update(clock(), msg) {
-            self.run_effect(effect)?;
+        for effect in self.model.update(self.now(), msg) {
+            match &self.replay {
+                Some(feed) if !is_of_screen(&effect) => {
+                    if let Some(answer) = feed.answer(effect) {
+                        self.take(answer)?;
+                    }
+                }
+                _ => self.run_effect(effect)?,
+            }
         }
         Ok(())
     }
 
+    /// Now, or the instant that a replay shows.
+    fn now(&self) -> Moment {
+        self.model.replay.as_ref().map_or_else(clock, |replay| replay.at)
+    }
+
+    /// Time has passed: a replay that plays goes on.
+    fn tick_over(&mut self) -> io::Result<()> {
+        let passed = self.moved_at.elapsed();
+        self.moved_at = Instant::now();
+        match &self.model.replay {
+            Some(replay) if replay.is_playing() => {
+                let micros = i64::try_from(passed.min(2 * PLAYING).as_micros()).unwrap_or(0);
+                let to = replay.at.plus(Span::micros(micros).times(replay.speed.into()));
+                self.move_replay(ReplayMove::To(to))
+            }
+            _ => self.take(Msg::Tick),
+        }
+    }
+
+    fn move_replay(&mut self, to: ReplayMove) -> io::Result<()> {
+        let from = self.now();
+        self.moved_at = Instant::now();
+        match self.replay.as_mut().map(|feed| feed.go(from, to)) {
+            Some(Ok(msg)) => self.take(msg),
+            Some(Err(error)) => self.take(Msg::Notice(error.to_string())),
+            None => Ok(()),
+        }
+    }
+
     fn draw(&mut self) -> io::Result<()> {
         let Dashboard { model, view, theme, screen, .. } = self;
-        model.now = clock();
+        model.now = model.replay.as_ref().map_or_else(clock, |replay| replay.at);
         screen.draw(|frame| ui::draw(model, view, theme, frame))?;
         let rows = std::mem::take(&mut view.rows);
         let lines = view.page_lines;
@@ -259,9 +342,9 @@ impl Dashboard {
             Effect::Undo { source, action_id } => {
                 self.tell_act_thread(source, ActRequest::Undo { action_id });
             }
-            Effect::LoadTrail(filter) => self.past.ask(TrailQuestion::Acts(filter)),
-            Effect::LoadBulk { id, filter } => self.past.ask(TrailQuestion::Bulk { id, filter }),
-            Effect::LoadHistory(claim) => self.past.ask(TrailQuestion::Claim(claim)),
+            Effect::LoadTrail(filter) => self.ask_trail(TrailQuestion::Acts(filter)),
+            Effect::LoadBulk { id, filter } => self.ask_trail(TrailQuestion::Bulk { id, filter }),
+            Effect::LoadHistory(claim) => self.ask_trail(TrailQuestion::Claim(claim)),
             Effect::Probe(rows) => {
                 for source in 0..self.readers.len() {
                     let here: Vec<_> = rows.iter().filter(|row| row.id.source == source).cloned().collect();
@@ -290,6 +373,9 @@ impl Dashboard {
             Effect::Copy(text) => execute!(stdout(), CopyToClipboard::to_clipboard_from(text))?,
             Effect::Save(format) => self.save(format)?,
             Effect::Remember(state) => self.remember(&state)?,
+            Effect::Replay(to) => self.move_replay(to)?,
+            Effect::Record(file) => self.record(&file)?,
+            Effect::StopRecording => self.finish_recording(),
             Effect::Bell => stdout().write_all(b"\x07").and_then(|()| stdout().flush())?,
             Effect::Suspend => self.take_request(SignalRequest::Suspend)?,
             Effect::Quit => self.ended = true,
@@ -306,6 +392,38 @@ impl Dashboard {
         match kept {
             Ok(()) => Ok(()),
             Err(why) => self.take(Msg::Notice(format!("this is not kept for the next start: {why}"))),
+        }
+    }
+
+    /// Records what the readers poll from now on.
+    fn record(&mut self, file: &str) -> io::Result<()> {
+        let options = RecordingOptions::default();
+        match SharedRecording::begin(Path::new(file), &self.identities, options) {
+            Ok(recording) => {
+                for source in 0..self.readers.len() {
+                    self.ask(source, SourceQuestion::Record(Some(recording.recorder(source))));
+                }
+                self.recording = Some(recording);
+                self.take(Msg::RecordingBegan(file.into()))
+            }
+            Err(error) => self.take(Msg::RecordingStopped(error.to_string())),
+        }
+    }
+
+    /// Ends the recording, if there is one; polls that are still under way are not recorded.
+    fn finish_recording(&mut self) {
+        for source in 0..self.readers.len() {
+            self.ask(source, SourceQuestion::Record(None));
+        }
+        let ended = self.recording.take().map_or(Ok(()), |recording| recording.finish());
+        if let Err(error) = ended {
+            self.model.update(clock(), Msg::RecordingStopped(error.to_string()));
+        }
+    }
+
+    fn ask_trail(&self, question: TrailQuestion) {
+        if let Some(past) = &self.past {
+            past.ask(question);
         }
     }
 
@@ -348,4 +466,17 @@ impl Dashboard {
         };
         self.take(Msg::Notice(said))
     }
+}
+
+/// Whether an effect concerns the screen alone, and so exists in a replay too.
+fn is_of_screen(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::SetTheme(_)
+            | Effect::Copy(_)
+            | Effect::Save(_)
+            | Effect::Replay(_)
+            | Effect::Suspend
+            | Effect::Quit
+    )
 }

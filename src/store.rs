@@ -10,6 +10,7 @@ mod audit_table;
 pub mod backend;
 mod backoff;
 mod batch;
+mod beat_sample;
 mod bind;
 mod bound;
 mod claim_list;

@@ -14,6 +14,7 @@
 //! ├───────────────┴───────────────┴───────────────┤   over it: detail, dialog, palette, help
 //! │ timeline  last signs of life, now, deadlines  │
 //! ├───────────────────────────────────────────────┤
+//! │ scrubber  in a replay: the whole recording    │
 //! │ sentence  why the selected row is where it is │
 //! │ notice    what came of the last key           │
 //! │ footer    the keys that matter here           │
@@ -42,6 +43,7 @@ mod overview_row;
 mod palette;
 pub mod picture;
 mod popup;
+mod scrubber;
 mod sessions;
 mod source_list;
 mod source_strip;
@@ -82,15 +84,17 @@ pub fn render(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer:
     let sentence = u16::from(area.height >= 20);
     let notice = u16::from(area.height >= 7);
     let footer = u16::from(area.height >= 5);
-    let [header, tabs, sentence, notice, footer] =
-        [header, tabs, sentence, notice, footer].map(Constraint::Length);
-    let [top, tab_line, body, sentence_line, notice_line, footer_line] =
-        Layout::vertical([header, tabs, Constraint::Min(1), sentence, notice, footer]).areas(area);
+    let scrubber = scrubber::height(model, area);
+    let [header, tabs, scrubber, sentence, notice, footer] =
+        [header, tabs, scrubber, sentence, notice, footer].map(Constraint::Length);
+    let [top, tab_line, body, scrubber, sentence_line, notice_line, footer_line] =
+        Layout::vertical([header, tabs, Constraint::Min(1), scrubber, sentence, notice, footer]).areas(area);
     header::draw(model, view, theme, (top, area), buffer);
     if tab_line.height == 1 {
         header::draw_tabs(model, view, theme, tab_line, buffer);
     }
     draw_pane(model, view, theme, body, buffer);
+    scrubber::draw(model, theme, scrubber, buffer);
     footer::draw_sentence(model, theme, sentence_line, buffer);
     footer::draw_notice(model, theme, (notice_line, sentence_line), buffer);
     footer::draw_keys(model, view, theme, footer_line, buffer);

@@ -48,6 +48,13 @@ pub enum Command {
     Pause,
     Faster,
     Slower,
+    Play,
+    StepForward,
+    StepBack,
+    NextEvent,
+    PreviousEvent,
+    At,
+    Record,
     Palette,
     Copy,
     Save,
@@ -64,11 +71,12 @@ pub enum ActionGroup {
     Look,
     Move,
     Screen,
+    Replay,
 }
 
 impl ActionGroup {
-    pub const ALL: [ActionGroup; 4] =
-        [ActionGroup::Act, ActionGroup::Look, ActionGroup::Move, ActionGroup::Screen];
+    pub const ALL: [ActionGroup; 5] =
+        [ActionGroup::Act, ActionGroup::Look, ActionGroup::Move, ActionGroup::Screen, ActionGroup::Replay];
 
     pub fn title(self) -> &'static str {
         match self {
@@ -76,6 +84,7 @@ impl ActionGroup {
             ActionGroup::Look => "Look closer",
             ActionGroup::Move => "Move",
             ActionGroup::Screen => "The screen",
+            ActionGroup::Replay => "Record and replay",
         }
     }
 }
@@ -354,6 +363,27 @@ pub const ACTIONS: &[ActionSpec] = &[
         "back to the shell; fg returns",
         None,
     ),
+    look(
+        Command::Record,
+        "record",
+        &[],
+        ActionGroup::Replay,
+        ":record FILE records polls; again: ends it",
+        None,
+    ),
+    look(Command::Play, "play", &[], ActionGroup::Replay, "in a replay, also space: play, and pause", None),
+    look(
+        Command::StepForward,
+        "step-forward",
+        &["."],
+        ActionGroup::Replay,
+        "the next frame (also right)",
+        None,
+    ),
+    look(Command::StepBack, "step-back", &[","], ActionGroup::Replay, "the frame before (also left)", None),
+    look(Command::NextEvent, "next-event", &["]"], ActionGroup::Replay, "to the next event or cause", None),
+    look(Command::PreviousEvent, "previous-event", &["["], ActionGroup::Replay, "to the one before", None),
+    look(Command::At, "at", &[], ActionGroup::Replay, "to a time: :at 03:12", None),
     look(
         Command::Quit,
         "quit",

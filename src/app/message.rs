@@ -7,6 +7,7 @@ use super::audit::{TrailPage, Unfolded};
 use super::bulk::{Many, Ready, Summary};
 use super::item::Item;
 use super::model::Pane;
+use super::replay::{ReplayMove, ReplayedSource};
 use super::row::{Row, RowId};
 use super::source::{Poll, PollFailure};
 use crate::domain::audit::ActFilter;
@@ -95,6 +96,15 @@ pub enum Msg {
     },
     /// Something to tell the operator.
     Notice(String),
+    /// An instant of the recording that is replayed.
+    Replayed {
+        at: Moment,
+        sources: Vec<ReplayedSource>,
+    },
+    /// Polls are recorded into this file.
+    RecordingBegan(String),
+    /// Recording has stopped, and why.
+    RecordingStopped(String),
 }
 
 /// What the runtime has to do.
@@ -165,6 +175,11 @@ pub enum Effect {
     Save(Format),
     /// Keeps for the next start what was chosen on the screen.
     Remember(ScreenState),
+    /// Goes elsewhere in the recording that is replayed.
+    Replay(ReplayMove),
+    /// Records polls into this file.
+    Record(String),
+    StopRecording,
     Bell,
     Suspend,
     Quit,

@@ -11,6 +11,7 @@ use super::logged_event::LoggedEvent;
 use super::message::Probed;
 use super::overlay::Overlay;
 use super::query::Query;
+use super::replay::Replay;
 use super::row::RowId;
 use super::source::SourceView;
 use crate::domain::cause::{Cause, Facts, GroupBy, find_in_all};
@@ -280,6 +281,10 @@ pub struct Model {
     pub(super) questions: u64,
     /// Something was stale or orphaned at the last poll.
     pub(super) alarmed: bool,
+    /// The recording that is shown, if this is a replay.
+    pub replay: Option<Replay>,
+    /// The file that polls are recorded into, if they are.
+    pub recording: Option<String>,
 }
 
 impl Model {
@@ -331,6 +336,8 @@ impl Model {
             events_logged: 0,
             questions: 0,
             alarmed: false,
+            replay: None,
+            recording: None,
         }
     }
 
@@ -370,7 +377,15 @@ impl Model {
         let facts: Vec<&Facts> =
             self.shown_sources().filter_map(|(_, source)| source.facts.as_deref()).collect();
         let merged = Facts::merged(facts.iter().copied());
-        let causes = find_in_all(&merged, &facts);
+        let recorded = self.shown_sources().map(|(_, source)| source.recorded_causes.as_deref());
+        let causes = match recorded.collect::<Option<Vec<_>>>() {
+            Some(recorded) if !recorded.is_empty() => {
+                let mut causes = recorded.concat();
+                causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
+                causes
+            }
+            _ => find_in_all(&merged, &facts),
+        };
         (self.facts, self.causes) = (merged, causes);
     }
 
@@ -387,6 +402,9 @@ impl Model {
 
     /// Whether something on the screen changes with time alone, so that it must be redrawn.
     pub fn has_countdown(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.is_playing();
+        }
         let runs = |source: &SourceView| source.polled_at.is_some() || source.link.lost_since().is_some();
         self.shown_sources().any(|(_, source)| runs(source))
     }

@@ -1,7 +1,7 @@
 //! The palette's entries: every command (panes among them), and what a command can be completed with: sources, views
 //! and themes by name.
 
-use super::actions::{ACTIONS, Command};
+use super::actions::{ACTIONS, ActionSpec, Command};
 use super::model::Model;
 use crate::domain::visible::safe;
 
@@ -34,7 +34,8 @@ impl Model {
         let word = text.split_whitespace().next().unwrap_or_default();
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         // The text after the name of a command is its reason.
-        for spec in ACTIONS {
+        let is_there = |spec: &&ActionSpec| self.replay.is_none() || !spec.writes;
+        for spec in ACTIONS.iter().filter(is_there) {
             let entry = || PaletteLine {
                 name: spec.name.into(),
                 what: spec.what.into(),

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::row::{Row, worst_first};
-use crate::domain::cause::Facts;
+use crate::domain::beat_intervals::BeatIntervals;
+use crate::domain::cause::{Cause, Facts};
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::recovery::Confirmation;
 use crate::domain::shell::quoted;
@@ -82,6 +83,8 @@ pub struct Poll {
     pub warnings: Vec<String>,
     /// The facts for causes and groups, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// The causes, where they were recorded and need not be found again.
+    pub causes: Option<Vec<Cause>>,
 }
 
 #[derive(Debug, Clone)]
@@ -112,6 +115,10 @@ pub struct SourceView {
     noticed_at: Option<Moment>,
     /// The facts for causes and groups, if enough claims are in trouble.
     pub facts: Option<Arc<Facts>>,
+    /// How often its claims and sessions beat.
+    pub beats: BeatIntervals,
+    /// The causes, where they were recorded.
+    pub recorded_causes: Option<Vec<Cause>>,
 }
 
 /// How many polls a sparkline can look back on.
@@ -137,6 +144,8 @@ impl SourceView {
             polled_at: None,
             noticed_at: None,
             facts: None,
+            beats: BeatIntervals::default(),
+            recorded_causes: None,
         }
     }
 
@@ -161,8 +170,10 @@ impl SourceView {
         }
         self.warnings = poll.warnings;
         self.facts = poll.facts;
+        self.recorded_causes = poll.causes;
         if let Some(whole) = poll.whole {
             self.whole = whole.into_iter().flat_map(|board| self.whole_rows(number, board)).collect();
+            self.beats.observe(self.whole.iter().map(|row| (&row.board_id, row.claim())));
         }
         if let Some(horizon) = poll.horizon {
             self.horizon = horizon;
@@ -171,6 +182,19 @@ impl SourceView {
         while self.past.len() > PAST {
             self.past.pop_front();
         }
+    }
+
+    /// Forgets what was shown, for another instant of a recording with these counts before it.
+    pub fn start_again(&mut self, past: Vec<Counts>) {
+        self.link = LinkState::Connecting;
+        self.rows.clear();
+        self.snapshots.clear();
+        self.warnings.clear();
+        self.whole.clear();
+        self.polled_at = None;
+        self.noticed_at = None;
+        self.facts = None;
+        self.past = past.into();
     }
 
     /// Lasting notices: a missing index, a login with too many rights.

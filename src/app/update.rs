@@ -8,6 +8,7 @@ mod claim_list;
 mod commands;
 mod dead;
 mod keys;
+mod replay;
 mod undo;
 mod views;
 
@@ -69,6 +70,17 @@ impl Model {
             Msg::Unfolded { id, acts } => self.read_bulk(&id, acts),
             Msg::History { claim, lines } => self.read_history(claim, lines),
             Msg::Examined { id, found } => self.examined(&id, found),
+            Msg::Replayed { at, sources } => self.replayed(at, sources),
+            Msg::RecordingBegan(name) => {
+                self.notify(super::model::Tone::Info, format!("recording into {name}; :record ends it"));
+                self.recording = Some(name);
+                Vec::new()
+            }
+            Msg::RecordingStopped(why) => {
+                self.recording = None;
+                self.notify(super::model::Tone::Refused, why);
+                Vec::new()
+            }
             Msg::Notice(text) => {
                 self.notify(super::model::Tone::Info, text);
                 Vec::new()

@@ -47,7 +47,7 @@ pub(super) struct ReleaseArgs {
     #[arg(long, help_heading = "Which claims", value_name = "ID", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
     session: Option<String>,
     /// With --session: release its claims and locks only; the session stays registered [reason: session_ended]
-    #[arg(long, help_heading = "Which claims", requires = "session")]
+    #[arg(long, help_heading = "Which claims", requires = "session", conflicts_with_all = ["id", "set", "board", "seen", "by"])]
     keep_session: bool,
     #[command(flatten)]
     how: ActOptions,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::event_stream::{BatchArgs, EventStream};
 use super::output::{complain, print};
+use super::recorded;
 use super::setup::Setup;
 use crate::domain::time::{Moment, Span};
 use crate::events::Event;
@@ -48,6 +49,9 @@ pub(super) struct CheckArgs {
     /// Append what happens between two looks to a file as JSON lines; - prints it
     #[arg(long, help_heading = "Watching", value_name = "FILE|-", requires = "watch")]
     events: Option<PathBuf>,
+    /// What a recording saw at this instant: 2026-11-15T03:12:00Z, or 03:12 [default: its end]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["watch", "exact"])]
+    at: Option<String>,
     #[command(flatten)]
     batches: BatchArgs,
     /// End after so many rounds
@@ -64,6 +68,9 @@ pub(super) fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
         Ok(thresholds) => thresholds,
         Err(sentence) => return complain(&sentence),
     };
+    if recorded::is_asked_for(&arguments.sources, arguments.at.as_deref()) {
+        return check_recording(setup, arguments, &thresholds);
+    }
     let mut rounds = match CheckRounds::new(setup, arguments, thresholds) {
         Ok(rounds) => rounds,
         Err(sentence) => return complain(&sentence),
@@ -79,6 +86,25 @@ pub(super) fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
     }
     poller::run(&mut rounds, requests);
     rounds.exit
+}
+
+/// The same page about a recording.
+fn check_recording(setup: &Setup, arguments: &CheckArgs, thresholds: &CheckThresholds) -> Exit {
+    let (looked, at) = match recorded::check(&arguments.sources, arguments.at.as_deref()) {
+        Ok(looked) => looked,
+        Err(sentence) => return complain(&sentence),
+    };
+    print(&if setup.json {
+        format!("{}\n", line(&json(&looked, at)))
+    } else if arguments.plugin {
+        plugin(&looked, thresholds)
+    } else {
+        format!("as recorded at {}\n{}", at.rfc3339(), text(&looked, thresholds, Paint::for_stdout()))
+    });
+    for sentence in looked.iter().flat_map(CheckResult::failures) {
+        complain(&sentence);
+    }
+    looked.iter().map(|source| source.exit(thresholds)).fold(Exit::Fine, Exit::and)
 }
 
 /// Polls all sources at once, round after round; the last round decides the exit code.

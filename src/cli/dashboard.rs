@@ -2,19 +2,22 @@
 
 use rustix::fs::{Access as Mode, access};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::output::complain;
+use super::record;
 use super::setup::Setup;
 use crate::app::keymap::Keymap;
 use crate::app::model::{Model, ModelSettings, Tone};
 use crate::app::source::{Access, SourceView};
-use crate::config::{MouseUse, SourceConfig};
+use crate::config::{Config, MouseUse, SourceConfig};
 use crate::domain::saved_view::ScreenState;
 use crate::exit::Exit;
 use crate::poller::Opener;
+use crate::recording::{Recording, is_recording};
 use crate::recovery::trail::Trail;
-use crate::runtime::{self, ProberMaker, SourceAccess, StateFile, WriteOpener, WriteOpeners};
+use crate::runtime::{self, ProberMaker, ReplayFeed, SourceAccess, StateFile, WriteOpener, WriteOpeners};
 use crate::store::{Effort, NoWriteAccess, clock};
 use crate::terminal::Mouse;
 use crate::ui::Theme;
@@ -24,6 +27,11 @@ pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
     let setup = &setup.silent();
     let words: Vec<String> =
         if words.is_empty() { setup.config.source.keys().cloned().collect() } else { words.to_vec() };
+    if let [only] = &words[..]
+        && is_recording(Path::new(only))
+    {
+        return replay(setup, Path::new(only));
+    }
     // A source that cannot be opened shows its error beside the others. If none can be opened, the dashboard does not
     // start.
     let problems: Vec<Option<String>> = words.iter().map(|word| problem(setup, word)).collect();
@@ -40,11 +48,8 @@ pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
         views.push(view);
         feeds.push(feed);
     }
-    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return complain(
-            "the dashboard needs a terminal, and standard input or output is none; `claimtop list SOURCE` prints the claims, \
-             `claimtop check SOURCE` counts them; --help lists all",
-        );
+    if let Err(sentence) = expect_terminal() {
+        return complain(sentence);
     }
     let keymap = match Keymap::with(&setup.config.keys()) {
         Ok(keymap) => keymap,
@@ -72,13 +77,55 @@ pub(super) fn run(setup: &Setup, words: &[String]) -> Exit {
         }
         Err(why) => model.notify(Tone::Refused, why),
     }
+    ended(runtime::run(model, feeds, themed(theme), mouse(config), state_file))
+}
+
+/// `claimtop FILE`, where the file is a recording.
+fn replay(setup: &Setup, path: &Path) -> Exit {
+    let opened = Recording::open(path).and_then(ReplayFeed::new);
+    let opened = opened.and_then(|feed| feed.replay().map(|replay| (feed, replay)));
+    let (feed, replay) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return complain(&error.to_string()),
+    };
+    if let Err(sentence) = expect_terminal() {
+        return complain(sentence);
+    }
+    let config = &setup.config;
+    let keymap = match Keymap::with(&config.keys()) {
+        Ok(keymap) => keymap,
+        Err(sentence) => return complain(&sentence),
+    };
+    let settings = ModelSettings { interval: config.interval, bell: config.bell };
+    let mut model = Model::new(feed.views(), settings, keymap, clock());
+    model.replay = replay;
+    ended(runtime::replay(model, feed, themed(config.theme), mouse(config)))
+}
+
+fn expect_terminal() -> Result<(), &'static str> {
+    if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(
+        "the dashboard needs a terminal, and standard input or output is none; `claimtop list SOURCE` prints the claims, \
+         `claimtop check SOURCE` counts them; --help lists all",
+    )
+}
+
+fn themed(palette: Palette) -> Theme {
     let variable = |name: &str| std::env::var(name).ok();
-    let depth = Depth::of(variable("NO_COLOR").as_deref(), variable("COLORTERM").as_deref());
-    let mouse = match config.mouse {
+    Theme::new(palette, Depth::of(variable("NO_COLOR").as_deref(), variable("COLORTERM").as_deref()))
+}
+
+fn mouse(config: &Config) -> Mouse {
+    match config.mouse {
         MouseUse::On => Mouse::Program,
         MouseUse::Off => Mouse::Terminal,
-    };
-    match runtime::run(model, feeds, Theme::new(theme, depth), mouse, state_file) {
+    }
+}
+
+fn ended(ran: std::io::Result<()>) -> Exit {
+    match ran {
         Ok(()) => Exit::Fine,
         Err(error) => complain(&format!("the terminal failed: {error}")),
     }
@@ -141,7 +188,8 @@ fn feed(setup: &Setup, word: &str) -> (SourceView, SourceAccess) {
     let configured = setup.config.settings_for(word).and_then(|name| setup.config.source.get(name));
     view.badge = configured.and_then(SourceConfig::source_label);
     view.confirmation = setup.config.confirmation(word);
-    (view, SourceAccess { label, open, dead, probers, writing })
+    let identity = record::identity(setup, word);
+    (view, SourceAccess { label, identity, open, dead, probers, writing })
 }
 
 /// Checks permission whenever a connection is opened to act.

@@ -1,11 +1,14 @@
 //! `claimtop doctor`: a checklist for each source.
 
+use std::path::Path;
+
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::doctor::{CheckState, Diagnosis, DoctorTarget, examine};
+use crate::doctor::{CheckState, Diagnosis, DoctorTarget, examine, examine_recording};
 use crate::exit::Exit;
 use crate::profile::format::Profile;
 use crate::profile::library::LibraryEntry;
+use crate::recording::{Recording, is_recording};
 use crate::report::doctor::{line, page};
 use crate::report::paint::Paint;
 use crate::store::{NoWriteAccess, Profiles, SessionMode, StoreError};
@@ -17,10 +20,9 @@ pub(super) fn run(setup: &Setup, sources: &[String]) -> Exit {
     let mut exit = Exit::Fine;
     for (at, word) in sources.iter().enumerate() {
         let (label, engine) = (setup.label(word), setup.source(word).engine());
-        let (diagnosis, error) = match target(&setup, word) {
-            Ok(target) => (examine(&target), None),
-            Err(error) => {
-                let sentence = error.to_string();
+        let (diagnosis, error) = match diagnosis(&setup, word) {
+            Ok(diagnosis) => (diagnosis, None),
+            Err(sentence) => {
                 (Diagnosis { checks: Vec::new(), unreachable: Some(sentence.clone()) }, Some(sentence))
             }
         };
@@ -36,6 +38,14 @@ pub(super) fn run(setup: &Setup, sources: &[String]) -> Exit {
         exit = exit.and(exit_of(&diagnosis));
     }
     exit
+}
+
+fn diagnosis(setup: &Setup, word: &str) -> Result<Diagnosis, String> {
+    if is_recording(Path::new(word)) {
+        let recording = Recording::open(Path::new(word)).map_err(|error| error.to_string())?;
+        return examine_recording(&recording).map_err(|error| error.to_string());
+    }
+    target(setup, word).map(|target| examine(&target)).map_err(|error| error.to_string())
 }
 
 fn exit_of(diagnosis: &Diagnosis) -> Exit {

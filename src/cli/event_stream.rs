@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::output::{complain, print};
 use crate::config::EventSettings;
 use crate::domain::time::Span;
-use crate::events::{Batching, Event, EventCollector};
+use crate::events::{Batching, Event, EventCollector, SingleEvents};
 use crate::report::json::line;
 
 /// How events are combined before they are written; `check` and `sweep` share it.
@@ -35,7 +35,16 @@ impl BatchArgs {
             batch_every: self.batch_every,
             single: self.no_single_events.then_some(false),
         };
-        told.or(*config).batching()
+        let EventSettings { batch_above, batch_every, single } = told.or(*config);
+        let usual = Batching::default();
+        Batching {
+            above: batch_above.unwrap_or(usual.above),
+            every: batch_every.unwrap_or(usual.every),
+            single: match single {
+                Some(false) => SingleEvents::Counted,
+                Some(true) | None => SingleEvents::Written,
+            },
+        }
     }
 }
 

@@ -98,6 +98,7 @@ const VERBS: &[VerbHelp] = &[
             "claimtop check --json tasks.db other.db",
             "claimtop check --plugin --warn expiring=5 --crit stale=10,orphaned=1 tasks.db",
             "claimtop check --watch 5s --events events.jsonl tasks.db",
+            "claimtop check incident.rec --at 03:12",
         ],
     ),
     verb(
@@ -109,6 +110,17 @@ const VERBS: &[VerbHelp] = &[
             "claimtop list --filter 'age>10m !holder:cli' tasks.db",
             "claimtop list --dead tasks.db",
             "claimtop list --history --by holder tasks.db",
+            "claimtop list incident.rec --at 03:12 --set orphaned",
+        ],
+    ),
+    verb(
+        &["record"],
+        &["read_only", "json", "check_pid"],
+        &[
+            "claimtop record tasks.db --out incident.rec",
+            "claimtop record tasks.db --out today.rec --every 5s --keep 24h",
+            "claimtop record tasks.db --out share.rec --for 2s --hash-ids",
+            "claimtop incident.rec",
         ],
     ),
     verb(
@@ -167,6 +179,7 @@ const VERBS: &[VerbHelp] = &[
             "claimtop sweep tasks.db --dry-run",
             "claimtop sweep tasks.db --once --sighted",
             "claimtop sweep tasks.db --every 5m",
+            "claimtop sweep night.rec --backtest --ttl 1m..60m --orphan-after 5m,10m",
         ],
     ),
     verb(
@@ -247,9 +260,17 @@ const VERBS: &[VerbHelp] = &[
     ),
     verb(&["profile", "detect"], NO_SOURCE_NO_JSON, &["claimtop profile detect tasks.db"]),
     verb(
+        &["report"],
+        NOTHING_COMMON,
+        &[
+            "claimtop report night.rec",
+            "claimtop report night.rec --from 03:00 --to 04:30 --html --out incident.html",
+        ],
+    ),
+    verb(
         &["doctor"],
         &["read_only", "check_pid"],
-        &["claimtop doctor tasks.db", "claimtop doctor prod --json"],
+        &["claimtop doctor tasks.db", "claimtop doctor prod --json", "claimtop doctor night.rec"],
     ),
     verb(
         &["completions"],

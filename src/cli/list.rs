@@ -6,6 +6,7 @@ use std::thread;
 use super::Only;
 use super::output::{complain, print};
 use super::setup::{RowSelection, Setup};
+use crate::domain::board_id::BoardId;
 use crate::domain::detail::HolderActivity;
 use crate::domain::time::Moment;
 use crate::exit::Exit;
@@ -32,11 +33,7 @@ const BATCH: usize = 256;
 const UNDER_WAY: usize = 4;
 
 pub(super) fn run(setup: &Setup, sources: &[String], only: &Only, format: ListFormat) -> Exit {
-    let limit = match (only.limit, format) {
-        (Some(0), _) | (None, ListFormat::Json | ListFormat::Csv) => None,
-        (Some(limit), _) => Some(limit),
-        (None, ListFormat::Table) => Some(TABLE_ROWS),
-    };
+    let limit = limit_of(only, format);
     let filter = only.filter(limit);
     let mut printer = ClaimPrinter::new(format, sources.len() > 1, setup.rows());
     let mut exit = Exit::Fine;
@@ -55,6 +52,15 @@ pub(super) fn run(setup: &Setup, sources: &[String], only: &Only, format: ListFo
     exit
 }
 
+/// How many claims are printed at most.
+pub(super) fn limit_of(only: &Only, format: ListFormat) -> Option<usize> {
+    match (only.limit, format) {
+        (Some(0), _) | (None, ListFormat::Json | ListFormat::Csv) => None,
+        (Some(limit), _) => Some(limit),
+        (None, ListFormat::Table) => Some(TABLE_ROWS),
+    }
+}
+
 /// Reads in another thread and prints meanwhile. Returns whether standard output is still open, and why rows may be
 /// hidden.
 fn one(
@@ -65,9 +71,9 @@ fn one(
 ) -> Result<(bool, Option<String>), StoreError> {
     let options = setup.options(word, setup.effort())?;
     let (sender, batches) = sync_channel::<Vec<Listed>>(UNDER_WAY);
-    let label = setup.label(word);
+    let (label, rows) = (setup.label(word), setup.rows());
     thread::scope(|scope| {
-        let listing = scope.spawn(move || list(options, filter, &sender));
+        let listing = scope.spawn(move || list(options, rows, filter, &sender));
         // The reader stops once the receiver is dropped.
         let printed =
             batches.into_iter().all(|batch| batch.iter().all(|listed| printer.claim(&label, listed)));
@@ -79,13 +85,19 @@ fn one(
 
 fn list(
     options: Options,
+    rows: RowSelection,
     filter: &Filter,
     sender: &SyncSender<Vec<Listed>>,
 ) -> Result<Option<String>, StoreError> {
     let mut reader = Reader::open(options)?;
     reader.expect_board(filter.board.as_deref())?;
     let mut batch = Vec::with_capacity(BATCH);
-    reader.list(filter, |listed| {
+    // Without it no claim is called late; the list is still complete.
+    let beats = if rows == RowSelection::Claims { reader.beat_intervals().ok() } else { None };
+    reader.list(filter, |mut listed| {
+        let board = BoardId::new(&listed.profile, &listed.board);
+        let claim = &listed.judged.claim;
+        listed.pace = beats.as_ref().and_then(|beats| beats.pace(&board, claim, listed.now));
         batch.push(listed);
         batch.len() < BATCH || sender.send(std::mem::take(&mut batch)).is_ok()
     })?;
@@ -171,7 +183,7 @@ impl Csv {
 
 /// Prints claims in parts as they come. A table of readable size is sorted and printed when it is complete; a larger
 /// one is printed board by board, the worst of each first.
-struct ClaimPrinter {
+pub(super) struct ClaimPrinter {
     format: ListFormat,
     rows: RowSelection,
     table: ClaimTable,
@@ -189,7 +201,7 @@ const SORTED: usize = 10_000;
 const PORTION: usize = 64 * 1_024;
 
 impl ClaimPrinter {
-    fn new(format: ListFormat, sources: bool, rows: RowSelection) -> ClaimPrinter {
+    pub(super) fn new(format: ListFormat, sources: bool, rows: RowSelection) -> ClaimPrinter {
         let layout = Layout { sources, width: terminal_width(), paint: Paint::for_stdout() };
         let (table, lines) = (ClaimTable::new(layout), Vec::new());
         let mut printer =
@@ -201,7 +213,7 @@ impl ClaimPrinter {
     }
 
     /// Adds a claim; `false` if standard output is closed.
-    fn claim(&mut self, word: &str, listed: &Listed) -> bool {
+    pub(super) fn claim(&mut self, word: &str, listed: &Listed) -> bool {
         let line = match self.rows {
             RowSelection::Claims => ClaimLine::new(word, listed),
             RowSelection::Dead => ClaimLine::of_the_dead(word, listed),
@@ -233,7 +245,7 @@ impl ClaimPrinter {
         print(&std::mem::take(&mut self.waiting))
     }
 
-    fn finish(&mut self, limit: Option<usize>, exit: Exit) {
+    pub(super) fn finish(&mut self, limit: Option<usize>, exit: Exit) {
         if self.format != ListFormat::Table {
             self.flush();
         } else if self.printed + self.lines.len() > 0 {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::Common;
 use super::output::{complain, print};
+use super::record::{ActiveRecording, RecordBeside};
 use super::setup::{Setup, SharedSetup};
 use super::sweep::{ConfiguredPlan, SweepOutput, SweepTerms, swept};
 use crate::domain::time::Span;
@@ -46,6 +47,8 @@ pub(super) struct ServeArgs {
     sweep_every: Option<Span>,
     #[command(flatten)]
     terms: SweepTerms,
+    #[command(flatten)]
+    recording: RecordBeside,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -94,6 +97,7 @@ impl MetricsServer<'_> {
     fn run(self, setup: Setup, mut signals: Signals) -> Result<Exit, String> {
         let metrics = Arc::new(MetricsRegistry::new(self.sources.iter().map(|word| setup.label(word))));
         let listener = self.listen()?;
+        let recording = self.arguments.recording.start(&setup, &self.sources)?;
         let here = started(listener.local_addr())?;
         let labels = self.sources.iter().map(|word| setup.label(word));
         let page = self.arguments.page.then(|| Arc::new(LivePage::new(labels, self.arguments.every)));
@@ -121,6 +125,7 @@ impl MetricsServer<'_> {
         }
         stop.set();
         sweeper.into_iter().for_each(Sweeper::end);
+        recording.map_or(Ok(()), ActiveRecording::end)?;
         Ok(Exit::Fine)
     }
 

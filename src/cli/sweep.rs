@@ -4,12 +4,15 @@ mod arguments;
 mod configured_plan;
 mod printer;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::Common;
 use super::output::complain;
+use super::record::ActiveRecording;
 use super::setup::{Setup, SharedSetup};
+use super::{Common, backtest};
 use crate::exit::Exit;
+use crate::recording::is_recording;
 use crate::signals::{SignalRequest, Signals, StopFlag};
 use crate::sweep::{
     SightingsFrom, SourcePlan, SweepFailure, SweepMode, SweepReporter, SweepSummary, Sweeper, SweptSource,
@@ -19,6 +22,14 @@ pub(super) use configured_plan::ConfiguredPlan;
 pub(super) use printer::{SweepOutput, SweepPrinter};
 
 pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit {
+    if arguments.backtest.backtest {
+        return backtest::run(&setup, &arguments.sources, &arguments.backtest);
+    }
+    if let Some(file) = arguments.sources.iter().find(|source| is_recording(Path::new(source))) {
+        return complain(&format!(
+            "{file} is a recording, which cannot be swept; --backtest tests thresholds on it"
+        ));
+    }
     let signals = match Signals::that_stop_or_reload() {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("cannot listen for signals: {error}")),
@@ -36,11 +47,22 @@ pub(super) fn run(common: &Common, setup: Setup, arguments: &SweepArgs) -> Exit 
     let stop = StopFlag::default();
     let sources = swept(plans, &output, &stop);
     if arguments.once || arguments.sighted || !is_continuous {
+        if arguments.recording.is_wanted() {
+            return complain("--record needs a sweep that goes on: add --every 5m");
+        }
         return once(sources, signals, &stop, arguments.sighted, &mut SweepPrinter::new(&output));
     }
-    match Sweeper::start(sources) {
+    let recording = match arguments.recording.start(&setup.current(), &arguments.sources) {
+        Ok(recording) => recording,
+        Err(sentence) => return complain(&sentence),
+    };
+    let exit = match Sweeper::start(sources) {
         Ok(sweeper) => keep_on(common, &setup, sweeper, signals, &stop),
         Err(error) => complain(&format!("cannot start: {error}")),
+    };
+    match recording.map_or(Ok(()), ActiveRecording::end) {
+        Ok(()) => exit,
+        Err(sentence) => complain(&sentence),
     }
 }
 

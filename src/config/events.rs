@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use crate::domain::time::Span;
-use crate::events::{BOUND, Batching, SingleEvents};
 
 /// The settings of one place; an unset value comes from the next weaker place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -19,7 +18,7 @@ pub struct EventSettings {
 
 impl EventSettings {
     pub const USUAL: EventSettings =
-        EventSettings { batch_above: Some(BOUND), batch_every: Some(Span::ZERO), single: Some(true) };
+        EventSettings { batch_above: Some(50), batch_every: Some(Span::ZERO), single: Some(true) };
 
     /// These settings, with the others for unset values.
     pub fn or(self, others: EventSettings) -> EventSettings {
@@ -27,18 +26,6 @@ impl EventSettings {
             batch_above: self.batch_above.or(others.batch_above),
             batch_every: self.batch_every.or(others.batch_every),
             single: self.single.or(others.single),
-        }
-    }
-
-    pub fn batching(&self) -> Batching {
-        let usual = Batching::default();
-        Batching {
-            above: self.batch_above.unwrap_or(usual.above),
-            every: self.batch_every.unwrap_or(usual.every),
-            single: match self.single {
-                Some(false) => SingleEvents::Counted,
-                Some(true) | None => SingleEvents::Written,
-            },
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::claim::{Claim, Worker};
+use super::claim::{Claim, Registry, Worker};
 use super::filter::Condition;
 use super::snapshot::{Judged, Mark};
 use super::time::{Moment, Reading, Span};
@@ -159,6 +159,18 @@ pub struct Holder {
     /// How many claims it holds, on all boards that share its registry.
     pub claims: u64,
     pub now: Moment,
+}
+
+impl Holder {
+    /// Counts another of its claims. Without a registry its last sign of life is that of any of them.
+    pub fn add(&mut self, claim: &Claim) {
+        self.claims += 1;
+        if let (Registry::None | Registry::Unregistered, Some(sign)) =
+            (&claim.registry, claim.sign_of_life().max(self.beat_at.at()))
+        {
+            self.beat_at = Reading::At(sign);
+        }
+    }
 }
 
 /// What one holder did, as the system's own history tells.

@@ -1,6 +1,6 @@
 //! Why a claim is judged as it is, in words, and what follows for its holder.
 //!
-//! No single signal decides. Everything that is known speaks: the lease, the claim's own
+//! No single signal decides. Everything that is known counts: the lease, the claim's own
 //! heartbeat, the holder's heartbeat, the process. `dead` is said only on proof.
 
 use super::claim::{Claim, Lease, Process, Registry, Session};

@@ -82,6 +82,11 @@ impl Filter {
         self
     }
 
+    /// Whether every claim passes.
+    pub fn is_open(&self) -> bool {
+        self.sets.is_empty() && self.reasons.is_empty() && self.board.is_none() && self.conditions.is_empty()
+    }
+
     pub fn takes_board(&self, board: &BoardId) -> bool {
         self.board.as_deref().is_none_or(|wanted| wanted == board.board())
             && self.conditions.iter().all(|condition| condition.takes_board(board) != Some(false))

@@ -56,7 +56,7 @@ pub struct Nature {
     pub stamped_by: StampedBy,
     pub fencing: Fencing,
     pub held_by: HeldBy,
-    /// After this long the system frees a claim by itself.
+    /// After this long the system frees a claim automatically.
     pub self_heals_after: Option<Span>,
     /// What the profile says how to do.
     pub acts: Vec<Action>,

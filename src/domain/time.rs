@@ -65,6 +65,22 @@ impl Moment {
         Moment::parse_in(text, Zone::Utc)
     }
 
+    /// The same, or a time of day: the last one in UTC at or before `latest`.
+    pub fn parse_near(text: &str, latest: Moment) -> Option<Moment> {
+        const DAY: i64 = 86_400_000_000;
+        let text = text.trim();
+        if let Some(moment) = Moment::parse(text) {
+            return Some(moment);
+        }
+        let time = ["%H:%M:%S%.f", "%H:%M"]
+            .into_iter()
+            .find_map(|form| chrono::NaiveTime::parse_from_str(text.trim_end_matches('Z'), form).ok())?;
+        let since = time.signed_duration_since(chrono::NaiveTime::MIN).num_microseconds()?;
+        let midnight = latest.0.div_euclid(DAY) * DAY;
+        let today = midnight + since;
+        Moment::from_micros(if today > latest.0 { today - DAY } else { today })
+    }
+
     /// The same where a time without a zone is meant in this one.
     pub(crate) fn parse_in(text: &str, zone: Zone) -> Option<Moment> {
         written::micros(text.trim(), zone).and_then(Moment::from_micros)
@@ -363,6 +379,17 @@ mod tests {
         for number in [1_700_000_000, 1_700_000_000_000, 1_700_000_000_000_000] {
             assert_eq!(TimeUnit::Timestamp.read(&Value::Int(number)), expected);
         }
+    }
+
+    #[test]
+    fn a_time_of_day_is_the_last_one_before() {
+        let latest = Moment::parse("2026-11-15T03:24:41Z").unwrap();
+        let near = |text: &str| Moment::parse_near(text, latest).map(Moment::rfc3339);
+        assert_eq!(near("03:12").as_deref(), Some("2026-11-15T03:12:00.000Z"));
+        assert_eq!(near("03:24:41").as_deref(), Some("2026-11-15T03:24:41.000Z"));
+        assert_eq!(near("23:00").as_deref(), Some("2026-11-14T23:00:00.000Z"));
+        assert_eq!(near("2026-11-10 01:00").as_deref(), Some("2026-11-10T01:00:00.000Z"));
+        assert_eq!(near("25:00"), None);
     }
 
     #[test]

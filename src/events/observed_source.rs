@@ -29,6 +29,26 @@ pub enum Coverage {
     Worst,
 }
 
+impl Coverage {
+    /// Of a poll and, if the board is small enough, of all its claims.
+    pub fn of(board: &BoardSnapshot, whole: Option<&Whole>) -> Coverage {
+        let troubled = board.counts.total.saturating_sub(board.counts.healthy);
+        match whole {
+            Some(_) => Coverage::Whole,
+            None if (board.worst.len() as u64) < troubled => Coverage::Worst,
+            None => Coverage::Troubled,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Coverage::Whole => "whole",
+            Coverage::Troubled => "troubled",
+            Coverage::Worst => "worst",
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct ObservedBoard {
     pub now: Moment,
@@ -57,12 +77,6 @@ impl ObservedSource {
 impl ObservedBoard {
     fn of(snapshot: &Snapshot, board: &BoardSnapshot, whole: Option<&Whole>) -> ObservedBoard {
         let claims = whole.map_or(&board.worst, |whole| &whole.claims);
-        let troubled = board.counts.total.saturating_sub(board.counts.healthy);
-        let extent = match whole {
-            Some(_) => Coverage::Whole,
-            None if (board.worst.len() as u64) < troubled => Coverage::Worst,
-            None => Coverage::Troubled,
-        };
         let place = format!("{}/{}", percent(&snapshot.profile), percent(&board.board));
         // Rows that did not change were read earlier; judge them again with the current time.
         let judged = |one: &Judged| {
@@ -72,7 +86,7 @@ impl ObservedBoard {
         ObservedBoard {
             now: snapshot.now,
             nature: Arc::clone(&board.nature),
-            extent,
+            extent: Coverage::of(board, whole),
             claims: claims.iter().map(judged).collect(),
         }
     }

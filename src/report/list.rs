@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use super::json;
 use super::paint::Paint;
 use super::table::{TableCell, render, render_below, width_of};
+use crate::domain::beat_intervals::BeatPace;
 use crate::domain::claim::Registry;
 use crate::domain::time::{Moment, Reading, Span};
 use crate::domain::value::{Value, percent};
@@ -35,6 +36,9 @@ pub struct ClaimLine {
     deadline_at: Option<Moment>,
     remaining_ms: Option<i64>,
     overrun: Option<f64>,
+    /// Whether it is later than claims of its kind usually are; nothing, if their interval is not known.
+    late: Option<bool>,
+    beats_every_ms: Option<i64>,
     attempts: Option<i64>,
     max_attempts: Option<i64>,
     exhausted: bool,
@@ -61,12 +65,14 @@ impl ClaimLine {
             sets: verdict.reasons.sets(),
             reasons: verdict.reasons.iter().collect(),
             conclusion: listed.conclusion.as_str(),
-            why: listed.why.clone(),
+            why: late_why(listed),
             claimed_at: claim.claimed_at.at(),
             beat_at: claim.beat_at.at(),
             deadline_at: verdict.deadline,
             remaining_ms: verdict.deadline.map(|at| at.since(listed.now).as_millis()),
             overrun: verdict.overrun.map(|overrun| (overrun * 100.0).round() / 100.0),
+            late: listed.pace.map(BeatPace::is_late),
+            beats_every_ms: listed.pace.map(|pace| pace.usual.as_millis()),
             attempts: claim.attempts,
             max_attempts: claim.max_attempts,
             exhausted: verdict.exhausted,
@@ -152,6 +158,14 @@ impl ClaimLine {
             text(&self.error),
             field(&self.address),
         ]
+    }
+}
+
+/// Why it stands where it stands, and that it is late, if nothing worse is.
+fn late_why(listed: &Listed) -> String {
+    match listed.pace.filter(|pace| pace.is_worth_saying(&listed.judged.verdict)) {
+        Some(pace) => format!("{}; late: {pace}", listed.why),
+        None => listed.why.clone(),
     }
 }
 

@@ -15,9 +15,8 @@ use crate::app::message::{DeadJobsQuery, Msg, ShownClaim};
 use crate::app::row::Row;
 use crate::app::source::{Poll, PollFailure};
 use crate::domain::claim_list::ListRequest;
-use crate::domain::detail::Whole;
 use crate::events::Event;
-use crate::poller::{NextPoll, OpenSource, Polled, Poller, SourceWatch};
+use crate::poller::{FullLook, NextPoll, OpenSource, Polled, Poller, Recorder, SILENCE, SourceWatch};
 use crate::store::error::ConnectFailures;
 use crate::store::{Backoff, Pace, StoreError};
 
@@ -48,6 +47,8 @@ pub(super) enum SourceQuestion {
     Facts,
     /// Something was written: poll now.
     Now,
+    /// Record polls from now on, or no longer.
+    Record(Option<Recorder>),
 }
 
 /// A handle on the thread.
@@ -63,8 +64,6 @@ pub(super) struct ReaderThread {
 
 /// At most this many events, the latest ones, are kept while the screen takes none.
 const UNTAKEN: usize = 10_000;
-/// A source that does not answer for longer is shown as silent.
-pub(super) const SILENCE: Duration = Duration::from_secs(3);
 /// A server that refuses the login is tried again after this long: it may count the attempts.
 const DENIED: Duration = Duration::from_secs(10);
 
@@ -86,9 +85,8 @@ impl ReaderThread {
             interval,
             paused: false,
             due: Instant::now(),
-            horizon: None,
-            whole: None,
-            small: Vec::new(),
+            full: FullLook::default(),
+            recorder: None,
             out_of_reach: None,
             backoff: Backoff::new(),
             pace: Pace::default(),
@@ -112,12 +110,9 @@ struct SourceReader {
     paused: bool,
     /// When to poll, unless it is paused.
     due: Instant,
-    /// When the horizon was read, and at which version of the data.
-    horizon: Option<(Instant, Option<i64>)>,
-    /// The version of the data when the small boards were last read.
-    whole: Option<i64>,
-    /// The small boards at that version.
-    small: Vec<Whole>,
+    full: FullLook,
+    /// Where polls are recorded, if they are.
+    recorder: Option<Recorder>,
     /// The server and why it cannot be reached, if the last poll failed so.
     out_of_reach: Option<(String, ConnectFailures)>,
     backoff: Backoff,
@@ -144,6 +139,7 @@ impl Polled for SourceReader {
     fn answer(&mut self, question: SourceQuestion) -> NextPoll {
         match question {
             SourceQuestion::Now => self.due = Instant::now(),
+            SourceQuestion::Record(recorder) => self.recorder = recorder,
             SourceQuestion::Facts => {
                 self.watch.facts.gather_always();
                 self.due = Instant::now();
@@ -191,10 +187,13 @@ impl SourceReader {
         let (poll, events) = match looked {
             Ok((poll, events)) => (Ok(poll), events),
             Err(error) => {
-                self.whole = None;
-                self.small.clear();
+                self.full.forget();
                 let trouble = self.trouble(&error);
                 let events = self.watch.fail(trouble.why());
+                let is_unreachable = matches!(trouble, PollFailure::NoLink(_));
+                let recorded = self.recorder.as_ref();
+                let stopped = recorded.and_then(|to| to.failure(trouble.why(), is_unreachable, &events));
+                self.report_stop(stopped);
                 (Err(trouble), events)
             }
         };

@@ -4,11 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::poller::Opener;
+use crate::recording::SourceIdentity;
 use crate::store::{Prober, WriteAccess};
 
 /// How the runtime reads a source and acts on it.
 pub struct SourceAccess {
     pub label: String,
+    /// As a recording names it.
+    pub identity: SourceIdentity,
     pub open: Opener,
     /// The same source, for its dead jobs.
     pub dead: Opener,

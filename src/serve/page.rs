@@ -9,7 +9,6 @@
 //! ```
 
 mod html;
-mod style;
 mod timeline;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -224,7 +224,6 @@ impl Binder<'_> {
             unit: board.time,
             has_rowid: table.has_rowid,
             key: table.key_instead_of_rowid(),
-            width: table.columns.len(),
             from: alone.trim_end().into(),
             always: self.dialect.always(),
             held,

@@ -40,8 +40,6 @@ pub struct BoundBoard {
     pub has_rowid: bool,
     /// The columns that tell rows apart which have no rowid.
     pub key: Arc<Names>,
-    /// How many columns the claim's row has.
-    pub width: usize,
     /// `FROM` without the registry.
     pub from: String,
     /// The condition that every row meets.

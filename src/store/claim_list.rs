@@ -288,9 +288,4 @@ impl Filter {
             || !self.reasons.is_empty()
             || self.conditions.iter().any(|condition| condition.is_about_verdict())
     }
-
-    /// Whether every claim passes.
-    fn is_open(&self) -> bool {
-        self.sets.is_empty() && self.reasons.is_empty() && self.board.is_none() && self.conditions.is_empty()
-    }
 }

@@ -101,11 +101,6 @@ impl Image {
         self.iter().collect()
     }
 
-    /// Its columns, for people.
-    pub fn columns(&self) -> Vec<(String, Value)> {
-        self.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
-    }
-
     pub fn json(&self) -> Json {
         Json::Object(self.iter().map(|(name, value)| (name.to_owned(), value_json(value))).collect())
     }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::domain::beat_intervals::BeatPace;
 use crate::domain::board_id::BoardId;
 use crate::domain::evidence::{Conclusion, conclude, why};
 use crate::domain::fencing::Fencing;
@@ -19,6 +20,8 @@ pub struct Listed {
     pub conclusion: Conclusion,
     pub why: String,
     pub fencing: Fencing,
+    /// How it beats, if its usual interval is known.
+    pub pace: Option<BeatPace>,
     pub now: Moment,
 }
 
@@ -31,6 +34,7 @@ impl Listed {
             conclusion: conclude(&judged.claim, &judged.verdict, rules, now),
             why: why(&judged.claim, &judged.verdict, rules, now),
             fencing: nature.fencing,
+            pace: None,
             judged,
             now,
         }

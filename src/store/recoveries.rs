@@ -88,7 +88,7 @@ fn is_cheap(look: &mut Look<'_>, at: &HistoryAt) -> Result<bool, Failed> {
     let doing = "counting recoveries";
     let none = NamedParams::default();
     let count = look.connection.dialect().selected("count(*)");
-    let sql = format!("SELECT {count} FROM (SELECT 1 FROM {} LIMIT {}) AS some", at.table.sql, SMALL + 1);
+    let sql = format!("SELECT {count} FROM (SELECT 1 FROM {} LIMIT {}) AS few", at.table.sql, SMALL + 1);
     if look.connection.count(doing, &sql, &none)? <= SMALL as u64 {
         return Ok(true);
     }

@@ -167,8 +167,13 @@ fn cell(model: &Model, theme: &Theme, row: &Row, column: ClaimColumn) -> Cell {
     let (now, set) = (model.now_of(row.id.source), row.headline());
     match column {
         ClaimColumn::Verdict => {
-            let marked = if model.marked.contains(&row.id) { "●" } else { mark(set) };
-            Cell::new(format!("{marked} {set}"), theme.set(set))
+            let late = set == Set::Healthy && model.late(row, now).is_some();
+            let (sign, word, style) = match late {
+                true => ("~", "late", theme.set(Set::Expiring)),
+                false => (mark(set), set.as_str(), theme.set(set)),
+            };
+            let marked = if model.marked.contains(&row.id) { "●" } else { sign };
+            Cell::new(format!("{marked} {word}"), style)
         }
         ClaimColumn::Id => Cell::new(row.shown(), theme.strong),
         ClaimColumn::Source => {
@@ -195,7 +200,12 @@ fn cell(model: &Model, theme: &Theme, row: &Row, column: ClaimColumn) -> Cell {
             Cell::new(process, theme.process(row.process()))
         }
         ClaimColumn::Why => {
-            let why = if set == Set::Healthy { String::new() } else { row.why(now) };
+            let why = match (set, model.late(row, now)) {
+                (Set::Healthy, Some(pace)) => pace.to_string(),
+                (Set::Healthy, None) => String::new(),
+                (_, Some(pace)) => format!("{}; late: {pace}", row.why(now)),
+                (_, None) => row.why(now),
+            };
             Cell::sentence(why, theme.dim)
         }
     }

@@ -12,6 +12,7 @@ use crate::app::dialog::{if_nothing_is_done, terminate_command, what_it_does};
 use crate::app::model::Model;
 use crate::app::overlay::{Detail, Examination};
 use crate::app::row::Row;
+use crate::domain::beat_intervals::BeatPace;
 use crate::domain::claim::Registry;
 use crate::domain::evidence::Conclusion;
 use crate::domain::fencing::{Fencing, UNFENCED};
@@ -43,9 +44,12 @@ pub(super) fn draw(
     lines.push(Line::default());
     lines.extend(timeline(row, now, theme, room));
     lines.push(heading("Evidence", theme));
-    lines.extend(evidence(row, now, theme, room));
-    lines.push(heading("What can be done", theme));
-    lines.extend(acts(model, row, now, theme, room));
+    lines.extend(evidence(row, now, model.pace(row, now), theme, room));
+    // In a replay acts do not exist.
+    if model.replay.is_none() {
+        lines.push(heading("What can be done", theme));
+        lines.extend(acts(model, row, now, theme, room));
+    }
     lines.push(heading("Every column", theme));
     lines.extend(columns(model, detail, theme, room));
     lines.extend(history(model, row, theme, room));
@@ -67,8 +71,10 @@ pub(super) fn draw_beside(model: &Model, theme: &Theme, area: Rect, buffer: &mut
     let mut lines = verdict(row, now, theme, room);
     lines.push(Line::default());
     lines.extend(timeline(row, now, theme, room));
-    lines.extend(acts(model, row, now, theme, room));
-    lines.extend(evidence(row, now, theme, room));
+    if model.replay.is_none() {
+        lines.extend(acts(model, row, now, theme, room));
+    }
+    lines.extend(evidence(row, now, None, theme, room));
     let key = model.keymap.key(crate::app::Command::Detail);
     lines.truncate(usize::from(inner.height));
     if lines.len() == usize::from(inner.height) {
@@ -146,7 +152,13 @@ fn timeline(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
     lines
 }
 
-fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'static>> {
+fn evidence(
+    row: &Row,
+    now: Moment,
+    pace: Option<BeatPace>,
+    theme: &Theme,
+    room: usize,
+) -> Vec<Line<'static>> {
     let claim = row.claim();
     let reading = |reading: &Reading| match reading {
         Reading::At(at) => format!("{} ({} ago)", at.rfc3339(), text::whole(now.since(*at))),
@@ -183,6 +195,10 @@ fn evidence(row: &Row, now: Moment, theme: &Theme, room: usize) -> Vec<Line<'sta
         ("session", session),
         ("process", process),
     ];
+    fields.extend(pace.map(|pace| {
+        let late = if pace.is_worth_saying(&row.judged.verdict) { "late: " } else { "" };
+        ("pace", format!("{late}{pace}"))
+    }));
     fields.extend(attempts.map(|attempts| ("attempts", attempts)));
     fields.extend(claim.error.as_deref().map(|error| ("error", visible(error))));
     if row.nature.fencing == Fencing::Unfenced {

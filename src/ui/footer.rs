@@ -96,7 +96,10 @@ pub(super) fn draw_keys(model: &Model, view: &mut View, theme: &Theme, area: Rec
         let is_of_group = matches!(spec.command, Command::ReclaimAll | Command::ReleaseAll);
         (!model.overlay.is_empty() && !is_of_group) || applies(spec.command, model.pane)
     };
-    let all: Vec<_> = ACTIONS.iter().filter(here).filter_map(|spec| Some((spec, spec.short?))).collect();
+    // In a replay acts do not exist.
+    let is_there = |spec: &&ActionSpec| model.replay.is_none() || !(spec.writes || is_of_now(spec.command));
+    let all: Vec<_> =
+        ACTIONS.iter().filter(here).filter(is_there).filter_map(|spec| Some((spec, spec.short?))).collect();
     let width =
         |spec: &ActionSpec, short: &str| text::width(&model.keymap.key(spec.command)) + short.len() + 3;
     // The keys that lead to all others always stay.
@@ -134,6 +137,11 @@ fn applies(command: Command, pane: Pane) -> bool {
         Command::Detail => pane != Pane::Events,
         _ => true,
     }
+}
+
+/// Whether a command looks at something that a recording does not have, or has another meaning in a replay.
+fn is_of_now(command: Command) -> bool {
+    matches!(command, Command::Mark | Command::CheckPid)
 }
 
 fn stays(command: Command) -> bool {

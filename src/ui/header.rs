@@ -11,7 +11,9 @@ use super::view::View;
 use super::{source_strip, text};
 use crate::app::message::ClickTarget;
 use crate::app::model::{HeaderUse, Model, Pane, PollIntake};
+use crate::app::replay::Replay;
 use crate::app::source::{Access, LinkState, PollFailure, SourceView};
+use crate::domain::source_label::LabelColour;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
@@ -112,6 +114,9 @@ fn draw_first(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer:
     } else {
         left = Rect { x: left.x + 1, width: left.width.saturating_sub(1), ..left };
     }
+    if let Some(replay) = &model.replay {
+        left = draw_replay(replay, theme, left, buffer);
+    }
     match model.sources.first() {
         Some(source) if model.sources.len() == 1 => {
             let mut pieces = Vec::new();
@@ -128,6 +133,37 @@ fn draw_first(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer:
         _ => source_strip::draw(model, view, theme, left, buffer),
     }
     right.render(Rect { x: area.right() - used, width: used, ..area }, buffer);
+}
+
+/// That this is a recording, and which instant of it; returns the room that is left.
+fn draw_replay(replay: &Replay, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Rect {
+    let at = replay.at.rfc3339();
+    let at = format!("{} {}Z", at.get(..10).unwrap_or_default(), at.get(11..19).unwrap_or_default());
+    let runs =
+        if replay.is_playing() { format!("▶ {}x", replay.speed) } else { format!("⏸ {}x", replay.speed) };
+    let mut pieces = vec![
+        Piece::styled(" REPLAY ", theme.badge(LabelColour::Magenta)),
+        Piece::styled(format!(" {at} "), theme.strong),
+        Piece::styled(format!("{runs}  "), theme.accent),
+    ];
+    match (replay.gap(), replay.since_cause()) {
+        (Some(gap), _) => {
+            let why = gap.why.as_deref().map_or_else(|| "nobody recorded".into(), safe);
+            pieces.push(Piece::styled(format!("GAP: {why}  "), theme.set(Set::Stale)));
+        }
+        (None, Some((since, name))) => {
+            let said = format!("{} after cause {}  ", text::whole(since), safe(name));
+            pieces.push(Piece::styled(said, theme.dim));
+        }
+        (None, None) => {}
+    }
+    let mut left = area;
+    for piece in pieces {
+        let width = u16::try_from(piece.width()).unwrap_or(left.width).min(left.width);
+        Line::from(piece).render(left, buffer);
+        left = Rect { x: left.x + width, width: left.width - width, ..left };
+    }
+    left
 }
 
 /// Its engine, its place and its profiles.
@@ -148,7 +184,17 @@ fn about(source: &SourceView) -> String {
 
 fn mode(model: &Model, theme: &Theme, width: u16) -> Vec<Piece<'static>> {
     let mut pieces = Vec::new();
+    if let Some(replay) = &model.replay {
+        let keys = if width >= 130 { "space play  ← → step  [ ] event  : at  " } else { "" };
+        pieces.push(Piece::styled(keys, theme.dim));
+        pieces.push(Piece::styled(format!("{} ", text::cut(&safe(&replay.name), 30)), theme.dim));
+        return pieces;
+    }
     let wide = width >= 90;
+    if let Some(file) = &model.recording {
+        let said = if wide { format!("REC {}  ", text::cut(&safe(file), 24)) } else { "REC ".into() };
+        pieces.push(Piece::styled(said, theme.set(Set::Stale)));
+    }
     if wide && let Some((number, source)) = model.shown_sources().next() {
         if let Some(cost) = model.shown_sources().filter_map(|(_, source)| source.poll_cost()).max() {
             let millis = cost.as_micros() as f64 / 1_000.0;

@@ -123,7 +123,12 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 pub(super) fn sparkline(values: &[u64], room: usize) -> String {
     let last = &values[values.len().saturating_sub(room)..];
     let most = last.iter().copied().max().unwrap_or(0).max(1);
-    last.iter().map(|value| BARS[((value * 7).div_ceil(most) as usize).min(7)]).collect()
+    last.iter().map(|value| bar(*value, most)).collect()
+}
+
+/// A bar that is full at `most`.
+pub(super) fn bar(value: u64, most: u64) -> char {
+    BARS[((value * 7).div_ceil(most.max(1)) as usize).min(7)]
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Which parts of the crate each part may name. What is not listed may know everything.
-const MAY_KNOW: [(&str, &[&str]); 26] = [
+const MAY_KNOW: [(&str, &[&str]); 27] = [
     ("api", &["api", "domain", "http_server", "worker"]),
     ("http_server", &["background"]),
     ("app", &["app", "domain", "events"]),
@@ -22,17 +22,21 @@ const MAY_KNOW: [(&str, &[&str]); 26] = [
     ("postgres", &["background", "domain", "postgres"]),
     ("mysql", &["background", "domain", "mysql", "postgres"]),
     ("store", &["clock", "domain", "mysql", "postgres", "profile", "store"]),
-    ("poller", &["domain", "events", "poller", "store"]),
+    ("poller", &["domain", "events", "poller", "recording", "store"]),
     ("config", &["config", "domain", "profile", "store", "ui"]),
+    ("recording", &["domain", "events", "recording"]),
     ("recovery", &["domain", "recovery", "store"]),
     ("sweep", &["domain", "events", "poller", "recovery", "signals", "store", "sweep"]),
     ("metrics", &["domain", "metrics", "recovery", "store", "sweep", "worker"]),
-    ("serve", &["background", "domain", "http_server", "metrics", "poller", "recovery", "serve", "store"]),
+    (
+        "serve",
+        &["background", "domain", "http_server", "metrics", "poller", "recovery", "report", "serve", "store"],
+    ),
     ("reference", &["domain", "postgres"]),
     ("worker", &["clock", "domain", "liveness", "postgres", "reference", "worker"]),
     ("demo", &["config", "demo", "domain", "postgres", "reference", "store", "worker"]),
-    ("doctor", &["doctor", "domain", "postgres", "profile", "recovery", "store"]),
-    ("report", &["doctor", "domain", "exit", "recovery", "report", "store"]),
+    ("doctor", &["doctor", "domain", "postgres", "profile", "recording", "recovery", "store"]),
+    ("report", &["doctor", "domain", "events", "exit", "recording", "recovery", "report", "store"]),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -109,6 +113,7 @@ const MAY_NAME_ENGINES: [(&str, &str); 11] = [
     ("worker", "the workers' side: it has its own connections"),
     ("demo", "a fleet of workers on its own database"),
     ("doctor", "asks for settings and privileges, which differ between engines"),
+    ("recording", "a recording is a file of our own"),
     ("recovery/trail/index.rs", "the index of the trail is a file of our own"),
 ];
 
@@ -202,9 +207,12 @@ const WAYS_TO_WRITE: [(&str, &[&str]); 10] = [
     ("AuditedActor::open(", &["cli/recovery.rs", "runtime/act_thread/open_actor.rs"]),
     ("AuditedActor::rehearsing(", &["cli/recovery.rs"]),
     // Connections that could write to a source without an actor: of code that is handed a `WriteAccess` as well, and of
-    // the workers. The trail's index is a file of our own.
+    // the workers. The trail's index and a recording are files of our own.
     ("Purpose::Acts", &["store", "postgres", "mysql", "worker", "cli/init", "demo"]),
-    ("SQLITE_OPEN_READ_WRITE", &["store", "worker", "cli/init", "recovery/trail/index.rs"]),
+    (
+        "SQLITE_OPEN_READ_WRITE",
+        &["store", "worker", "cli/init", "recovery/trail/index.rs", "recording/schema.rs"],
+    ),
     // Without flags SQLite opens for writing.
     ("Connection::open(", &["worker", "demo"]),
     ("pragma_update(", &["store", "worker", "demo", "cli/init", "recovery/trail/index.rs"]),

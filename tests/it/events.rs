@@ -418,7 +418,7 @@ fn events_are_collected_for_the_interval_that_was_set_and_written_at_the_end_at_
         let arguments = [
             "check",
             "--watch",
-            "50ms",
+            "100ms",
             "--json",
             "--batch-every",
             "1h",

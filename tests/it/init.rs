@@ -61,7 +61,7 @@ fn a_missing_file_is_made_with_its_tables_and_indexes() {
         .filter(|entry| entry["kind"] == "table")
         .map(|entry| entry["name"].as_str().expect("a name"))
         .collect();
-    assert_eq!(tables, ["change_journal", "locks", "sessions", "task_claims"]);
+    assert_eq!(tables, ["change_journal", "locks", "resumable_claims", "sessions", "task_claims"]);
     assert!(names(&made["made"]).contains(&"idx_task_claims_expires".into()));
     assert_eq!(made["found"], json!([]));
     let mode: String = Connection::open(&path)

@@ -23,6 +23,8 @@
 //! | `recovery` | acts on the command line: exit codes, records, kills, undo |
 //! | `concurrency` | acts on servers: many at once, with few privileges, and through faults |
 //! | `sweep` | automatic cleanup takes only what it may, and its brakes hold |
+//! | `recording` | a recording shows what was on the screen, survives kills, and a replay writes nowhere |
+//! | `backtest` | a backtest of a recording takes what a sweep would have taken, and reports say so |
 //! | `audit_trail` | the journal is a chain that shows every change |
 //! | `read_only` | a read-only session changes nothing |
 //! | `untrusted_text` | no text of a database controls the terminal or looks like another text |
@@ -59,6 +61,7 @@
 mod api;
 mod architecture;
 mod audit_trail;
+mod backtest;
 mod causes;
 mod check_command;
 mod check_pid;
@@ -88,6 +91,7 @@ mod postgres_schema;
 mod process_liveness;
 mod queue_profiles;
 mod read_only;
+mod recording;
 mod recovery;
 mod reference_systems;
 mod schema_changes;

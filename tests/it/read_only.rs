@@ -137,7 +137,7 @@ impl Scene {
         // What hangs shall fail, not hang the tests.
         let mut command = Command::new("timeout");
         command.args(["--signal=KILL", "30", env!("CARGO_BIN_EXE_claimtop")]).args(arguments);
-        command.env("XDG_CONFIG_HOME", "/nonexistent").env_remove("NO_COLOR");
+        command.env("XDG_CONFIG_HOME", "/proc/nonexistent").env_remove("NO_COLOR");
         command.current_dir(self.data.path()).env("XDG_STATE_HOME", self.at("state"));
         command
     }

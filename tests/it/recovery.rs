@@ -168,7 +168,7 @@ impl Scene {
         };
         let path = self.database.path().to_str().expect("UTF-8").to_owned();
         command.args(arguments.iter().map(|word| if *word == "DB" { path.as_str() } else { word }));
-        command.env("XDG_STATE_HOME", self.state()).env("XDG_CONFIG_HOME", "/nonexistent");
+        command.env("XDG_STATE_HOME", self.state()).env("XDG_CONFIG_HOME", "/proc/nonexistent");
         command
     }
 

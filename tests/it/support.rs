@@ -34,7 +34,7 @@ pub fn claimtop(arguments: &[&str], database: &Path) -> Output {
 
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_claimtop"));
-    command.args(arguments).env("XDG_CONFIG_HOME", "/nonexistent").env_remove("NO_COLOR");
+    command.args(arguments).env("XDG_CONFIG_HOME", "/proc/nonexistent").env_remove("NO_COLOR");
     command
 }
 

@@ -1,6 +1,6 @@
 //! A role that may create objects in `public` is no operator: nothing it creates runs with an operator's rights.
 //!
-//! The witness is the server's log: a hostile function writes a line into it, whoever runs it, also in a
+//! The proof is the server's log: a hostile function writes a line into it, whoever runs it, also in a
 //! transaction that only reads and is never committed.
 
 mod profile_functions;
@@ -136,9 +136,9 @@ impl Fleet {
         assert!(lines.is_empty(), "{after}: {lines:#?}");
     }
 
-    /// The witness would have told.
+    /// The log would show it.
     #[track_caller]
-    fn witness_works(&self) {
+    fn log_shows_hostile_code(&self) {
         self.boss("SELECT public.hostile('on purpose')");
         assert!(self.server.log().contains(&format!("HOSTILE on purpose as {USER}")));
     }
@@ -197,7 +197,7 @@ fn nothing_that_another_role_creates_runs_whatever_an_operator_does() {
     fleet.mallory(&format!("{WITNESS} {FUNCTIONS} {OPERATORS}"));
     every_verb(&fleet, "bob", 1);
     every_verb(&fleet, USER, 6);
-    fleet.witness_works();
+    fleet.log_shows_hostile_code();
     let operators = fleet.server.connect("fleet").value(
         "SELECT pg_catalog.count(*) FROM pg_catalog.pg_operator WHERE oprnamespace OPERATOR(pg_catalog.=) 'public'::regnamespace",
     );
@@ -227,7 +227,7 @@ fn nothing_of_it_runs_in_serve_and_on_the_dashboard_either() {
         screen.quit();
         fleet.is_unharmed("the dashboard");
     }
-    fleet.witness_works();
+    fleet.log_shows_hostile_code();
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn init_makes_no_tables_beside_what_could_be_taken_for_something_built_in() {
     fleet.boss("CREATE SCHEMA jobs; ALTER ROLE claimtop SET search_path = jobs");
     fleet.ends(USER, 0, &["init", "DB", "--system", "all"]);
     fleet.is_unharmed("init in a schema of its own");
-    fleet.witness_works();
+    fleet.log_shows_hostile_code();
 }
 
 /// Serves until the figures of the source are there.

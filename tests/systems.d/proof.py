@@ -167,6 +167,8 @@ class Proof:
         worker = self._begin()
         if self.system.dies:
             worker.kill()
+            # It may have been killed while it wrote. Whoever opens the database next takes that back; claimtop only looks.
+            self.database.tables()
         del self.environment["LEASE"]
 
     # claimtop's side.
@@ -219,6 +221,8 @@ class Proof:
             if not done.stdout:
                 raise Failed(done.stderr.strip())
             (source,) = json.loads(done.stdout)["sources"]
+            if not source["ok"]:
+                raise Failed(source["error"])
             seen.update(claims=source["claims"], reasons=source["reasons"], error=source["error"])
             has_reasons = all(source["reasons"].get(reason) for reason in reasons)
             return source["claims"][verdict] >= 1 and has_reasons and done.returncode == code

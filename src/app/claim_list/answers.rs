@@ -8,6 +8,7 @@ use crate::domain::claim_list::{
 use crate::domain::detail::Cursor;
 use crate::domain::snapshot::Mark;
 use crate::domain::time::{Moment, Span};
+use crate::domain::verdict::Set;
 
 /// Rows that stay loaded of those that are not in trouble.
 const KEPT: usize = 1_000;
@@ -164,5 +165,11 @@ impl Loading {
             (Loaded { rows: claims.into_iter().filter_map(&row).collect(), before, after }, looked_at)
         });
         Loading { worst, others, matching: part.matching, cost: part.cost }
+    }
+
+    /// The rows that are not in trouble.
+    pub fn healthy_rows(&self) -> impl Iterator<Item = &Row> {
+        let others = self.others.iter().flat_map(|(loaded, _)| &loaded.rows);
+        others.filter(|row| row.headline() == Set::Healthy)
     }
 }

@@ -52,7 +52,7 @@ impl Model {
         Vec::new()
     }
 
-    fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
+    pub(super) fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
         let (now, had) = (self.now, self.sources[source].facts.clone());
         self.sources[source].receive(source, poll, now);
         self.settle_column();
@@ -79,7 +79,7 @@ impl Model {
     }
 
     /// Adds events to the log; a claim that our act took is logged as recovered, not as finished.
-    fn log(&mut self, source: usize, events: impl Iterator<Item = Event>) {
+    pub(super) fn log(&mut self, source: usize, events: impl Iterator<Item = Event>) {
         const KEPT: usize = 2_000;
         let events = events.map(|event| match self.act_behind(source, &event) {
             Some(by) => event.recovered(by),

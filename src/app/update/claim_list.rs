@@ -165,6 +165,7 @@ impl Model {
             self.hold_selection();
         }
         let loading = Loading::of(part, |claim| self.claim_row(source, claim));
+        self.estimate_beats(source, &loading);
         if !self.claims.receive(source, request, self.now, loading) {
             return Vec::new();
         }

@@ -20,6 +20,9 @@ impl Model {
     /// Runs a command; an act gets the `reason`.
     pub(super) fn command(&mut self, command: Command, reason: &str) -> Vec<Effect> {
         let lines = isize::try_from(self.page_lines).unwrap_or(10);
+        if let Some(effects) = self.replay_command(command, reason) {
+            return effects;
+        }
         match command {
             Command::Reclaim => self.act(Action::Reclaim, reason),
             Command::Release if self.pane == Pane::Sessions && self.overlay.is_empty() => {
@@ -76,6 +79,14 @@ impl Model {
             Command::View => self.open_view(reason),
             Command::Copy => self.copy(),
             Command::Back => self.back(),
+            Command::Record => self.record(reason),
+            // Handled above.
+            Command::Play
+            | Command::StepForward
+            | Command::StepBack
+            | Command::NextEvent
+            | Command::PreviousEvent
+            | Command::At => Vec::new(),
             Command::Suspend => vec![Effect::Suspend],
             Command::Quit => vec![Effect::Quit],
         }

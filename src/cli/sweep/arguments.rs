@@ -3,7 +3,9 @@
 use clap::Args;
 use std::path::PathBuf;
 
+use crate::cli::backtest::BacktestArgs;
 use crate::cli::event_stream::BatchArgs;
+use crate::cli::record::RecordBeside;
 use crate::config::Share;
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
@@ -11,7 +13,7 @@ use crate::domain::verdict::Set;
 /// The arguments of `sweep`.
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// SQLite files, postgres:// addresses, or names from the config
+    /// SQLite files, postgres:// addresses, or names from the config; with --backtest, recordings
     #[arg(value_name = "SOURCE", required = true)]
     pub(super) sources: Vec<String>,
     /// Run once [default, unless the config sets how often]
@@ -27,7 +29,11 @@ pub(crate) struct SweepArgs {
     #[arg(long, conflicts_with = "every")]
     pub(super) sighted: bool,
     #[command(flatten)]
+    pub(super) backtest: BacktestArgs,
+    #[command(flatten)]
     pub(super) terms: SweepTerms,
+    #[command(flatten)]
+    pub(super) recording: RecordBeside,
 }
 
 /// Options that `sweep` and `serve --sweep` share: what a sweep may take, how much, and where events go.

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::affected_holders::AffectedGroup;
 use super::timeline_entry::TimelineEntry;
 use super::{Incident, MAX_ENTRIES};
+use crate::report::document::{Block, Text};
 use crate::report::markdown::{code, heading, row, text};
 
 /// How many hosts or holders are named.
@@ -55,17 +56,9 @@ impl Incident {
 
     fn timeline(&self, out: &mut String) {
         out.push_str("\n## Timeline\n\nTimes are UTC.\n\n");
-        out.push_str(&heading(&["Time", "Who", "Act", "On", "Outcome", "Reason", "Id"]));
+        out.push_str(&heading(&TIMELINE));
         for entry in &self.entries {
-            out.push_str(&row([
-                time(&entry.first_at, &entry.last_at),
-                text(&entry.who),
-                text(&entry.action),
-                on(entry),
-                entry.counts.to_string(),
-                entry.reason.as_deref().map(text).unwrap_or_default(),
-                code(&entry.id),
-            ]));
+            out.push_str(&row(timeline_row(entry).iter().map(Text::markdown)));
         }
         if self.left_out > 0 {
             let _ = writeln!(
@@ -78,10 +71,32 @@ impl Incident {
 
     fn people(&self, out: &mut String) {
         out.push_str("\n## Who did what\n\n");
-        out.push_str(&heading(&["Who", "Act", "Acts", "Outcome"]));
-        for ((who, action), counts) in &self.people {
-            out.push_str(&row([text(who), text(action), counts.total().to_string(), counts.to_string()]));
+        out.push_str(&heading(&PEOPLE));
+        for person in self.people_rows() {
+            out.push_str(&row(person.iter().map(Text::markdown)));
         }
+    }
+
+    fn people_rows(&self) -> impl Iterator<Item = Vec<Text>> {
+        self.people.iter().map(|((who, action), counts)| {
+            [who.clone(), action.clone(), counts.total().to_string(), counts.to_string()]
+                .map(Text::Plain)
+                .to_vec()
+        })
+    }
+
+    /// Whether no act was added.
+    pub fn is_empty(&self) -> bool {
+        self.first_at.is_none()
+    }
+
+    /// Who did what, and when, as part of another page.
+    pub fn blocks(&self) -> Vec<Block> {
+        let rows = self.entries.iter().map(timeline_row).collect();
+        vec![
+            Block::Table { headings: PEOPLE.to_vec(), rows: self.people_rows().collect() },
+            Block::Table { headings: TIMELINE.to_vec(), rows },
+        ]
     }
 
     fn undone(&self, out: &mut String) {
@@ -142,6 +157,21 @@ impl Incident {
     }
 }
 
+const TIMELINE: [&str; 7] = ["Time", "Who", "Act", "On", "Outcome", "Reason", "Id"];
+const PEOPLE: [&str; 4] = ["Who", "Act", "Acts", "Outcome"];
+
+fn timeline_row(entry: &TimelineEntry) -> Vec<Text> {
+    vec![
+        Text::Plain(time(&entry.first_at, &entry.last_at)),
+        Text::plain(&entry.who),
+        Text::plain(&entry.action),
+        on(entry),
+        Text::Plain(entry.counts.to_string()),
+        Text::plain(entry.reason.clone().unwrap_or_default()),
+        Text::code(&entry.id),
+    ]
+}
+
 /// "66 acts on claims of 5 holders: lease_expired 52, session_stale 13".
 fn cause(name: &str, troubled: &AffectedGroup) -> String {
     let names: Vec<String> = troubled.holders.iter().take(MOST_NAMES).map(|holder| code(holder)).collect();
@@ -177,14 +207,15 @@ fn most(counts: &BTreeMap<String, u64>) -> String {
 }
 
 /// What a entry was done to.
-fn on(entry: &TimelineEntry) -> String {
-    let source = code(&entry.source);
-    match (entry.counts.total(), entry.holders.len()) {
-        (0 | 1, _) => format!("{} in {source}", code(&entry.claim)),
+fn on(entry: &TimelineEntry) -> Text {
+    let source = Text::code(&entry.source);
+    Text::Parts(match (entry.counts.total(), entry.holders.len()) {
+        (0 | 1, _) => vec![Text::code(&entry.claim), Text::plain(" in "), source],
         (claims, holders) => {
-            format!("{}, {}, in {source}", counted(claims, "claim"), counted(holders as u64, "holder"))
+            let (claims, holders) = (counted(claims, "claim"), counted(holders as u64, "holder"));
+            vec![Text::Plain(format!("{claims}, {holders}, in ")), source]
         }
-    }
+    })
 }
 
 fn acts(count: u64) -> String {

@@ -26,7 +26,10 @@ impl SourceReader {
         };
         let msg = match question {
             // These only change the time of the next poll.
-            SourceQuestion::Pace { .. } | SourceQuestion::Now | SourceQuestion::Facts => Msg::Tick,
+            SourceQuestion::Pace { .. }
+            | SourceQuestion::Now
+            | SourceQuestion::Facts
+            | SourceQuestion::Record(_) => Msg::Tick,
             SourceQuestion::List(request) => {
                 let part = self.reachable().and_then(|reader| reader.list_part(&request));
                 Msg::Listed { source, request, part: part.map_err(|error| trouble(self, error)) }

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::style::STYLE;
 use super::{PageData, SourceState, timeline};
 use crate::domain::cause::{GroupBy, TroubleGroup, groups};
 use crate::domain::evidence::why;
@@ -11,6 +10,7 @@ use crate::domain::snapshot::{BoardSnapshot, Counts, Judged, Snapshot};
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
+use crate::report::html::{STYLE, escaped};
 
 /// Claims of one set that are listed.
 const MOST_CLAIMS: usize = 50;
@@ -192,20 +192,4 @@ fn more(out: &mut String, all: usize, shown: usize) {
 
 fn seconds(age: Duration) -> String {
     format!("{} s", age.as_secs())
-}
-
-/// Text that HTML shows as it is.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }

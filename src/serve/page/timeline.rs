@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use super::SourceState;
-use super::html::escaped;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::{Moment, Span};
 use crate::domain::timeline::{Axis, LastSign, Nearness, Timeline};
 use crate::domain::verdict::Set;
 use crate::domain::visible::safe;
+use crate::report::html::escaped;
 
 /// Columns of the picture, and the width of each.
 const COLUMNS: usize = 120;

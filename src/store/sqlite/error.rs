@@ -44,6 +44,13 @@ pub(super) fn why_not(path: &Path, code: i32) -> String {
     let index = beside(path, "-shm");
     let may = |file: &Path, how| access(file, how);
 
+    if code == ffi::SQLITE_READONLY_ROLLBACK {
+        return format!(
+            "a program was killed while it wrote, and {} holds what it changed; let a worker open the database, which \
+             takes that back (`claimtop` does not write to look)",
+            beside(path, "-journal").display()
+        );
+    }
     if may(path, Access::READ_OK).is_err() {
         return "this user may not read the file; run as its owner or have read permission granted".into();
     }

@@ -37,6 +37,14 @@ struct Kills {
     after: usize,
 }
 
+impl Kills {
+    /// Once for every five thousand tasks, and thrice at least; all of them before the work is done.
+    fn during(tasks: usize) -> Kills {
+        let count = (tasks / 5_000).max(3);
+        Kills { count, after: tasks / (count + 1) * 3 / 4 }
+    }
+}
+
 /// All workers at once, each on a connection of its own.
 fn all_work(server: &Server, round: usize, kills: Kills, done: &Mutex<BTreeMap<i64, usize>>) {
     thread::scope(|scope| {
@@ -57,13 +65,15 @@ fn all_work(server: &Server, round: usize, kills: Kills, done: &Mutex<BTreeMap<i
 
 fn try_on(engine: Engine) {
     let tasks = number("CLAIMTOP_JOBS", 400);
-    // Once for every two thousand tasks, and thrice at least; all of them before the work is done.
-    let count = usize::try_from(tasks).expect("few");
-    let kills = Kills { count: (count / 2_000).max(3), after: count / ((count / 2_000).max(3) + 1) / 2 };
+    let kills = Kills::during(usize::try_from(tasks).expect("few"));
     let mut server = Server::on(engine);
-    for _ in 0..tasks {
-        server.task(&json!({"task_type": "youtube_video_scrape"}));
-    }
+    let first = server.task(&json!({"task_type": "youtube_video_scrape"}));
+    server.ground.run(&format!(
+        "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {tasks})
+         INSERT INTO tasks (task_type_id, status, params, priority, attempts, max_attempts, created_at, updated_at)
+         SELECT task_type_id, status, params, priority, attempts, max_attempts, created_at, updated_at
+         FROM tasks, n WHERE tasks.id = {first}"
+    ));
     let done = Mutex::new(BTreeMap::new());
     let started = Instant::now();
     for round in 0..=kills.count {

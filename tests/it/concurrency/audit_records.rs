@@ -25,15 +25,16 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     let database = PgDatabase::new(&format!("{JOBS}; {AUDIT}; {REFUSING}"));
     database.run(&stale_jobs(300));
     let folder = tempfile::tempdir().expect("a folder");
-    let mut desk =
-        AuditedActor::open(writable(options(&database.url(), None)), "here", folder.path()).expect("a desk");
-    let all = stale(desk.actor());
+    let mut audited = AuditedActor::open(writable(options(&database.url(), None)), "here", folder.path())
+        .expect("an audited actor");
+    let all = stale(audited.actor());
     let mut outcomes = Vec::new();
-    desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        outcomes.push(told.acted.outcome);
-        true
-    })
-    .expect("answers");
+    audited
+        .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
+            outcomes.push(told.acted.outcome);
+            true
+        })
+        .expect("answers");
     assert_eq!(outcomes.len(), 300);
     let says_why = |outcome: &Outcome| matches!(outcome, Outcome::Refused(why) if why.to_string().contains("the table is full"));
     assert!(outcomes.iter().all(says_why), "{:?}", outcomes[0]);
@@ -44,11 +45,12 @@ fn many_whose_record_the_table_refuses_are_refused_and_the_trail_says_so() {
     // Nothing of it is in the way once there is room again.
     database.run("DROP TRIGGER refuse ON claimtop_audit");
     let mut applied = 0;
-    desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
-        applied += usize::from(told.acted.outcome == Outcome::Applied);
-        true
-    })
-    .expect("answers");
+    audited
+        .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |told| {
+            applied += usize::from(told.acted.outcome == Outcome::Applied);
+            true
+        })
+        .expect("answers");
     assert_eq!((applied, records(&database).as_deref()), (300, Some("300")));
 }
 

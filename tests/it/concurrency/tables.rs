@@ -37,7 +37,7 @@ const TIMES: &str =
 struct Table {
     database: PgDatabase,
     table: &'static str,
-    desk: AuditedActor,
+    audited: AuditedActor,
     _trail: TempDir,
 }
 
@@ -49,13 +49,13 @@ impl Table {
     fn of(table: &'static str, schema: &str, more: &str) -> Table {
         let database = PgDatabase::new(&schema.replace("$TIMES", TIMES));
         let trail = tempfile::tempdir().expect("a folder");
-        let desk = AuditedActor::open(
+        let audited = AuditedActor::open(
             writable(options(&database.url(), Some(&profile(more)))),
             "here",
             trail.path(),
         )
-        .expect("a desk");
-        Table { database, table, desk, _trail: trail }
+        .expect("an audited actor");
+        Table { database, table, audited, _trail: trail }
     }
 
     fn rows(&self) -> Vec<Vec<Option<String>>> {
@@ -65,8 +65,8 @@ impl Table {
     #[track_caller]
     fn reclaim(&mut self, id: &str) -> (Outcome, String) {
         let seen =
-            self.desk.actor().find(id, None).expect("a look").pop().unwrap_or_else(|| panic!("no {id}"));
-        let report = self.desk.perform(&seen, Action::Reclaim, &Authorization::default()).expect("an act");
+            self.audited.actor().find(id, None).expect("a look").pop().unwrap_or_else(|| panic!("no {id}"));
+        let report = self.audited.perform(&seen, Action::Reclaim, &Authorization::default()).expect("an act");
         (report.outcome, report.action_id)
     }
 
@@ -77,14 +77,14 @@ impl Table {
         let (outcome, action) = self.reclaim(id);
         assert_eq!(outcome, Outcome::Applied);
         assert_ne!(self.rows(), before);
-        assert_eq!(self.desk.undo(&action, None).expect("an undo").outcome, Outcome::Applied);
+        assert_eq!(self.audited.undo(&action, None).expect("an undo").outcome, Outcome::Applied);
         assert_eq!(self.rows(), before);
-        let again = self.desk.undo(&action, None).expect("an undo").outcome;
+        let again = self.audited.undo(&action, None).expect("an undo").outcome;
         assert!(matches!(again, Outcome::Moved(_)), "{again:?}");
         let actions = self.reclaim_all();
         assert_ne!(self.rows(), before);
         for action in actions.iter().rev() {
-            assert_eq!(self.desk.undo(action, None).expect("an undo").outcome, Outcome::Applied);
+            assert_eq!(self.audited.undo(action, None).expect("an undo").outcome, Outcome::Applied);
         }
         assert_eq!(self.rows(), before);
     }
@@ -92,7 +92,7 @@ impl Table {
     #[track_caller]
     fn reclaim_all(&mut self) -> Vec<String> {
         let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-        let all = self.desk.actor().select(&filter).expect("a look");
+        let all = self.audited.actor().select(&filter).expect("a look");
         assert!(all.len() > 1, "{all:?}");
         let mut actions = Vec::new();
         let mut heard = |told: PerformedAct<'_>| {
@@ -100,7 +100,7 @@ impl Table {
             actions.push(told.action_id());
             true
         };
-        self.desk
+        self.audited
             .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut heard)
             .expect("acts");
         assert_eq!(actions.len(), all.len());
@@ -165,7 +165,7 @@ fn a_table_without_a_key_as_long_as_the_row_is_alone() {
     let (_, action) = table.reclaim("1");
     table.database.run("INSERT INTO runs SELECT * FROM runs WHERE id = 1");
     let before = table.rows();
-    assert!(matches!(table.desk.undo(&action, None).expect("an undo").outcome, Outcome::Moved(_)));
+    assert!(matches!(table.audited.undo(&action, None).expect("an undo").outcome, Outcome::Moved(_)));
     assert_eq!(table.rows(), before);
 }
 
@@ -176,9 +176,10 @@ fn two_rows_of_one_name_are_not_taken_for_one() {
         "",
     );
     let before = table.rows();
-    let found = table.desk.actor().find("1", None).expect("a look");
+    let found = table.audited.actor().find("1", None).expect("a look");
     assert_eq!(found.len(), 2);
-    let report = table.desk.perform(&found[0], Action::Reclaim, &Authorization::default()).expect("an act");
+    let report =
+        table.audited.perform(&found[0], Action::Reclaim, &Authorization::default()).expect("an act");
     assert_eq!(report.outcome, Outcome::Applied);
     let changed = table.rows().iter().filter(|row| !before.contains(row)).count();
     assert_eq!(changed, 1);
@@ -210,9 +211,9 @@ fn stamps_identities_and_generated_columns() {
         "CREATE OR REPLACE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS
            'BEGIN new.updated := clock_timestamp(); RETURN new; END'",
     );
-    let undone = table.desk.undo(&action, None).expect("an undo");
+    let undone = table.audited.undo(&action, None).expect("an undo");
     assert_eq!(undone.outcome, Outcome::Applied);
-    assert_eq!(table.desk.undo(&undone.action_id, None).expect("an undo").outcome, Outcome::Applied);
+    assert_eq!(table.audited.undo(&undone.action_id, None).expect("an undo").outcome, Outcome::Applied);
     assert_eq!(table.database.value("SELECT held_by FROM runs WHERE id = 1"), None);
 }
 
@@ -270,7 +271,7 @@ fn an_undo_never_evicts_the_next_holder() {
         let (_, action) = table.reclaim("1");
         table.database.run("INSERT INTO runs VALUES (1, 'next')");
         let before = table.rows();
-        let outcome = table.desk.undo(&action, None).expect("an undo").outcome;
+        let outcome = table.audited.undo(&action, None).expect("an undo").outcome;
         assert!(matches!(outcome, Outcome::Moved(_)), "{outcome:?}");
         assert_eq!(table.rows(), before);
     }

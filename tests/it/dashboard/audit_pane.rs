@@ -27,7 +27,7 @@ fn run(scene: &Scene, arguments: &[&str]) {
             other => command.arg(other),
         };
     }
-    command.env("XDG_STATE_HOME", scene.state()).env("XDG_CONFIG_HOME", "/nonexistent");
+    command.env("XDG_STATE_HOME", scene.state()).env("XDG_CONFIG_HOME", "/proc/nonexistent");
     let output = command.output().expect("claimtop runs");
     assert!(output.status.success(), "{output:?}");
 }

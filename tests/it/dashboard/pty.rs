@@ -48,7 +48,7 @@ impl Start {
 
     pub fn program(program: impl AsRef<OsStr>) -> Start {
         let mut command = CommandBuilder::new(program);
-        command.env("XDG_CONFIG_HOME", "/nonexistent");
+        command.env("XDG_CONFIG_HOME", "/proc/nonexistent");
         command.env("COLORTERM", "truecolor");
         command.env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR");

@@ -26,8 +26,8 @@ impl OnScreen {
         command.arg("demo");
         command.args(options);
         command.env("TMPDIR", around.path());
-        command.env("XDG_CONFIG_HOME", "/nonexistent");
-        command.env("XDG_STATE_HOME", "/nonexistent");
+        command.env("XDG_CONFIG_HOME", "/proc/nonexistent");
+        command.env("XDG_STATE_HOME", "/proc/nonexistent");
         command.env("TERM", "xterm-256color");
         let child = pair.slave.spawn_command(command).unwrap();
         let folder = eventually("its folder", || {

@@ -31,7 +31,8 @@ pub(super) fn ends(line: &str) -> Ends {
     if words.first() != Some(&"claimtop") || has("--headless") {
         return Ends::Alone;
     }
-    if has("serve") || has("api") && !has("key") || has("--every") || has("--watch") {
+    let goes_on = has("record") && !has("--for");
+    if goes_on || has("serve") || has("api") && !has("key") || has("--every") || has("--watch") {
         return Ends::BySignal;
     }
     // A source in the place of a verb, or nothing at all.

@@ -32,7 +32,7 @@ fn exists(name: &str) -> bool {
     let Ok(source) = fs::read_to_string(file) else { return false };
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
     let declares = |line: &&str| line.starts_with(&format!("fn {test}("));
-    let at = lines.iter().position(|line| declares(&line));
+    let at = lines.iter().position(declares);
     at.is_some_and(|at| lines[at.saturating_sub(4)..at].contains(&"#[test]"))
 }
 

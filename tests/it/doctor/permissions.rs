@@ -32,7 +32,7 @@ fn said_to_a_stranger(source: &Path, state: &Path) -> (String, i32) {
     } else {
         Command::new(program)
     };
-    command.env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_STATE_HOME", state);
+    command.env("XDG_CONFIG_HOME", "/proc/nonexistent").env("XDG_STATE_HOME", state);
     let output = command.arg("doctor").args(super::AT_NOW).arg(source).output().expect("claimtop runs");
     let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     assert!(stderr(&output).is_empty(), "{}", stderr(&output));

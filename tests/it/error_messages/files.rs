@@ -47,6 +47,35 @@ fn a_fifo_is_refused_without_waiting_for_a_writer() {
     says(&refused(&fifo), &["not a regular file"]);
 }
 
+/// The files of a database as they are when its writer is killed in the middle of a large transaction.
+fn killed_while_writing(scratch: &Scratch) -> std::path::PathBuf {
+    let (busy, left) = (scratch.at("busy.db"), scratch.at("tasks.db"));
+    let writer = Connection::open(&busy).expect("a database");
+    writer.execute_batch(COORDINATION).expect("its tables");
+    writer.execute_batch(MANY_CLAIMS).expect("its claims");
+    // Few pages fit into memory, so most of them are written before the commit.
+    writer.pragma_update(None, "journal_mode", "DELETE").expect("a journal");
+    writer.pragma_update(None, "cache_size", 2).expect("a small cache");
+    writer.execute_batch("BEGIN; UPDATE task_claims SET expires_at = expires_at + 1").expect("a change");
+    std::fs::copy(&busy, &left).expect("the database");
+    std::fs::copy(scratch.at("busy.db-journal"), scratch.at("tasks.db-journal")).expect("the journal");
+    left
+}
+
+#[test]
+fn a_file_whose_writer_was_killed_names_its_journal_until_somebody_opens_it() {
+    let scratch = Scratch::new();
+    let left = killed_while_writing(&scratch);
+    let before = std::fs::read(&left).expect("the file");
+    says(&refused(&left), &["a program was killed while it wrote", "tasks.db-journal", "let a worker open"]);
+    assert!(scratch.at("tasks.db-journal").exists() && std::fs::read(&left).expect("the file") == before);
+    let worker = Connection::open(&left).expect("a worker");
+    let count: i64 =
+        worker.query_row("SELECT count(*) FROM task_claims", [], |row| row.get(0)).expect("rows");
+    assert!(count > 0 && !scratch.at("tasks.db-journal").exists());
+    assert_ne!(run(&["check"], &[&left]).status.code(), Some(3));
+}
+
 /// Overwrites a stretch of a file that nobody has open.
 fn overwrite(path: &Path, at: u64, bytes: &[u8]) {
     let mut file = std::fs::OpenOptions::new().write(true).open(path).expect("the file");

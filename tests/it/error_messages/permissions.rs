@@ -102,7 +102,7 @@ impl Guarded {
             }
             let mut program = Command::new("setpriv");
             program.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copied).args(arguments);
-            program.env("XDG_CONFIG_HOME", "/nonexistent");
+            program.env("XDG_CONFIG_HOME", "/proc/nonexistent");
             program
         } else {
             command(arguments)

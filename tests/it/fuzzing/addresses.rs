@@ -131,7 +131,7 @@ fn a_canary_on_the_command_line() {
             .args(verb)
             .arg("--")
             .arg(&address);
-        command.env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_STATE_HOME", folder.path());
+        command.env("XDG_CONFIG_HOME", "/proc/nonexistent").env("XDG_STATE_HOME", folder.path());
         // Nobody answers there, and nobody is asked anywhere else.
         command.env("PGHOSTADDR", "127.0.0.1").env("PGPORT", "1").env("PGCONNECT_TIMEOUT", "1");
         let output = command.current_dir(folder.path()).output().expect("claimtop runs");

@@ -128,8 +128,8 @@ fn preview_and_act(world: &World) {
     });
     let options =
         database.options(Profiles::Detect(Library::built_in()), |options| options.prober = Some(prober));
-    let mut desk =
-        AuditedActor::open(writable(options), "tasks.db", &database.beside("audit")).expect("a desk");
+    let mut audited = AuditedActor::open(writable(options), "tasks.db", &database.beside("audit"))
+        .expect("an audited actor");
     let filter = match (world.of_pane, &world.sets[..]) {
         (true, [set, ..]) => filter_of_worst(*set),
         (_, sets) => Filter { sets: sets.to_vec(), ..Filter::default() },
@@ -137,9 +137,9 @@ fn preview_and_act(world: &World) {
     let filter = Filter { limit: world.limit, ..filter };
     let of = world.of.map(|name| Test::Holder(vec![Pattern::typed(name)]));
     let filter = of.into_iter().fold(filter, Filter::with);
-    let claims = desk.actor().selection(&filter).expect("a look");
+    let claims = audited.actor().selection(&filter).expect("a look");
     let wanted = claims.len();
-    let selected = desk.actor().select(&filter).expect("a look");
+    let selected = audited.actor().select(&filter).expect("a look");
     assert_eq!(wanted, selected.len(), "{world:#?}");
     if world.of_pane {
         let headlines = selected.iter().map(|seen| seen.judged.verdict.headline());
@@ -147,7 +147,7 @@ fn preview_and_act(world: &World) {
     }
     let mut skipped = 0;
     let mut word = world.word.clone();
-    let mut plan = desk.plan(claims, world.action, &word, &mut |_| skipped += 1).expect("a plan");
+    let mut plan = audited.plan(claims, world.action, &word, &mut |_| skipped += 1).expect("a plan");
     let listed = Foreseen::ALL.map(|foreseen| plan.listing.of(foreseen).len());
     assert_eq!(listed.iter().sum::<usize>(), wanted, "every claim has a line: {world:#?}");
     assert_eq!(listed[..2], [plan.preview.applied, plan.needs_name()], "{world:#?}");
@@ -162,7 +162,7 @@ fn preview_and_act(world: &World) {
     let preview = plan.preview.clone();
     assert_eq!((preview.wanted, preview.applied + skipped), (wanted, wanted), "{world:#?}");
     let mut heard = 0;
-    let result = desk
+    let result = audited
         .run_plan(plan, &word, &mut |_| {
             heard += 1;
             true
@@ -176,11 +176,11 @@ fn preview_and_act(world: &World) {
         assert_ne!(rows(&database), before, "{world:#?}");
         let batch = result.batch.expect("an id");
         let mut foreseen = 0;
-        let of = desk.rehearse_undo(&batch, &mut |report| {
+        let of = audited.rehearse_undo(&batch, &mut |report| {
             foreseen += usize::from(report.outcome == Outcome::Applied);
             true
         });
-        let undone = desk.undo_all(&batch, None, &mut |_| true).expect("an undo").tally;
+        let undone = audited.undo_all(&batch, None, &mut |_| true).expect("an undo").tally;
         assert_eq!((undone.applied, undone.wanted), (preview.applied, preview.applied));
         assert_eq!((foreseen, of.expect("a look")), (undone.applied, undone.wanted), "{world:#?}");
         assert_eq!(undone.refused + undone.moved + undone.unknown + undone.not_tried(), 0, "{world:#?}");

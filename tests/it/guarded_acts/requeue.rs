@@ -164,12 +164,12 @@ const LEASE: DeadJobsQuery = DeadJobsQuery {
     traces: 0,
 };
 
-const GRAVES: [&DeadJobsQuery; 4] = [&JOB, &ENTRY, &TASK, &LEASE];
+const DEAD_BOARDS: [&DeadJobsQuery; 4] = [&JOB, &ENTRY, &TASK, &LEASE];
 
 /// A database with a trail of its own, by the real clock.
 struct Scene {
     database: Database,
-    grave: &'static DeadJobsQuery,
+    dead_board: &'static DeadJobsQuery,
 }
 
 /// What came of a run of the program.
@@ -181,23 +181,23 @@ struct Run {
 }
 
 impl Scene {
-    fn living(grave: &'static DeadJobsQuery) -> Scene {
-        let [sqlite, postgres] = (grave.schema)();
+    fn living(dead_board: &'static DeadJobsQuery) -> Scene {
+        let [sqlite, postgres] = (dead_board.schema)();
         let database = Database::with(&sqlite, &postgres);
         let now = chrono::Utc::now();
-        let written = |at: chrono::DateTime<chrono::Utc>| match grave.board {
+        let written = |at: chrono::DateTime<chrono::Utc>| match dead_board.board {
             "job" => at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
             _ => at.format("%Y-%m-%d %H:%M:%S").to_string(),
         };
-        let living = grave.living.replace("$NOW", &written(now));
+        let living = dead_board.living.replace("$NOW", &written(now));
         let living = living.replace("$LATER", &written(now + chrono::TimeDelta::hours(1)));
         database.run(&living.replace("$SECONDS", &now.timestamp().to_string()), []);
-        Scene { database, grave }
+        Scene { database, dead_board }
     }
 
-    fn new(grave: &'static DeadJobsQuery) -> Scene {
-        let scene = Scene::living(grave);
-        scene.database.run(grave.dead, []);
+    fn new(dead_board: &'static DeadJobsQuery) -> Scene {
+        let scene = Scene::living(dead_board);
+        scene.database.run(dead_board.dead, []);
         scene
     }
 
@@ -215,7 +215,7 @@ impl Scene {
 
     /// Queues a job again, with all that has to be said for it.
     fn requeue(&self, more: &[&str]) -> Run {
-        self.run(&["requeue", "--json"], &[more, self.grave.said].concat())
+        self.run(&["requeue", "--json"], &[more, self.dead_board.said].concat())
     }
 
     fn dead(&self) -> Vec<Json> {
@@ -228,7 +228,7 @@ impl Scene {
 
     /// Every column of the job that was dead.
     fn job(&self) -> BTreeMap<String, Value> {
-        let (table, names) = (self.grave.table, self.columns());
+        let (table, names) = (self.dead_board.table, self.columns());
         let cells = row(
             &self.database,
             &format!("SELECT {} FROM {table} WHERE {}", names.join(", "), self.dead_one()),
@@ -237,7 +237,7 @@ impl Scene {
     }
 
     fn columns(&self) -> Vec<String> {
-        let table = self.grave.table;
+        let table = self.dead_board.table;
         self.database.texts(&match engine() {
             Engine::Sqlite => format!("SELECT name FROM pragma_table_info('{table}')"),
             Engine::Postgres => {
@@ -251,7 +251,7 @@ impl Scene {
 
     /// Which job was dead, as a condition.
     fn dead_one(&self) -> &'static str {
-        if self.grave.board == "job" { "id = '7'" } else { "id = 7" }
+        if self.dead_board.board == "job" { "id = '7'" } else { "id = 7" }
     }
 
     /// The trail: stage, action, outcome.
@@ -304,18 +304,18 @@ impl Run {
 #[test]
 fn the_dead_are_listed_for_people_and_for_programs() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
-            let why = format!("{}: {}", grave.attempts, grave.error);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
+            let why = format!("{}: {}", dead_board.attempts, dead_board.error);
             let all = scene.dead();
-            assert_eq!(all.len(), 1, "{}: {all:#?}", grave.board);
+            assert_eq!(all.len(), 1, "{}: {all:#?}", dead_board.board);
             for (field, value) in [
                 ("id", "7"),
-                ("profile", grave.profile),
-                ("board", grave.board),
-                ("error", grave.error),
+                ("profile", dead_board.profile),
+                ("board", dead_board.board),
+                ("error", dead_board.error),
                 ("why", why.as_str()),
-                ("address", &format!("{}/{}/7", grave.profile, grave.board)),
+                ("address", &format!("{}/{}/7", dead_board.profile, dead_board.board)),
             ] {
                 assert_eq!(all[0][field], value, "{field} of {:#}", all[0]);
             }
@@ -329,7 +329,7 @@ fn the_dead_are_listed_for_people_and_for_programs() {
             let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
             assert_eq!(rows.len(), 1, "{csv:#?}");
             let cell = |name: &str| &rows[0][headings.iter().position(|heading| heading == name).unwrap()];
-            assert_eq!((cell("id"), cell("board"), cell("why")), ("7", grave.board, why.as_str()));
+            assert_eq!((cell("id"), cell("board"), cell("why")), ("7", dead_board.board, why.as_str()));
         }
     });
 }
@@ -337,30 +337,31 @@ fn the_dead_are_listed_for_people_and_for_programs() {
 #[test]
 fn a_dead_job_is_queued_again_with_all_its_attempts_and_nothing_else_changes() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let (before, start) = (scene.job(), chrono::Utc::now().timestamp());
-            let neighbours = format!("SELECT count(*) FROM {} WHERE NOT {}", grave.table, scene.dead_one());
+            let neighbours =
+                format!("SELECT count(*) FROM {} WHERE NOT {}", dead_board.table, scene.dead_one());
             let living = scene.number(&neighbours);
             let object = scene.requeue(&["7"]).came_to(0, "applied");
             assert_eq!((&object["id"], &object["holder"]), (&"7".into(), &Json::Null));
             let (after, end) = (scene.job(), chrono::Utc::now().timestamp());
             let mut expected = before.clone();
-            for (column, becomes) in grave.becomes {
-                assert_ne!(before[*column], after[*column], "{column} of {}", grave.board);
+            for (column, becomes) in dead_board.becomes {
+                assert_ne!(before[*column], after[*column], "{column} of {}", dead_board.board);
                 let value = match becomes {
                     Authorization(word) => Value::Text((*word).into()),
                     Zero => Value::Integer(0),
                     Null => Value::Null,
                     Now => {
                         let at = seconds(&after[*column]);
-                        assert!((start..=end).contains(&at), "{column} of {}: {at}", grave.board);
+                        assert!((start..=end).contains(&at), "{column} of {}: {at}", dead_board.board);
                         after[*column].clone()
                     }
                 };
                 expected.insert((*column).into(), value);
             }
-            assert_eq!(after, expected, "{}", grave.board);
+            assert_eq!(after, expected, "{}", dead_board.board);
             assert_eq!(scene.number(&neighbours), living);
             assert_eq!(scene.dead().len(), 0);
             assert_eq!(scene.run(&["list", "--dead"], &[]).out, "no dead jobs\n");
@@ -380,15 +381,15 @@ fn seconds(value: &Value) -> i64 {
 #[test]
 fn undo_buries_it_again_exactly_and_the_trail_tells_both() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let before = scene.dump();
             let object = scene.requeue(&["7", "--reason", "the bug is mended"]).came_to(0, "applied");
             assert_ne!(scene.dump(), before);
             let action = object["action_id"].as_str().expect("an id");
-            let undone = scene.run(&["undo", "--json"], &[&[action], grave.said].concat());
+            let undone = scene.run(&["undo", "--json"], &[&[action], dead_board.said].concat());
             assert_eq!(undone.code, 0, "{undone:#?}");
-            assert_eq!(scene.dump(), before, "{}", grave.board);
+            assert_eq!(scene.dump(), before, "{}", dead_board.board);
             assert_eq!(scene.dead().len(), 1);
             let applied = || Some("applied".to_owned());
             let trail = [
@@ -397,7 +398,7 @@ fn undo_buries_it_again_exactly_and_the_trail_tells_both() {
                 ("intent".into(), "undo".into(), None),
                 ("outcome".into(), "undo".into(), applied()),
             ];
-            assert_eq!(scene.trail(), trail, "{}", grave.board);
+            assert_eq!(scene.trail(), trail, "{}", dead_board.board);
             assert_eq!(scene.command(&["audit", "verify"]).output().unwrap().status.code(), Some(0));
             let shown = scene.command(&["audit", "show", action]).output().unwrap();
             assert!(stdout(&shown).contains("the bug is mended"), "{}", stdout(&shown));
@@ -408,15 +409,15 @@ fn undo_buries_it_again_exactly_and_the_trail_tells_both() {
 #[test]
 fn the_log_of_the_system_says_that_it_was_queued_again_by_hand() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             scene.requeue(&["7"]).came_to(0, "applied");
-            if grave.traces > 0 {
+            if dead_board.traces > 0 {
                 let log = "SELECT count(*) FROM task_logs WHERE task_id = 7 AND event = 'requeued'
                        AND message = 'queued again by hand' AND created_at IS NOT NULL";
                 assert_eq!(
                     (scene.number(log), scene.number("SELECT count(*) FROM task_logs")),
-                    (1, grave.traces)
+                    (1, dead_board.traces)
                 );
             }
         }

@@ -43,7 +43,7 @@ fn silent(schema: &str) -> Database {
     database
 }
 
-fn desk(database: &Database) -> AuditedActor {
+fn audited(database: &Database) -> AuditedActor {
     desk_by(database, Profiles::Detect(Library::built_in()), None)
 }
 
@@ -54,20 +54,21 @@ fn desk_by(database: &Database, profiles: Profiles, prober: Option<Process>) -> 
         "tasks.db",
         &database.beside("audit"),
     )
-    .expect("a desk")
+    .expect("an audited actor")
 }
 
-fn seen(desk: &mut AuditedActor) -> Holding {
-    desk.actor().held_by("w-1").expect("a look")
+fn seen(audited: &mut AuditedActor) -> Holding {
+    audited.actor().held_by("w-1").expect("a look")
 }
 
-fn release(desk: &mut AuditedActor, holding: &Holding, word: &Authorization) -> Vec<ActReport> {
+fn release(audited: &mut AuditedActor, holding: &Holding, word: &Authorization) -> Vec<ActReport> {
     let mut reports = Vec::new();
-    desk.release_session(holding, word, &mut |report| {
-        reports.push(report);
-        true
-    })
-    .expect("a release");
+    audited
+        .release_session(holding, word, &mut |report| {
+            reports.push(report);
+            true
+        })
+        .expect("a release");
     reports
 }
 
@@ -90,9 +91,9 @@ fn assert_applied(reports: &[ActReport], count: usize) {
 fn locks_go_first_then_claims_then_the_session() {
     on_both(|| {
         let database = silent(COORDINATION);
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
-        let reports = release(&mut desk, &holding, &Authorization::default());
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
+        let reports = release(&mut audited, &holding, &Authorization::default());
         assert_applied(&reports, 4);
         let done: Vec<(&str, &str)> =
             reports.iter().map(|report| (report.action, report.address.as_str())).collect();
@@ -106,9 +107,9 @@ fn locks_go_first_then_claims_then_the_session() {
         assert_eq!(row(&database, "SELECT count(*), max(id) FROM sessions")[0], number(1));
         assert_eq!(row(&database, "SELECT count(*) FROM task_claims WHERE session_id = 'w-2'"), [number(1)]);
         // There is nobody left the second time.
-        let again = seen(&mut desk);
+        let again = seen(&mut audited);
         assert!(again.claims.is_empty() && again.registered.is_empty());
-        assert!(release(&mut desk, &again, &Authorization::default()).is_empty());
+        assert!(release(&mut audited, &again, &Authorization::default()).is_empty());
     });
 }
 
@@ -123,16 +124,16 @@ fn all_of_it_can_be_taken_back_from_behind() {
                 database.run("INSERT INTO notes VALUES (7, 'mine', 'w-1')", []);
             }
             let before = database.dump();
-            let mut desk = desk(&database);
-            let holding = seen(&mut desk);
-            let reports = release(&mut desk, &holding, &Authorization::default());
+            let mut audited = audited(&database);
+            let holding = seen(&mut audited);
+            let reports = release(&mut audited, &holding, &Authorization::default());
             assert_applied(&reports, 4);
             if is_noted {
                 let touched = &reports[3].changes;
                 assert_eq!(touched.len(), 2, "the note goes with its session: {touched:#?}");
             }
             for report in reports.iter().rev() {
-                let undone = desk.undo(&report.action_id, None).expect("an undo");
+                let undone = audited.undo(&report.action_id, None).expect("an undo");
                 assert_eq!(undone.outcome, Outcome::Applied, "{undone:#?}");
             }
             assert_eq!(database.dump(), before);
@@ -144,11 +145,11 @@ fn all_of_it_can_be_taken_back_from_behind() {
 fn a_session_that_beats_again_keeps_everything() {
     on_both(|| {
         let database = silent(COORDINATION);
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
         database.run("UPDATE sessions SET last_heartbeat = ?1 WHERE id = 'w-1'", [NOW - SECOND]);
         let before = database.dump();
-        let reports = release(&mut desk, &holding, &Authorization::default());
+        let reports = release(&mut audited, &holding, &Authorization::default());
         assert_eq!(reports.len(), 4);
         assert!(reports.iter().all(|report| is_moved(&report.outcome)), "{reports:#?}");
         assert_eq!(reports[3].outcome.why().as_deref(), Some("w-1 has sent a heartbeat again, 1s ago"));
@@ -160,10 +161,10 @@ fn a_session_that_beats_again_keeps_everything() {
 fn a_session_that_claims_again_is_not_ended() {
     on_both(|| {
         let database = silent(COORDINATION);
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
         database.task("new", "w-1", 20 * MINUTE);
-        let reports = release(&mut desk, &holding, &Authorization::default());
+        let reports = release(&mut audited, &holding, &Authorization::default());
         assert_applied(&reports[..3], 3);
         assert_eq!(reports[3].outcome, Outcome::Moved(Moved::HoldsClaims(1)));
         assert_eq!(row(&database, "SELECT count(*) FROM sessions"), [number(2)]);
@@ -174,10 +175,10 @@ fn a_session_that_claims_again_is_not_ended() {
 fn what_ended_by_itself_does_not_keep_the_session() {
     on_both(|| {
         let database = silent(COORDINATION);
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
         database.run("DELETE FROM task_claims WHERE task_id = 'task-1'", []);
-        let reports = release(&mut desk, &holding, &Authorization::default());
+        let reports = release(&mut audited, &holding, &Authorization::default());
         let outcomes: Vec<&str> = reports.iter().map(|report| report.outcome.as_str()).collect();
         assert_eq!(outcomes, ["applied", "moved", "applied", "applied"]);
     });
@@ -191,11 +192,11 @@ fn a_session_whose_row_changed_at_all_is_not_ended() {
         database.run("DELETE FROM task_claims WHERE session_id = 'w-1'", []);
         for change in ["UPDATE sessions SET metadata = '{\"x\":1}'", "DELETE FROM sessions WHERE id = 'w-1'"]
         {
-            let mut desk = desk(&database);
-            let holding = seen(&mut desk);
+            let mut audited = audited(&database);
+            let holding = seen(&mut audited);
             database.run(change, []);
             let before = database.dump();
-            let reports = release(&mut desk, &holding, &Authorization::default());
+            let reports = release(&mut audited, &holding, &Authorization::default());
             assert_eq!(reports.len(), 1);
             assert!(is_moved(&reports[0].outcome), "{reports:#?}");
             assert_eq!(database.dump(), before);
@@ -209,7 +210,7 @@ fn a_living_session_takes_force_a_reason_and_its_name() {
         let database = silent(COORDINATION);
         database.run("UPDATE sessions SET last_heartbeat = ?1", [NOW - SECOND]);
         let before = database.dump();
-        let mut desk = desk(&database);
+        let mut audited = audited(&database);
         for word in [
             Authorization::default(),
             said(false, Some("x"), Some("w-1")),
@@ -217,14 +218,14 @@ fn a_living_session_takes_force_a_reason_and_its_name() {
             said(true, Some("x"), None),
             said(true, Some("x"), Some("w-2")),
         ] {
-            let holding = seen(&mut desk);
-            let reports = release(&mut desk, &holding, &word);
+            let holding = seen(&mut audited);
+            let reports = release(&mut audited, &holding, &word);
             assert_eq!(reports.len(), 1);
             assert!(is_refused(&reports[0].outcome), "{word:?}: {reports:#?}");
             assert_eq!(database.dump(), before, "{word:?}");
         }
-        let holding = seen(&mut desk);
-        assert_applied(&release(&mut desk, &holding, &said(true, Some("x"), Some("w-1"))), 4);
+        let holding = seen(&mut audited);
+        assert_applied(&release(&mut audited, &holding, &said(true, Some("x"), Some("w-1"))), 4);
     });
 }
 
@@ -233,13 +234,13 @@ fn a_claim_that_beats_under_a_silent_session_takes_its_name() {
     on_both(|| {
         let database = silent(COORDINATION);
         database.run("UPDATE task_claims SET last_heartbeat = ?1", [NOW - SECOND]);
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
-        let refused = release(&mut desk, &holding, &Authorization::default());
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
+        let refused = release(&mut audited, &holding, &Authorization::default());
         assert_eq!(refused.len(), 1);
         let why = refused[0].outcome.why().unwrap_or_default();
         assert!(why.contains("task-1") && why.contains("--holder w-1"), "{why}");
-        assert_applied(&release(&mut desk, &holding, &said(false, None, Some("w-1"))), 4);
+        assert_applied(&release(&mut audited, &holding, &said(false, None, Some("w-1"))), 4);
     });
 }
 
@@ -264,10 +265,10 @@ fn a_session_that_is_gone_leaves_its_claims_and_no_end() {
     on_both(|| {
         let database = silent(COORDINATION);
         database.run("DELETE FROM sessions WHERE id = 'w-1'", []);
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
         assert!(holding.registered.is_empty());
-        assert_applied(&release(&mut desk, &holding, &Authorization::default()), 3);
+        assert_applied(&release(&mut audited, &holding, &Authorization::default()), 3);
         assert_eq!(row(&database, "SELECT count(*) FROM task_claims"), [number(1)]);
     });
 }
@@ -299,10 +300,10 @@ fn own(end: &str) -> Profiles {
 fn a_profile_that_does_not_say_how_a_session_ends_keeps_it() {
     on_both(|| {
         let database = silent(COORDINATION);
-        let mut desk = desk_by(&database, own(""), None);
-        let holding = seen(&mut desk);
+        let mut audited = desk_by(&database, own(""), None);
+        let holding = seen(&mut audited);
         assert_eq!(holding.registered[0].ends, Ends::Undescribed);
-        assert_applied(&release(&mut desk, &holding, &Authorization::default()), 2);
+        assert_applied(&release(&mut audited, &holding, &Authorization::default()), 2);
         assert_eq!(row(&database, "SELECT count(*) FROM sessions"), [number(2)]);
     });
 }
@@ -316,15 +317,15 @@ fn an_end_may_set_columns_and_more() {
         also = ["INSERT INTO goodbyes VALUES (:id, :now, :reason)"] }"#
             .replace('\n', " ");
         let before = database.dump();
-        let mut desk = desk_by(&database, own(&end), None);
-        let holding = seen(&mut desk);
-        let reports = release(&mut desk, &holding, &said(false, Some("night"), None));
+        let mut audited = desk_by(&database, own(&end), None);
+        let holding = seen(&mut audited);
+        let reports = release(&mut audited, &holding, &said(false, Some("night"), None));
         assert_applied(&reports, 3);
         let ended = "SELECT metadata, CASE WHEN pid IS NULL THEN 1 END, (SELECT at FROM goodbyes WHERE id = 'w-1' AND why = 'night')
                  FROM sessions WHERE id = 'w-1'";
         assert_eq!(row(&database, ended), [super::text("ended"), number(1), number(NOW)]);
         for report in reports.iter().rev() {
-            assert_eq!(desk.undo(&report.action_id, None).expect("an undo").outcome, Outcome::Applied);
+            assert_eq!(audited.undo(&report.action_id, None).expect("an undo").outcome, Outcome::Applied);
         }
         assert_eq!(database.dump(), before);
     });
@@ -359,9 +360,9 @@ fn a_rehearsal_shows_all_of_it_and_writes_nothing() {
     on_both(|| {
         let database = silent(CONSTRAINED);
         let before = database.dump();
-        let mut desk = desk(&database);
-        let holding = seen(&mut desk);
-        let reports = desk.rehearse_session(&holding, &Authorization::default()).expect("a rehearsal");
+        let mut audited = audited(&database);
+        let holding = seen(&mut audited);
+        let reports = audited.rehearse_session(&holding, &Authorization::default()).expect("a rehearsal");
         assert_applied(&reports, 4);
         let last = &reports[3].preview[0];
         assert!(last.starts_with("DELETE FROM") && last.contains("\"sessions\""), "{reports:#?}");

@@ -35,8 +35,8 @@ fn child() {
         let mut queue = TaskQueue::new(database);
         forever(|| work_on_a_task(&mut queue, &mut dice));
     } else {
-        let (mut desk, connection) = (Coordination::new(database), connect(&path));
-        forever(|| work_on_a_claim(&mut desk, &connection, &mut dice));
+        let (mut coordination, connection) = (Coordination::new(database), connect(&path));
+        forever(|| work_on_a_claim(&mut coordination, &connection, &mut dice));
     }
 }
 
@@ -66,13 +66,13 @@ fn work_on_a_task(queue: &mut TaskQueue, dice: &mut Dice) -> Result<(), WorkerEr
 }
 
 fn work_on_a_claim(
-    desk: &mut Coordination,
+    coordination: &mut Coordination,
     connection: &Connection,
     dice: &mut Dice,
 ) -> Result<(), WorkerError> {
     let session = name(std::process::id());
-    if !desk.heartbeat(&session)? {
-        desk.register(&Registration::new(session.as_str(), "/project"))?;
+    if !coordination.heartbeat(&session)? {
+        coordination.register(&Registration::new(session.as_str(), "/project"))?;
     }
     let free = "SELECT id FROM work WHERE done = 0
                   AND NOT EXISTS (SELECT 1 FROM task_claims WHERE task_id = work.id) ORDER BY random() LIMIT 1";
@@ -83,7 +83,7 @@ fn work_on_a_claim(
         return Ok(());
     };
     let options = ClaimOptions { ttl: Some(Span::seconds(5)), ..ClaimOptions::default() };
-    if !desk.claim_task(&task, &session, &options)?.is_held() {
+    if !coordination.claim_task(&task, &session, &options)?.is_held() {
         return Ok(());
     }
     // Somebody else may have done it before the claim was ours; from here on nobody can.
@@ -97,7 +97,7 @@ fn work_on_a_claim(
                       AND EXISTS (SELECT 1 FROM task_claims WHERE task_id = ?1 AND session_id = ?2)";
         connection.prepare_cached(done).unwrap().execute(params![task, session]).unwrap();
     }
-    desk.release_claim(&task, &session, "completed").map(drop)
+    coordination.release_claim(&task, &session, "completed").map(drop)
 }
 
 pub fn start(path: &Path, role: Role) -> Child {

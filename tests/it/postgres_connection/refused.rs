@@ -1,7 +1,8 @@
 //! Every way to be kept out is one sentence with a way out.
 
-use super::server::{CANARY, Kind, Server, free_port};
+use super::server::{CANARY, Kind, Server};
 use super::{open, refusal};
+use crate::support::server::free_port;
 use claimtop::store::StoreError;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +21,7 @@ fn a_server_that_does_not_let_us_in_is_quoted_with_a_hint() {
         "{database}"
     );
 
-    let none = refusal(&format!("{far} user=ann passfile=/nonexistent"));
+    let none = refusal(&format!("{far} user=ann passfile=/proc/nonexistent"));
     assert!(none.contains("asks for a password") && none.contains("password_command"), "{none}");
     let file = server.private_file("pass", &format!("*:*:*:*:{CANARY}"));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();

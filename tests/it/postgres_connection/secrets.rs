@@ -106,7 +106,7 @@ fn a_password_in_an_address_of_another_kind_is_never_repeated() {
             let mut command = Command::new("timeout");
             command.args(["--signal=KILL", "60", env!("CARGO_BIN_EXE_claimtop")]).args(verb);
             command
-                .env("XDG_CONFIG_HOME", "/nonexistent")
+                .env("XDG_CONFIG_HOME", "/proc/nonexistent")
                 .arg(&address)
                 .env("XDG_STATE_HOME", folder.path().join("state"));
             if verb.first() == Some(&"reclaim") {

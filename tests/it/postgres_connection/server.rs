@@ -1,9 +1,9 @@
 //! A PostgreSQL server of its own in a temporary folder, gone at the end of the test.
 
 use crate::support::engine::not_in_fast;
+use crate::support::server::free_port;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -120,10 +120,6 @@ fn launch(folder: &Path, kind: Kind) -> u16 {
         }
     }
     panic!("no server starts: {:?}", fs::read_to_string(folder.join("data/log")));
-}
-
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port()
 }
 
 /// An authority, another one, and a certificate of the first for `localhost`.

@@ -213,7 +213,7 @@ fn as_somebody(scene: &Scene, words: &[&str]) -> Output {
         }
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copied).args(words);
-        command.current_dir(scene.data.path()).env("XDG_CONFIG_HOME", "/nonexistent");
+        command.current_dir(scene.data.path()).env("XDG_CONFIG_HOME", "/proc/nonexistent");
         command.env("XDG_STATE_HOME", scene.at("state"));
         command
     } else {

@@ -21,7 +21,7 @@ fn in_a_world(scene: &Scene, script: &str) -> Run {
     command.args(["-m", "sh", "-c", script]);
     command.env("ROOM", scene.database.beside("room")).env("OUT", scene.database.beside("out"));
     command.env("DB", scene.database.path()).env("STATE", scene.state());
-    command.env("CLAIMTOP", env!("CARGO_BIN_EXE_claimtop")).env("XDG_CONFIG_HOME", "/nonexistent");
+    command.env("CLAIMTOP", env!("CARGO_BIN_EXE_claimtop")).env("XDG_CONFIG_HOME", "/proc/nonexistent");
     command.env("XDG_STATE_HOME", scene.state());
     Run::of(&command.output().expect("unshare runs"))
 }

@@ -235,10 +235,10 @@ fn acts_on_another_database_are_left_to_it() {
     });
 }
 
-/// A desk that is about to do a lot, in a trail that others write to as well.
+/// A audited that is about to do a lot, in a trail that others write to as well.
 struct Company {
     scene: Scene,
-    desk: AuditedActor,
+    audited: AuditedActor,
     trail: Trail,
     /// What others wrote before an act that they did.
     intent: Record,
@@ -259,19 +259,20 @@ impl Company {
         let intent = entries.swap_remove(0).record;
         let profiles = Profiles::Detect(Library::built_in());
         let options = scene.database.options(profiles, |options| options.frozen_at = None);
-        let desk = AuditedActor::open(writable(options), &scene.database.source(), &folder).expect("a desk");
-        Company { scene, desk, trail, intent }
+        let audited = AuditedActor::open(writable(options), &scene.database.source(), &folder)
+            .expect("an audited actor");
+        Company { scene, audited, trail, intent }
     }
 
     fn stale(&mut self) -> Vec<Seen> {
         let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-        self.desk.actor().select(&filter).expect("a look")
+        self.audited.actor().select(&filter).expect("a look")
     }
 
-    /// What the desk settles is what the others have left open, and then there is no more of it.
+    /// What the audited settles is what the others have left open, and then there is no more of it.
     #[track_caller]
     fn settles(&mut self, action: &str) {
-        let settled = self.desk.settle_open_actions().expect("an end");
+        let settled = self.audited.settle_open_actions().expect("an end");
         let settled: Vec<_> = settled.iter().map(|one| (&*one.action_id, one.outcome.as_deref())).collect();
         assert_eq!(settled, [(action, Some("applied"))]);
         assert_eq!(open(&self.scene), 0);
@@ -290,7 +291,7 @@ fn what_others_leave_open_between_two_batches_of_a_desk_is_found() {
     on_both(|| {
         let mut company = Company::new();
         let all = company.stale();
-        let Company { desk, trail, intent, .. } = &mut company;
+        let Company { audited, trail, intent, .. } = &mut company;
         let mut heard = 0;
         let mut left = None;
         let mut each = |told: PerformedAct<'_>| {
@@ -302,7 +303,8 @@ fn what_others_leave_open_between_two_batches_of_a_desk_is_found() {
             }
             true
         };
-        desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)
+        audited
+            .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)
             .expect("acts");
         assert_eq!(heard, 4);
         company.settles(&left.expect("an act"));
@@ -315,7 +317,7 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
         let mut company = Company::new();
         let mut all = company.stale();
         all.truncate(2);
-        let Company { scene, desk, trail, intent } = &mut company;
+        let Company { scene, audited, trail, intent } = &mut company;
         let end = hold_the_end(scene);
         let (journal, before) = (scene.journal(), journal_length(scene));
         let left = std::thread::scope(|scope| {
@@ -329,7 +331,8 @@ fn what_others_leave_open_while_a_desk_commits_is_found() {
                 assert_eq!(told.acted.outcome, Outcome::Applied);
                 true
             };
-            desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)
+            audited
+                .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut each)
                 .expect("acts");
             others.join().expect("an act")
         });
@@ -347,12 +350,11 @@ fn what_others_leave_open_after_the_batches_of_a_desk_is_found_before_the_next()
         let mut company = Company::new();
         let all = company.stale();
         let (claims, locks) = all.split_at(2);
-        let Company { desk, trail, intent, .. } = &mut company;
+        let Company { audited, trail, intent, .. } = &mut company;
         let mut perform = |some: &[Seen]| {
-            desk.perform_all(some.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |_| {
-                true
-            })
-            .expect("acts");
+            audited
+                .perform_all(some.iter().collect(), Action::Reclaim, &Authorization::default(), &mut |_| true)
+                .expect("acts");
         };
         perform(claims);
         let left = leave_open(trail, intent);

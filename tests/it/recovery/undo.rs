@@ -162,7 +162,7 @@ fn the_command_that_is_suggested_undoes_the_act_as_it_is_pasted_into_a_shell() {
             .args(["-c", suggested])
             .env("PATH", path)
             .env("XDG_STATE_HOME", scene.state())
-            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .env("XDG_CONFIG_HOME", "/proc/nonexistent")
             .env_remove("HOME")
             .output()
             .expect("a shell");

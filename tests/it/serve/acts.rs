@@ -169,10 +169,14 @@ fn what_others_clean_up_is_counted_as_far_as_two_polls_show_it() {
             "INSERT INTO sessions VALUES ('worker-1', '/project', 'cli', ?1, ?1, '{}', NULL)",
             [now() - SECOND],
         );
+        database.run(
+            "INSERT INTO sessions VALUES ('worker-2', '/project', 'cli', ?1, ?1, '{}', NULL)",
+            [now() - SECOND],
+        );
         for id in ["cleaned-1", "cleaned-2", "renewed", "taken"] {
             expired_task(&database, id);
         }
-        let server = Server::start(&[], &[&database.path()]);
+        let server = Server::start(&[], &[Path::new(&database.source())]);
         let cleaned = |told: &Exposition| told.sum("claimtop_claims_cleaned_up_total", &[("board", "task")]);
         let stale = |told: &Exposition| told.sum("claimtop_claims", &[("board", "task"), ("set", "stale")]);
         let told = server.wait("four stale claims", |told| stale(told) == Some(4.0));
@@ -209,7 +213,7 @@ fn jobs_that_anybody_reclaimed_within_an_hour_fire_the_alert_of_too_many() {
             "INSERT INTO executor_jobs (type, last_error)
              SELECT 'run_tsa', 'RECLAIMED_TTL: Exceeded TTL (30 min) at attempt 1. ' FROM generate_series(1, 101)",
         );
-        let server = Server::start(&[], &[&database.path()]);
+        let server = Server::start(&[], &[Path::new(&database.source())]);
         let told = server.wait("the reclaims", |told| {
             told.sum("claimtop_kind_reclaimed_last_hour", &[("kind", "run_tsa")]) == Some(101.0)
         });

@@ -10,6 +10,7 @@ use postgres::{Config, config::Host};
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -161,7 +162,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if self.pid_file().exists() {
-            // A frozen process never hears that it shall end.
+            // A frozen process receives no signal to end.
             self.thaw();
             let stop = ["--pgdata=data", "--mode=immediate", "--wait", "--timeout=60", "stop"];
             let _ = self.binaries.command("pg_ctl", self.folder()).args(stop).output();
@@ -176,9 +177,17 @@ pub fn socket_folder(prefix: &str) -> TempDir {
     tempfile::Builder::new().prefix(prefix).tempdir_in(parent).expect("a folder")
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
+/// A port of 127.0.0.1 that nobody listens on, different at every call. It lies below those that the kernel gives to
+/// whoever asks for any port, so that it stays free until it is used.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Test programs beside this one begin elsewhere.
+    let begin = std::process::id().wrapping_mul(97);
+    (0..20_000)
+        .map(|_| begin.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000)
+        .filter_map(|number| u16::try_from(10_000 + number).ok())
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .expect("a free port")
 }
 
 /// Waits for something that a server does in its own time.

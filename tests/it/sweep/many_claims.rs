@@ -15,15 +15,15 @@ fn measured(scene: &Scene, arguments: &[&str]) -> (Run, u64) {
     (Run { code, out: text(out), err: text(err) }, peak / 1_024)
 }
 
-/// Forty thousand rows of this kind take more than a hundred megabytes when all of them are loaded; a poll of a
-/// server reads half as many.
-const MORE: u64 = 70;
+/// Thirty thousand rows more take more than seventy megabytes when all of them are loaded. What is read at once is
+/// bounded well below twenty thousand rows, so the peak of those is the usual one.
+const MORE: u64 = 40;
 
 #[test]
-fn lists_and_sweeps_of_very_many_claims_need_no_more_memory_than_of_few() {
+fn lists_and_sweeps_of_very_many_claims_need_no_more_memory_than_of_half_as_many() {
     on_both(|| {
-        let few = Scene::new();
-        few.crowd("task", 200, -60 * MINUTE);
+        let fewer = Scene::new();
+        fewer.crowd("task", 20_000, -60 * MINUTE);
         let many = Scene::new();
         many.crowd("task", 40_000, -60 * MINUTE);
         many.crowd("well", 10_000, 20 * MINUTE);
@@ -34,10 +34,10 @@ fn lists_and_sweeps_of_very_many_claims_need_no_more_memory_than_of_few() {
             (&["sweep", "--once", "DB"], 5, 1),
             (&["sweep", "--once", "--sighted", "--max-share", "100%", "DB"], 0, 1),
         ] {
-            let (_, usual) = measured(&few, arguments);
+            let (_, usual) = measured(&fewer, arguments);
             let (run, peak) = measured(&many, arguments);
             assert_eq!((run.code, run.out.lines().count()), (code, lines), "{arguments:?}: {}", run.err);
-            assert!(peak < usual + MORE, "{arguments:?}: {peak} MB, for few {usual} MB");
+            assert!(peak < usual + MORE, "{arguments:?}: {peak} MB, for half as many {usual} MB");
         }
         assert_eq!(many.held().len(), 50_000);
     });

@@ -54,13 +54,17 @@ fn the_task_queue_is_swept_by_its_highest_priority_first_and_so_is_a_bulk() {
     on_both(|| {
         let scene = Scene::of(System::TaskQueue);
         scene.config("[sweep]\nunfenced = true\n");
-        scene.database.run("INSERT INTO task_types (id, name, version) VALUES (1, 'mail', '1')", ());
         let at = chrono::Utc::now() - chrono::TimeDelta::minutes(30);
         let at = at.format("%Y-%m-%d %H:%M:%S").to_string();
+        scene.database.run(
+            "INSERT INTO task_types (id, name, version, created_at, updated_at) VALUES (1, 'mail', '1', ?1, ?1)",
+            [at.as_str()],
+        );
         for (id, priority) in [(1, 0), (2, 9), (3, 5)] {
             scene.database.run(
-                "INSERT INTO tasks (id, task_type_id, status, params, dedupe_key, priority, worker_id, claimed_at)
-                 VALUES (?1, 1, 'claimed', '{}', ?2, ?3, 'w', ?4)",
+                "INSERT INTO tasks (id, task_type_id, status, params, dedupe_key, priority, worker_id, claimed_at,
+                 created_at, updated_at)
+                 VALUES (?1, 1, 'claimed', '{}', ?2, ?3, 'w', ?4, ?4, ?4)",
                 (id, format!("key-{id}"), priority, at.as_str()),
             );
         }

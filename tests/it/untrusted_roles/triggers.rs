@@ -48,5 +48,5 @@ fn a_trigger_sees_no_schema_in_which_others_create_things() {
     );
     fleet.ends("bob", 0, &["reclaim", "DB", JOB, "--json"]);
     fleet.is_unharmed("an act with a safe trigger");
-    fleet.witness_works();
+    fleet.log_shows_hostile_code();
 }

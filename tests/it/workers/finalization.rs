@@ -19,7 +19,7 @@ struct World {
     ground: Ground,
     clock: Clock,
     heard: Heard,
-    desk: Named,
+    finalization: Named,
 }
 
 /// The same on both engines.
@@ -35,21 +35,21 @@ impl World {
     fn on(engine: Engine) -> World {
         let ground = Ground::new(engine, System::Finalization);
         let (clock, heard) = (standing(), Heard::default());
-        let desk = ground.place().finalization(&clock, &heard);
-        let mut world = World { ground, clock, heard, desk };
+        let finalization = ground.place().finalization(&clock, &heard);
+        let mut world = World { ground, clock, heard, finalization };
         world.ready_task("t");
         world
     }
 
     fn ready_task(&mut self, task: &str) {
         let step = format!("{task}-step");
-        assert!(self.desk.add_task(task, 0).unwrap());
-        assert!(self.desk.add_step(task, &step).unwrap());
-        assert!(self.desk.end_step(&step, StepEnd::Completed).unwrap());
+        assert!(self.finalization.add_task(task, 0).unwrap());
+        assert!(self.finalization.add_step(task, &step).unwrap());
+        assert!(self.finalization.end_step(&step, StepEnd::Completed).unwrap());
     }
 
     fn claim(&mut self, processor: &str) -> FinalizationClaim {
-        self.desk.claim_task_for_finalization("t", processor, TIMEOUT).unwrap()
+        self.finalization.claim_task_for_finalization("t", processor, TIMEOUT).unwrap()
     }
 
     fn later(&self, span: Span) {
@@ -122,22 +122,24 @@ fn the_same_processor_extends_and_another_is_told_who_has_it() {
 #[test]
 fn a_task_that_is_complete_or_unknown_or_without_an_ended_step_is_not_claimed() {
     on_both(|mut world| {
-        let unknown = world.desk.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
+        let unknown = world.finalization.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
         assert_eq!(unknown, FinalizationClaim::NotFound);
         assert_eq!(world.attempt(), (false, None, some("not_found"), "Task not found".into()));
-        world.desk.add_task("young", 0).unwrap();
+        world.finalization.add_task("young", 0).unwrap();
         for steps in 0..2 {
-            let young = world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
+            let young = world.finalization.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
             assert_eq!(young, FinalizationClaim::NotReady, "{steps} pending steps");
             let message = "Task has no completed or failed steps";
             assert_eq!(world.attempt(), (false, None, some("pending"), message.into()));
-            world.desk.add_step("young", "s").unwrap();
+            world.finalization.add_step("young", "s").unwrap();
         }
-        world.desk.end_step("s", StepEnd::Failed).unwrap();
-        assert!(!world.desk.end_step("s", StepEnd::Completed).unwrap(), "a step ends once");
-        assert!(world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap().is_claimed());
+        world.finalization.end_step("s", StepEnd::Failed).unwrap();
+        assert!(!world.finalization.end_step("s", StepEnd::Completed).unwrap(), "a step ends once");
+        assert!(
+            world.finalization.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap().is_claimed()
+        );
         world.claim("p-1");
-        assert_eq!(world.desk.complete("t", "p-1").unwrap(), Completion::Completed);
+        assert_eq!(world.finalization.complete("t", "p-1").unwrap(), Completion::Completed);
         assert_eq!(world.claim("p-1"), FinalizationClaim::AlreadyComplete);
         assert_eq!(world.attempt(), (false, None, some("complete"), "Task already complete".into()));
         assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 6);
@@ -174,7 +176,7 @@ fn the_rows_timeout_alone_says_whether_a_claim_is_over() {
     on_both(|mut world| {
         world.claim("p-1");
         let ask = |world: &mut World, seconds: i64| {
-            world.desk.claim_task_for_finalization("t", "p-2", Span::seconds(seconds)).unwrap()
+            world.finalization.claim_task_for_finalization("t", "p-2", Span::seconds(seconds)).unwrap()
         };
         world.later(Span::seconds(5));
         // The original says "race condition" here, ...
@@ -191,10 +193,10 @@ fn an_own_claim_that_is_over_is_claimed_anew_with_the_new_timeout() {
     on_both(|mut world| {
         world.claim("p-1");
         world.later(Span::seconds(31));
-        let again = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(60)).unwrap();
+        let again = world.finalization.claim_task_for_finalization("t", "p-1", Span::seconds(60)).unwrap();
         assert_eq!(again, FinalizationClaim::Claimed { until: at(91_000) });
         world.later(Span::seconds(1));
-        let extended = world.desk.claim_task_for_finalization("t", "p-1", Span::seconds(5)).unwrap();
+        let extended = world.finalization.claim_task_for_finalization("t", "p-1", Span::seconds(5)).unwrap();
         assert_eq!(
             extended,
             FinalizationClaim::Extended { until: at(92_000) },
@@ -209,11 +211,11 @@ fn a_timeout_that_the_row_cannot_hold_and_a_nameless_processor_are_refused() {
         for timeout in
             [Span::ZERO, Span::seconds(-1), Span::millis(1_500), Span::micros(1), Span::seconds(i64::MAX)]
         {
-            let refused = world.desk.claim_task_for_finalization("t", "p", timeout).unwrap_err();
+            let refused = world.finalization.claim_task_for_finalization("t", "p", timeout).unwrap_err();
             assert!(matches!(refused, WorkerError::Invalid(_)), "{refused}");
         }
-        assert!(world.desk.claim_task_for_finalization("t", "", TIMEOUT).is_err());
-        assert!(world.desk.extend("t", "").is_err());
+        assert!(world.finalization.claim_task_for_finalization("t", "", TIMEOUT).is_err());
+        assert!(world.finalization.extend("t", "").is_err());
         assert_eq!(world.one::<i64>("SELECT count(*) FROM tasker_finalization_attempts"), 0);
     });
 }

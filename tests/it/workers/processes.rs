@@ -98,16 +98,16 @@ fn merge(queue: &mut MergeQueue, agent: &str) -> Vec<String> {
 }
 
 /// Every task in the same order, so that all want the same one.
-fn finalize(desk: &mut Finalization, processor: &str) -> Vec<String> {
+fn finalize(finalization: &mut Finalization, processor: &str) -> Vec<String> {
     let mut finalized = Vec::new();
     for number in 0..amount() {
         let task = format!("task-{number}");
-        match patiently(|| desk.claim_task_for_finalization(&task, processor, TIMEOUT)) {
+        match patiently(|| finalization.claim_task_for_finalization(&task, processor, TIMEOUT)) {
             FinalizationClaim::Claimed { .. } => {
                 if number % 3 == 0 {
-                    assert!(patiently(|| desk.extend(&task, processor)), "the claim was not its own");
+                    assert!(patiently(|| finalization.extend(&task, processor)), "the claim was not its own");
                 }
-                assert_eq!(patiently(|| desk.complete(&task, processor)), Completion::Completed);
+                assert_eq!(patiently(|| finalization.complete(&task, processor)), Completion::Completed);
                 finalized.push(task);
             }
             FinalizationClaim::AlreadyClaimed { by, .. } => assert_ne!(by, processor),
@@ -321,12 +321,12 @@ impl Look for ClaimOnlooker {
 fn thirty_two_processes_finalize_every_task_once_and_no_claim_changes_hands() {
     let tasks = amount();
     let file = support::Database::new(&format!("{}{FINALIZE_HANDS}", System::Finalization.sqlite()));
-    let mut desk = Finalization::new(Database::open(&file.path()).unwrap());
+    let mut finalization = Finalization::new(Database::open(&file.path()).unwrap());
     for number in 0..tasks {
         let (task, step) = (format!("task-{number}"), format!("step-{number}"));
-        assert!(desk.add_task(&task, 0).unwrap());
-        assert!(desk.add_step(&task, &step).unwrap());
-        assert!(desk.end_step(&step, StepEnd::Completed).unwrap());
+        assert!(finalization.add_task(&task, 0).unwrap());
+        assert!(finalization.add_step(&task, &step).unwrap());
+        assert!(finalization.end_step(&step, StepEnd::Completed).unwrap());
     }
     let detector = ClaimOnlooker { connection: observer(&file), holders: BTreeMap::new() };
     let (got, detector) = Crew::hire(32, "finalize", &file.path()).work_watched(detector);

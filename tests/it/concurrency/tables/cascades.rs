@@ -21,8 +21,8 @@ impl Table {
     }
 
     fn report(&mut self, id: &str) -> ActReport {
-        let seen = self.desk.actor().find(id, None).expect("a look").pop().expect("a claim");
-        self.desk.perform(&seen, Action::Reclaim, &Authorization::default()).expect("an act")
+        let seen = self.audited.actor().find(id, None).expect("a look").pop().expect("a claim");
+        self.audited.perform(&seen, Action::Reclaim, &Authorization::default()).expect("an act")
     }
 
     /// Acts on one and takes it back, and then on all; everything is as it was each time.
@@ -34,13 +34,13 @@ impl Table {
         assert_eq!(report.changes.len(), changes, "{:#?}", report.changes);
         assert!(report.changes[0].table == self.table && !json(&report).contains("not_undone"));
         assert_ne!(self.everything(), before);
-        let undone = self.desk.undo(&report.action_id, None).expect("an undo");
+        let undone = self.audited.undo(&report.action_id, None).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied);
         assert_eq!(self.everything(), before);
-        let again = self.desk.undo(&report.action_id, None).expect("an undo").outcome;
+        let again = self.audited.undo(&report.action_id, None).expect("an undo").outcome;
         assert!(matches!(again, Outcome::Moved(_)), "{again:?}");
         // An undo can be undone too.
-        assert_eq!(self.desk.undo(&undone.action_id, None).expect("an undo").outcome, Outcome::Applied);
+        assert_eq!(self.audited.undo(&undone.action_id, None).expect("an undo").outcome, Outcome::Applied);
         assert_ne!(self.everything(), before);
     }
 }
@@ -70,7 +70,7 @@ fn of_many_each_with_its_own() {
     let actions = table.reclaim_all();
     assert_eq!(table.database.value("SELECT count(*) FROM leaves").as_deref(), Some("0"));
     for action in actions.iter().rev() {
-        assert_eq!(table.desk.undo(action, None).expect("an undo").outcome, Outcome::Applied);
+        assert_eq!(table.audited.undo(action, None).expect("an undo").outcome, Outcome::Applied);
     }
     assert_eq!(table.everything(), before);
 }
@@ -82,7 +82,7 @@ fn what_somebody_has_done_to_such_a_row_since_is_not_undone() {
         let action = table.report("7").action_id;
         table.database.run(change);
         let before = table.everything();
-        let outcome = table.desk.undo(&action, None).expect("an undo").outcome;
+        let outcome = table.audited.undo(&action, None).expect("an undo").outcome;
         assert!(matches!(outcome, Outcome::Moved(_)), "{outcome:?}");
         assert_eq!(table.everything(), before, "{change}");
     }
@@ -140,7 +140,7 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
             .contains("does not take back what triggers or foreign keys do in counters, diary"),
         "{report:#?}"
     );
-    let undone = table.desk.undo(&report.action_id, None).expect("an undo");
+    let undone = table.audited.undo(&report.action_id, None).expect("an undo");
     assert_eq!(undone.outcome, Outcome::Applied);
     assert!(
         text(&undone, DONE)
@@ -152,14 +152,14 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
     // Both the act and its undo are in the diary.
     assert_eq!(table.database.value("SELECT count(*) FROM diary").as_deref(), Some("2"));
     // A rehearsal says it before anything is done.
-    let seen = table.desk.actor().find("4", None).expect("a look").remove(0);
+    let seen = table.audited.actor().find("4", None).expect("a look").remove(0);
     let rehearsed =
-        table.desk.rehearse(&seen, Action::Reclaim, &Authorization::default()).expect("a rehearsal");
+        table.audited.rehearse(&seen, Action::Reclaim, &Authorization::default()).expect("a rehearsal");
     let said = text(&rehearsed, ActMode::Rehearsed);
     assert!(said.contains("an undo does not take back") && !said.contains("diary: null"), "{said}");
     // And the same of many.
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-    let all = table.desk.actor().select(&filter).expect("a look");
+    let all = table.audited.actor().select(&filter).expect("a look");
     let mut heard = 0;
     let mut hear = |told: PerformedAct<'_>| {
         heard += 1;
@@ -167,7 +167,7 @@ fn what_triggers_did_elsewhere_is_said_with_the_act_and_with_its_undo() {
         json(&report).contains("\"not_undone\":[\"counters\",\"diary\"]") || panic!("{report:#?}")
     };
     table
-        .desk
+        .audited
         .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut hear)
         .expect("acts");
     assert_eq!(heard, 6);
@@ -179,7 +179,7 @@ fn a_trigger_that_only_the_undo_sets_off_is_said_as_well() {
     let mut table = Table::new(&schema, DELETED);
     let report = table.report("3");
     assert!(!json(&report).contains("not_undone"), "{}", json(&report));
-    let undone = table.desk.undo(&report.action_id, None).expect("an undo");
+    let undone = table.audited.undo(&report.action_id, None).expect("an undo");
     assert_eq!(undone.outcome, Outcome::Applied);
     assert!(json(&undone).contains("\"not_undone\":[\"counters\",\"diary\"]"), "{}", json(&undone));
 }
@@ -190,7 +190,7 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
     let worker = table.database.connect();
     worker.run("BEGIN; UPDATE leaves SET part = part WHERE id = 9");
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-    let all = table.desk.actor().select(&filter).expect("a look");
+    let all = table.audited.actor().select(&filter).expect("a look");
     let mut moved = Vec::new();
     let mut hear = |told: PerformedAct<'_>| {
         match &told.acted.outcome {
@@ -201,7 +201,7 @@ fn a_row_that_somebody_is_changing_keeps_only_the_claim_that_it_would_follow() {
         true
     };
     table
-        .desk
+        .audited
         .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut hear)
         .expect("acts");
     worker.run("COMMIT");
@@ -230,11 +230,11 @@ fn a_trigger_that_only_stamps_its_own_row_reaches_no_further() {
         let report = table.report("3");
         assert!(!json(&report).contains("not_undone"), "{when}: {}", json(&report));
         assert_eq!(report.images(Side::After)[0]["row"]["stamp"], "+", "{when}");
-        let undone = table.desk.undo(&report.action_id, None).expect("an undo");
+        let undone = table.audited.undo(&report.action_id, None).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied, "{when}");
         assert_eq!(table.database.value("SELECT held_by FROM runs WHERE id = 3").as_deref(), Some("w"));
         // It was stamped once more, and that is what the trail has.
-        let undone = table.desk.undo(&undone.action_id, None).expect("an undo");
+        let undone = table.audited.undo(&undone.action_id, None).expect("an undo");
         assert_eq!(undone.outcome, Outcome::Applied, "{when}");
         assert_eq!(table.reclaim_all().len(), 5);
     }
@@ -249,13 +249,13 @@ fn rows_that_our_role_may_not_read_are_said_to_be_lost() {
     ));
     let trail = tempfile::tempdir().expect("a folder");
     let options = options(&database.url_as(&login), Some(&profile(DELETED)));
-    let desk = AuditedActor::open(writable(options), "here", trail.path()).expect("a desk");
-    let mut table = Table { database, table: "runs", desk, _trail: trail };
+    let audited = AuditedActor::open(writable(options), "here", trail.path()).expect("an audited actor");
+    let mut table = Table { database, table: "runs", audited, _trail: trail };
     let report = table.report("7");
     assert_eq!(report.outcome, Outcome::Applied);
     let said = json(&report);
     assert!(said.contains("\"not_undone\":[\"handed\",\"parts\",\"plain\"]"), "{said}");
-    assert_eq!(table.desk.undo(&report.action_id, None).expect("an undo").outcome, Outcome::Applied);
+    assert_eq!(table.audited.undo(&report.action_id, None).expect("an undo").outcome, Outcome::Applied);
     assert_eq!(table.database.value("SELECT run FROM loose WHERE id = 7").as_deref(), Some("7"));
     assert_eq!(table.database.value("SELECT count(*) FROM parts WHERE run = 7").as_deref(), Some("0"));
     table.database.run(&format!("DROP OWNED BY {login}; DROP ROLE {login}"));

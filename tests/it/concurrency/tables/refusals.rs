@@ -7,14 +7,14 @@ impl Table {
     /// Reclaims everything; what came of each, by its id.
     fn outcomes(&mut self) -> Vec<(i64, Outcome)> {
         let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-        let all = self.desk.actor().select(&filter).expect("a look");
+        let all = self.audited.actor().select(&filter).expect("a look");
         let mut outcomes = Vec::new();
         let mut heard = |told: PerformedAct<'_>| {
             let report = told.report();
             outcomes.push((report.id.parse().expect("a number"), report.outcome));
             true
         };
-        self.desk
+        self.audited
             .perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut heard)
             .expect("acts");
         outcomes.sort_by_key(|(id, _)| *id);
@@ -123,15 +123,19 @@ fn by_a_policy_and_without_the_privilege_nothing_is_tried_row_by_row() {
     ));
     let trail = tempfile::tempdir().expect("a folder");
     let options = options(&database.url_as(&login), Some(&profile(RELEASED)));
-    let desk = AuditedActor::open(writable(options), "here", trail.path()).expect("a desk");
-    let mut table = Table { database, table: "runs", desk, _trail: trail };
+    let audited = AuditedActor::open(writable(options), "here", trail.path()).expect("an audited actor");
+    let mut table = Table { database, table: "runs", audited, _trail: trail };
     table.refuses_only(40, &[11], "row-level security");
     table.database.run(&format!("UPDATE runs SET held_by = 'w'; REVOKE UPDATE ON runs FROM {login}"));
     let filter = Filter { sets: vec![Set::Stale], ..Filter::default() };
-    let all = table.desk.actor().select(&filter).expect("a look");
+    let all = table.audited.actor().select(&filter).expect("a look");
     let mut heard = |told: PerformedAct<'_>| panic!("{told:?}");
-    let refused =
-        table.desk.perform_all(all.iter().collect(), Action::Reclaim, &Authorization::default(), &mut heard);
+    let refused = table.audited.perform_all(
+        all.iter().collect(),
+        Action::Reclaim,
+        &Authorization::default(),
+        &mut heard,
+    );
     assert!(refused.expect_err("no privilege").to_string().contains("permission denied"));
     table.database.run(&format!("DROP OWNED BY {login}; DROP ROLE {login}"));
 }

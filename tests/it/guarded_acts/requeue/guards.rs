@@ -13,12 +13,12 @@ use crate::support::{COORDINATION, MINUTE};
 #[test]
 fn a_second_time_there_is_nothing_to_do() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             scene.requeue(&["7"]).came_to(0, "applied");
             let before = scene.dump();
             scene.requeue(&["7"]).came_to(4, "moved");
-            assert_eq!((scene.dump(), scene.trail().len()), (before, 2), "{}", grave.board);
+            assert_eq!((scene.dump(), scene.trail().len()), (before, 2), "{}", dead_board.board);
         }
     });
 }
@@ -26,18 +26,18 @@ fn a_second_time_there_is_nothing_to_do() {
 #[test]
 fn what_is_queued_held_or_done_is_not_touched() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let before = scene.dump();
             for id in ["queued", "waits", "held", "done", "1", "2", "3", "4", "5", "nobody"] {
-                let address = format!("{}/{}/{id}", grave.profile, grave.board);
+                let address = format!("{}/{}/{id}", dead_board.profile, dead_board.board);
                 for id in [id, address.as_str()] {
                     let object =
                         scene.requeue(&[id, "--force", "--reason", "all of them"]).came_to(4, "moved");
                     assert!(object["before"].is_null() && object["after"].is_null(), "{object:#}");
                 }
             }
-            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", grave.board);
+            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", dead_board.board);
         }
     });
 }
@@ -45,15 +45,15 @@ fn what_is_queued_held_or_done_is_not_touched() {
 #[test]
 fn a_job_that_is_not_what_was_listed_is_left_alone() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let token = scene.dead()[0]["seen"].as_str().expect("a token").to_owned();
-            let kind = if grave.table == "merge_queue" { "rebase_count" } else { "attempts" };
-            let change = format!("UPDATE {} SET {kind} = 6 WHERE {}", grave.table, scene.dead_one());
+            let kind = if dead_board.table == "merge_queue" { "rebase_count" } else { "attempts" };
+            let change = format!("UPDATE {} SET {kind} = 6 WHERE {}", dead_board.table, scene.dead_one());
             scene.database.run(&change, []);
             let before = scene.dump();
             scene.requeue(&["7", "--seen", &token]).came_to(4, "moved");
-            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", grave.board);
+            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", dead_board.board);
             let token = scene.dead()[0]["seen"].as_str().expect("a token").to_owned();
             scene.requeue(&["7", "--seen", &token]).came_to(0, "applied");
         }
@@ -63,23 +63,23 @@ fn a_job_that_is_not_what_was_listed_is_left_alone() {
 #[test]
 fn a_job_that_changes_between_the_look_and_the_act_is_left_alone() {
     on_both(|| {
-        for grave in GRAVES {
-            let column = grave.becomes[1].0;
+        for dead_board in DEAD_BOARDS {
+            let column = dead_board.becomes[1].0;
             for change in ["status = 'STATUS'", "COLUMN = COLUMN + 1", "id = 8"] {
-                let scene = Scene::new(grave);
+                let scene = Scene::new(dead_board);
                 let living = Profiles::Detect(Library::built_in());
                 let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
                 let mut actor = Actor::open(writable(dead)).expect("an actor");
                 let seen = look(&mut actor, "7");
-                let Authorization(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
+                let Authorization(queued) = dead_board.becomes[0].1 else { panic!("the status comes first") };
                 let change = change.replace("STATUS", queued).replace("COLUMN", column);
                 scene
                     .database
-                    .run(&format!("UPDATE {} SET {change} WHERE {}", grave.table, scene.dead_one()), []);
+                    .run(&format!("UPDATE {} SET {change} WHERE {}", dead_board.table, scene.dead_one()), []);
                 let before = scene.dump();
                 let outcome = act(&mut actor, &seen, Action::Requeue, &Default::default()).outcome;
-                assert!(is_moved(&outcome), "{} {change}: {outcome:?}", grave.board);
-                assert_eq!(scene.dump(), before, "{} {change}", grave.board);
+                assert!(is_moved(&outcome), "{} {change}: {outcome:?}", dead_board.board);
+                assert_eq!(scene.dump(), before, "{} {change}", dead_board.board);
             }
         }
     });
@@ -88,12 +88,12 @@ fn a_job_that_changes_between_the_look_and_the_act_is_left_alone() {
 #[test]
 fn no_other_act_is_done_to_the_dead() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let before = scene.dump();
             for verb in ["reclaim", "release", "extend"] {
-                let run = scene.run(&[verb, "--json"], &[&["7"], grave.said].concat());
-                assert_eq!(run.code, 4, "{verb} on {}: {run:#?}", grave.board);
+                let run = scene.run(&[verb, "--json"], &[&["7"], dead_board.said].concat());
+                assert_eq!(run.code, 4, "{verb} on {}: {run:#?}", dead_board.board);
             }
             let living = Profiles::Detect(Library::built_in());
             let dead = scene.database.options(Profiles::Dead(Box::new(living)), |_| {});
@@ -101,9 +101,9 @@ fn no_other_act_is_done_to_the_dead() {
             let seen = look(&mut actor, "7");
             for action in [Action::Reclaim, Action::Release, Action::Extend] {
                 let outcome = act(&mut actor, &seen, action, &Default::default()).outcome;
-                assert!(!matches!(outcome, Outcome::Applied), "{action} on {}", grave.board);
+                assert!(!matches!(outcome, Outcome::Applied), "{action} on {}", dead_board.board);
             }
-            assert_eq!(scene.dump(), before, "{}", grave.board);
+            assert_eq!(scene.dump(), before, "{}", dead_board.board);
         }
     });
 }
@@ -111,19 +111,19 @@ fn no_other_act_is_done_to_the_dead() {
 #[test]
 fn a_rehearsal_shows_what_would_be_done_and_does_nothing() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let before = scene.dump();
             let object = scene.requeue(&["7", "--dry-run"]).came_to(0, "applied");
-            let Authorization(queued) = grave.becomes[0].1 else { panic!("the status comes first") };
+            let Authorization(queued) = dead_board.becomes[0].1 else { panic!("the status comes first") };
             let rows = object["after"].as_array().expect("rows");
-            let job = rows.iter().find(|row| row["table"] == grave.table).expect("the job");
+            let job = rows.iter().find(|row| row["table"] == dead_board.table).expect("the job");
             assert_eq!(job["row"]["status"], queued, "{object:#}");
-            let shown = scene.run(&["requeue", "--dry-run"], &[&["7"], grave.said].concat());
-            shown.says(&format!("would requeue {}/{}/7", grave.profile, grave.board));
+            let shown = scene.run(&["requeue", "--dry-run"], &[&["7"], dead_board.said].concat());
+            shown.says(&format!("would requeue {}/{}/7", dead_board.profile, dead_board.board));
             shown.says("UPDATE ");
-            shown.says(&format!("\"{}\" ", grave.table));
-            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", grave.board);
+            shown.says(&format!("\"{}\" ", dead_board.table));
+            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", dead_board.board);
         }
     });
 }
@@ -131,13 +131,13 @@ fn a_rehearsal_shows_what_would_be_done_and_does_nothing() {
 #[test]
 fn a_read_only_session_refuses() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::new(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::new(dead_board);
             let before = scene.dump();
             scene.requeue(&["7", "--read-only"]).came_to(5, "refused");
             let bulk = scene.requeue(&["--set", "unknown", "--yes", "--read-only"]);
             bulk.came_to(5, "refused");
-            assert_eq!(scene.dump(), before, "{}", grave.board);
+            assert_eq!(scene.dump(), before, "{}", dead_board.board);
             assert!(!scene.database.beside("state").exists(), "a read-only session made a journal");
         }
     });
@@ -146,15 +146,15 @@ fn a_read_only_session_refuses() {
 #[test]
 fn a_profile_whose_tables_could_be_anybodys_has_to_be_named() {
     on_both(|| {
-        for grave in [&TASK, &LEASE] {
-            let scene = Scene::new(grave);
+        for dead_board in [&TASK, &LEASE] {
+            let scene = Scene::new(dead_board);
             let before = scene.dump();
             for words in [&["7"][..], &["--set", "unknown", "--yes"]] {
                 let run = scene.run(&["requeue", "--json"], words);
                 let object = run.came_to(5, "refused");
                 assert!(object["why"].as_str().unwrap().contains("--profile task-queue"), "{object:#}");
             }
-            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", grave.board);
+            assert_eq!((scene.dump(), scene.trail().len()), (before, 0), "{}", dead_board.board);
             assert_eq!(scene.dead().len(), 1, "looking needs no name");
         }
     });
@@ -168,7 +168,7 @@ fn a_system_that_does_not_say_what_is_dead_says_so() {
                 System::Coordination => Database::new(COORDINATION),
                 other => Database::of(other),
             };
-            let scene = Scene { database, grave: &JOB };
+            let scene = Scene { database, dead_board: &JOB };
             for verb in [&["requeue", "--json"][..], &["list", "--dead"]] {
                 let run = scene.run(verb, if verb[0] == "requeue" { &["7"] } else { &[] });
                 assert_eq!((run.code, run.out.as_str()), (3, ""), "{run:#?}");
@@ -214,8 +214,8 @@ fn a_profile_that_queues_again_must_say_what_is_dead_in_the_same_table() {
 #[test]
 fn looking_at_the_living_is_not_changed_by_the_dead() {
     on_both(|| {
-        for grave in GRAVES {
-            let scene = Scene::living(grave);
+        for dead_board in DEAD_BOARDS {
+            let scene = Scene::living(dead_board);
             // An instant after all that the living did, and before any of them is late.
             let now = (chrono::Utc::now().timestamp_millis() + MINUTE / 4).to_string();
             let look = || {
@@ -228,7 +228,7 @@ fn looking_at_the_living_is_not_changed_by_the_dead() {
                 (check.code, all, list.code, list.out, found["backlog"].clone())
             };
             let before = look();
-            scene.database.run(grave.dead, []);
+            scene.database.run(dead_board.dead, []);
             let after = look();
             assert_eq!((before.0, &before.1, before.2, &before.3), (after.0, &after.1, after.2, &after.3));
             assert_ne!(before.4, after.4, "the backlog counts it: {}", after.4);

@@ -277,6 +277,7 @@ impl World {
             whole: self.read_whole.then(|| self.boards.iter().map(whole).collect()),
             warnings: Vec::new(),
             facts: self.facts(now),
+            causes: None,
         }
     }
 

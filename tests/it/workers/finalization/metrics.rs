@@ -14,17 +14,17 @@ fn every_answer_is_counted_under_its_name() {
         world.claim("p-1");
         world.claim("p-2");
         world.claim("p-3");
-        world.desk.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
-        world.desk.add_task("young", 0).unwrap();
-        world.desk.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
-        world.desk.extend("t", "p-1").unwrap();
-        world.desk.extend("t", "p-2").unwrap();
-        world.desk.release("t", "p-2").unwrap();
-        world.desk.release("t", "p-1").unwrap();
+        world.finalization.claim_task_for_finalization("nowhere", "p-1", TIMEOUT).unwrap();
+        world.finalization.add_task("young", 0).unwrap();
+        world.finalization.claim_task_for_finalization("young", "p-1", TIMEOUT).unwrap();
+        world.finalization.extend("t", "p-1").unwrap();
+        world.finalization.extend("t", "p-2").unwrap();
+        world.finalization.release("t", "p-2").unwrap();
+        world.finalization.release("t", "p-1").unwrap();
         world.claim("p-1");
-        world.desk.complete("t", "p-1").unwrap();
+        world.finalization.complete("t", "p-1").unwrap();
         world.claim("p-1");
-        let metrics = world.desk.metrics();
+        let metrics = world.finalization.metrics();
         assert_eq!(count(&metrics, "attempts"), 8);
         assert_eq!(count(&metrics, "success"), 3);
         assert_eq!(count(&metrics, "contention"), 5);
@@ -66,7 +66,7 @@ fn the_buckets_of_a_histogram_add_up() {
         for _ in 0..20 {
             world.claim("p-1");
         }
-        let metrics = world.desk.metrics();
+        let metrics = world.finalization.metrics();
         let (_, histogram) = metrics.histograms()[0];
         let buckets: Vec<(f64, u64)> = histogram.buckets().collect();
         assert!(buckets.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{buckets:?}");
@@ -81,7 +81,7 @@ fn the_buckets_of_a_histogram_add_up() {
 #[test]
 fn what_was_refused_or_failed_is_no_attempt() {
     on_both(|mut world| {
-        assert!(world.desk.claim_task_for_finalization("t", "", TIMEOUT).is_err());
-        assert_eq!(world.desk.metrics(), FinalizationMetrics::default());
+        assert!(world.finalization.claim_task_for_finalization("t", "", TIMEOUT).is_err());
+        assert_eq!(world.finalization.metrics(), FinalizationMetrics::default());
     });
 }

@@ -27,17 +27,17 @@ impl Floor {
 
 fn processor(place: &Place, number: usize, floor: &Floor) {
     let name = format!("p-{number}");
-    let mut desk = place.finalization(&Clock::system(), &Heard::default());
+    let mut finalization = place.finalization(&Clock::system(), &Heard::default());
     for round in 0..ROUNDS {
-        let outcome = desk.claim_task_for_finalization("t", &name, TIMEOUT).unwrap();
+        let outcome = finalization.claim_task_for_finalization("t", &name, TIMEOUT).unwrap();
         match outcome {
             FinalizationClaim::Claimed { .. } => {
                 floor.enter();
                 if round % 3 == 0 {
-                    assert!(desk.extend("t", &name).unwrap());
+                    assert!(finalization.extend("t", &name).unwrap());
                 }
                 floor.finalized.fetch_add(1, Ordering::SeqCst);
-                assert!(desk.release("t", &name).unwrap());
+                assert!(finalization.release("t", &name).unwrap());
             }
             FinalizationClaim::AlreadyClaimed { by, .. } => assert_ne!(by, name),
             other => panic!("{other:?}"),
@@ -98,10 +98,10 @@ fn of_eight_processors_that_see_the_last_step_end_one_finalizes() {
             let (place, barrier) = (world.ground.place(), Barrier::new(PROCESSORS));
             let race = |number: usize| {
                 let name = format!("p-{number}");
-                let mut desk = place.finalization(&Clock::system(), &Heard::default());
+                let mut finalization = place.finalization(&Clock::system(), &Heard::default());
                 barrier.wait();
-                let claimed = desk.claim_task_for_finalization(&task, &name, TIMEOUT).unwrap();
-                claimed.is_claimed() && desk.complete(&task, &name).unwrap() == Completion::Completed
+                let claimed = finalization.claim_task_for_finalization(&task, &name, TIMEOUT).unwrap();
+                claimed.is_claimed() && finalization.complete(&task, &name).unwrap() == Completion::Completed
             };
             let finalized: usize = thread::scope(|scope| {
                 let race = &race;

@@ -1,6 +1,6 @@
-//! How the page looks: the colours of the dashboard, light and dark, in one column on a phone.
+//! How our pages look: the colours of the dashboard, light and dark, in one column on a phone.
 
-pub(super) const STYLE: &str = "
+pub const STYLE: &str = "
 :root { color-scheme: light dark; --paper: #ffffff; --text: #1f2430; --dim: #5c6678; --line: #d7dce5;
   --orphaned: #8e3bb0; --stale: #c0313b; --unknown: #5c6678; --expiring: #8a6100; --healthy: #2d7a2d; }
 @media (prefers-color-scheme: dark) { :root { --paper: #161a21; --text: #d8dee9; --dim: #8b95a7; --line: #333c4a;

@@ -1,0 +1,240 @@
+//! Events as JSON, in the form in which they are told everywhere, and back.
+
+use serde_json::Value as Json;
+
+use crate::domain::cause::Dimension;
+use crate::domain::verdict::{Reason, Set};
+use crate::domain::visible::{safe, visible};
+use crate::events::{ClaimContext, Event, EventKind, Origin, SourceContext};
+
+/// The text of an event, and the id of its claim as it was shown, if the text does not tell it.
+pub(super) fn event_text(event: &Event) -> (String, Option<String>) {
+    let shown = event
+        .claim()
+        .and_then(|(task_id, _, about)| (about.shown != visible(task_id)).then(|| about.shown.clone()));
+    (super::row_text::text(event), shown)
+}
+
+/// The event of a text; nothing if this program does not know it.
+pub(super) fn read_event(text: &str, shown: Option<&str>) -> Option<Event> {
+    let json: Json = serde_json::from_str(text).ok()?;
+    let fields = Fields(&json);
+    let kind = kind_of(fields.word("event")?)?;
+    if fields.word("event")? == "claims:batch" {
+        return Some(Event::Batch {
+            what: kind_of(fields.word("type")?)?,
+            count: fields.count("count")?,
+            first: json["first"].as_array()?.iter().filter_map(Json::as_str).map(safe).collect(),
+            by: fields.origin()?,
+            of: fields.source_context()?,
+        });
+    }
+    of_claim(kind, &fields, shown).or_else(|| of_source(kind, &fields))
+}
+
+/// An event about a single claim.
+fn of_claim(kind: EventKind, fields: &Fields<'_>, shown: Option<&str>) -> Option<Event> {
+    let (task_id, session_id) = (fields.text("taskId")?, fields.text("sessionId"));
+    let about = fields.claim_context(shown, &task_id)?;
+    let expires_at = fields.number("expiresAt");
+    let reason = || fields.known("reason");
+    Some(match kind {
+        EventKind::Acquired => Event::Acquired { task_id, session_id, expires_at, about },
+        EventKind::Renewed => Event::Extended { task_id, session_id, expires_at, about },
+        EventKind::Finished => {
+            let held_for_ms = fields.number("heldForMs");
+            Event::Released { task_id, session_id, reason: reason()?, held_for_ms, about }
+        }
+        EventKind::Entered(Set::Stale) => Event::Expired {
+            task_id,
+            session_id,
+            expired_at: fields.number("expiredAt"),
+            age_ms: fields.number("ageMs"),
+            about,
+        },
+        EventKind::Entered(Set::Orphaned) => {
+            let stale_for_ms = fields.number("staleForMs");
+            Event::Orphaned { task_id, session_id, reason: reason()?, stale_for_ms, about }
+        }
+        EventKind::Entered(Set::Unknown) => Event::Unclear { task_id, session_id, reason: reason()?, about },
+        EventKind::Entered(Set::Expiring | Set::Healthy) => {
+            Event::Expiring { task_id, session_id, expires_at, about }
+        }
+        EventKind::ChangedHands => {
+            let from_session_id = fields.text("fromSessionId");
+            Event::ChangedHands { task_id, session_id, from_session_id, about }
+        }
+        EventKind::Retried => Event::Retried { task_id, session_id, about },
+        EventKind::Left => Event::Left { task_id, session_id, about },
+        EventKind::Recovered => Event::Recovered { task_id, session_id, about },
+        EventKind::Poison => Event::Poison { task_id, session_id, times: fields.count("times")?, about },
+        EventKind::SourceLost
+        | EventKind::SourceBack
+        | EventKind::SourceChanged
+        | EventKind::CauseBegan
+        | EventKind::CauseEnded
+        | EventKind::SessionLost
+        | EventKind::SessionCleanup
+        | EventKind::Cleanup => return None,
+    })
+}
+
+/// An event about a session, a cause or the whole source.
+fn of_source(kind: EventKind, fields: &Fields<'_>) -> Option<Event> {
+    let source = fields.text("source")?;
+    let timestamp = fields.number("timestamp")?;
+    let count = || fields.count("count");
+    Some(match kind {
+        EventKind::SourceLost => Event::SourceLost { why: fields.text("why")?, source, timestamp },
+        EventKind::SourceBack => Event::SourceBack { source, timestamp },
+        EventKind::SourceChanged => Event::SourceChanged {
+            why: fields.text("why")?,
+            source,
+            profile: fields.text("profile"),
+            board: fields.text("board"),
+            timestamp,
+        },
+        EventKind::CauseBegan => Event::CauseBegan {
+            by: fields.known("by")?,
+            name: fields.text("name")?,
+            claims: fields.count("claims")? as u64,
+            of: fields.count("of")? as u64,
+            sessions: fields.count("sessions")?,
+            since: fields.number("since"),
+            spread_ms: fields.number("spreadMs"),
+            sentence: fields.text("sentence")?,
+            source,
+            timestamp,
+        },
+        EventKind::CauseEnded => {
+            Event::CauseEnded { by: fields.known("by")?, name: fields.text("name")?, source, timestamp }
+        }
+        EventKind::SessionLost => Event::SessionLost {
+            session_id: fields.text("sessionId")?,
+            reason: fields.known("reason")?,
+            stale_for_ms: fields.number("staleForMs"),
+            count: count()?,
+            of: fields.source_context()?,
+        },
+        EventKind::SessionCleanup => Event::SessionCleanup {
+            session_id: fields.text("sessionId")?,
+            reason: fields.known("reason")?,
+            count: count()?,
+            of: fields.source_context()?,
+        },
+        EventKind::Cleanup => Event::Cleanup {
+            kind: fields.known("type")?,
+            count: count()?,
+            timestamp,
+            source,
+            dry_run: fields.flag("dryRun") || fields.flag("dry_run"),
+        },
+        EventKind::Entered(_)
+        | EventKind::ChangedHands
+        | EventKind::Retried
+        | EventKind::Renewed
+        | EventKind::Finished
+        | EventKind::Left
+        | EventKind::Acquired
+        | EventKind::Recovered
+        | EventKind::Poison => return None,
+    })
+}
+
+/// The fields of one event. Texts come from a file that anybody may have written: they are made safe.
+struct Fields<'a>(&'a Json);
+
+impl Fields<'_> {
+    fn word(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.word(name).map(str::to_owned)
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        self.0.get(name)?.as_i64()
+    }
+
+    fn count(&self, name: &str) -> Option<usize> {
+        self.number(name).and_then(|number| usize::try_from(number).ok())
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Json::as_bool).unwrap_or(false)
+    }
+
+    /// One of the words that events use for a reason, a type or a dimension.
+    fn known(&self, name: &str) -> Option<&'static str> {
+        const OTHERS: [&str; 4] = ["finished_or_released", "expired", "orphaned", "session_ended"];
+        let dimensions =
+            [Dimension::Everything, Dimension::Source, Dimension::Version, Dimension::Host, Dimension::Kind];
+        let word = self.word(name)?;
+        let reasons = Reason::ALL.into_iter().map(Reason::as_str);
+        let all = reasons.chain(dimensions.into_iter().map(Dimension::as_str)).chain(OTHERS);
+        // A word that a later version may use: shown as unknown rather than dropped.
+        Some(all.into_iter().find(|known| *known == word).unwrap_or("unknown"))
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(match self.word("by")? {
+            "sweep" => Origin::Sweep,
+            "operator" => Origin::Operator,
+            _ => Origin::Look,
+        })
+    }
+
+    fn claim_context(&self, shown: Option<&str>, task_id: &str) -> Option<ClaimContext> {
+        Some(ClaimContext {
+            source: self.text("source")?,
+            profile: self.text("profile")?,
+            board: self.text("board")?,
+            address: self.text("address")?,
+            why: safe(self.word("why")?),
+            by: self.origin()?,
+            action_id: self.text("actionId"),
+            timestamp: self.number("timestamp")?,
+            dry_run: self.flag("dryRun"),
+            shown: shown.map_or_else(|| visible(task_id), safe),
+        })
+    }
+
+    fn source_context(&self) -> Option<SourceContext> {
+        Some(SourceContext {
+            source: self.text("source")?,
+            profile: self.text("profile")?,
+            timestamp: self.number("timestamp")?,
+        })
+    }
+}
+
+fn kind_of(name: &str) -> Option<EventKind> {
+    const ALL: [EventKind; 20] = [
+        EventKind::SourceLost,
+        EventKind::SourceBack,
+        EventKind::SourceChanged,
+        EventKind::CauseBegan,
+        EventKind::CauseEnded,
+        EventKind::SessionLost,
+        EventKind::Entered(Set::Orphaned),
+        EventKind::Entered(Set::Stale),
+        EventKind::Entered(Set::Unknown),
+        EventKind::Entered(Set::Expiring),
+        EventKind::ChangedHands,
+        EventKind::Retried,
+        EventKind::Renewed,
+        EventKind::Finished,
+        EventKind::SessionCleanup,
+        EventKind::Left,
+        EventKind::Acquired,
+        EventKind::Recovered,
+        EventKind::Poison,
+        EventKind::Cleanup,
+    ];
+    // The name of a batch is not the name of its kind.
+    if name == "claims:batch" {
+        return Some(EventKind::Acquired);
+    }
+    ALL.into_iter().find(|kind| kind.name() == name)
+}
