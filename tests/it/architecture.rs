@@ -102,7 +102,7 @@ fn the_domain_and_the_events_do_no_input_or_output_and_ask_no_clock() {
 
 /// Who may name an engine: the store, the place that opens a source, and parts that do not watch a database but own
 /// one, or ask what only an engine can answer.
-const MAY_NAME_ENGINES: [(&str, &str); 11] = [
+const MAY_NAME_ENGINES: [(&str, &str); 12] = [
     ("store", "the engines are its own"),
     ("postgres", "connections to servers"),
     ("mysql", "connections to servers"),

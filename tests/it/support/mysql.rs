@@ -57,7 +57,7 @@ impl MyDatabase {
     /// claimtop with these arguments, then this database's address.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(arguments);
-        command.arg(self.url()).env("HOME", "/nonexistent");
+        command.arg(self.url()).env("HOME", "/proc/nonexistent");
         command
     }
 
