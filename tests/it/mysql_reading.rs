@@ -219,9 +219,10 @@ fn an_act_is_refused_in_one_sentence_and_changes_nothing() {
     let Some(database) = MyDatabase::new(TASKS) else { return };
     let before =
         database.text("SELECT GROUP_CONCAT(CONCAT_WS('|', id, status, worker_id, claimed_at)) FROM tasks");
+    let state = tempfile::tempdir().expect("a folder");
     for arguments in [&["reclaim", "2", "--yes"][..], &["sweep", "--yes"], &["release", "1", "--yes"]] {
         let mut command = crate::support::command(&[arguments[0]]);
-        command.env("HOME", "/proc/nonexistent").env("XDG_STATE_HOME", "/proc/nonexistent");
+        command.env("HOME", "/proc/nonexistent").env("XDG_STATE_HOME", state.path());
         let output = match arguments[1] {
             "--yes" => command.arg(database.url()).output(),
             id => command.args([&database.url(), id, "--yes"]).output(),

@@ -14,7 +14,7 @@ use crate::store::driver::{Dialect, Row, TimeForm, TraceTime};
 use crate::store::found::RowRef;
 use crate::store::image::{Image, RowAt};
 use crate::store::named_params::NamedParams;
-use crate::store::schema::{Column, Names, Table, quoted};
+use crate::store::schema::{Column, Names, Table, literal, quoted};
 use crate::store::seen::Seen;
 use crate::store::session::Registered;
 
@@ -56,6 +56,15 @@ impl Dialect for MysqlDialect {
         // Of a zone that nobody knows, no time is better than a wrong one.
         let shown = if form.zone.is_some() { at } else { "NULL" };
         TraceTime { selected: self.selected(shown), order: format!("{at} DESC") }
+    }
+
+    /// Up to a megabyte, by the estimate that the server keeps.
+    fn small_tables(&self, table: &Table) -> String {
+        format!(
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()
+             AND table_name = {} AND data_length <= 1048576",
+            literal(&table.name)
+        )
     }
 
     /// It has none.
