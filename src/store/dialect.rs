@@ -62,6 +62,9 @@ pub trait Dialect: ConditionSql + Debug + Sync {
     /// The time of a trace as it is selected, and what sorts traces by it.
     fn trace_time(&self, at: &str, column: Option<&Column>, form: TimeForm<'_>) -> TraceTime;
 
+    /// Counts 1 if a table is small enough to be read whole at every poll, without reading it where its size is known.
+    fn small_tables(&self, table: &Table) -> String;
+
     /// Counts the indexes on some rows of a table that begin with this column.
     fn partial_indexes(&self, table: &Table, column: &Column) -> String;
 

@@ -17,9 +17,6 @@ pub const RECENT: Span = Span::minutes(60);
 /// Traces that are read; beyond them a count is a lower bound.
 const MOST: usize = 1_000;
 
-/// A larger table is read only by an index on its traces.
-const SMALL: usize = 20_000;
-
 /// Recoveries within [`RECENT`] by the traces in one table, whoever did them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recoveries {
@@ -87,13 +84,13 @@ impl Reader {
 fn is_cheap(look: &mut Look<'_>, at: &HistoryAt) -> Result<bool, Failed> {
     let doing = "counting recoveries";
     let none = NamedParams::default();
-    let count = look.connection.dialect().selected("count(*)");
-    let sql = format!("SELECT {count} FROM (SELECT 1 FROM {} LIMIT {}) AS few", at.table.sql, SMALL + 1);
-    if look.connection.count(doing, &sql, &none)? <= SMALL as u64 {
-        return Ok(true);
+    if let Some(column) = at.table.column(&at.history.at) {
+        let sql = look.connection.dialect().partial_indexes(&at.table, column);
+        if look.connection.count(doing, &sql, &none)? > 0 {
+            return Ok(true);
+        }
     }
-    let Some(column) = at.table.column(&at.history.at) else { return Ok(false) };
-    let sql = look.connection.dialect().partial_indexes(&at.table, column);
+    let sql = look.connection.dialect().small_tables(&at.table);
     Ok(look.connection.count(doing, &sql, &none)? > 0)
 }
 

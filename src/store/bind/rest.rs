@@ -111,7 +111,7 @@ impl RestBinder<'_> {
         };
         self.dialect.usable(table, &history.table).map_err(unusable("table"))?;
         let scope = FieldScope::new(self.dialect, self.optional, table, "c");
-        let History { only, id, kind, holder, at, what, .. } = history;
+        let History { only, id, kind, holder, state, at, what, .. } = history;
         let needed = [("id", Some(id)), ("at", Some(at)), ("what", Some(what)), ("where", only.as_mut())];
         for (field, sql) in needed.into_iter().filter_map(|(field, sql)| Some((field, sql?))) {
             match scope.lookup(sql).and_then(|_| scope.resolved(sql)) {
@@ -120,7 +120,7 @@ impl RestBinder<'_> {
                 Err(problem) => return Err(unusable(field)(problem)),
             }
         }
-        for (field, value) in [("kind", kind), ("holder", holder)] {
+        for (field, value) in [("kind", kind), ("holder", holder), ("state", state)] {
             let Some(sql) = value else { continue };
             match scope.lookup(sql).and_then(|_| scope.resolved(sql)) {
                 Ok(found) => *sql = found,

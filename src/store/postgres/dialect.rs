@@ -63,6 +63,15 @@ impl Dialect for PostgresDialect {
         TraceTime { selected: self.selected(&shown), order: format!("{at} DESC NULLS LAST") }
     }
 
+    /// Up to a megabyte, with its partitions.
+    fn small_tables(&self, table: &Table) -> String {
+        let table = literal(&table.sql);
+        format!(
+            "SELECT count(*)::text FROM (SELECT sum(pg_relation_size(t.relid)) AS bytes
+             FROM pg_partition_tree(({table}::text)::regclass) AS t) AS size WHERE size.bytes <= 1048576"
+        )
+    }
+
     fn partial_indexes(&self, table: &Table, column: &Column) -> String {
         let (table, column) = (literal(&table.sql), literal(&column.name));
         format!(

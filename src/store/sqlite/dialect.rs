@@ -43,6 +43,11 @@ impl Dialect for SqliteDialect {
         TraceTime { selected: at.into(), order: format!("claimtop_time({at}, {code}) DESC") }
     }
 
+    fn small_tables(&self, table: &Table) -> String {
+        let most = 20_000;
+        format!("SELECT count(*) <= {most} FROM (SELECT 1 FROM {} LIMIT {most} + 1) AS few", table.sql)
+    }
+
     fn partial_indexes(&self, table: &Table, column: &Column) -> String {
         let (table, column) = (literal(&table.name), literal(&column.name));
         format!(

@@ -61,11 +61,14 @@ impl Sandbox {
             line = line.replace("--listen 127.0.0.1:9999", "");
             line = line.replace("claimtop serve", "claimtop serve --listen 127.0.0.1:0");
         }
-        // The recording that the pages talk about was made today.
-        if line.contains("incident.rec") && !line.contains("record") {
-            let made = self.run("claimtop record tasks.db --out incident.rec --for 1s");
-            assert_eq!(made.code, Some(0), "{}", made.output);
-            line = line.replace("--at 03:12", "--at 2100-01-01T00:00:00Z");
+        // The recordings that the pages talk about were made today.
+        for name in ["incident.rec", "night.rec"] {
+            if line.contains(name) && !line.contains("record") {
+                let made = self.run(&format!("claimtop record tasks.db --out {name} --for 1s"));
+                assert_eq!(made.code, Some(0), "{}", made.output);
+                line = line.replace("--at 03:12", "--at 2100-01-01T00:00:00Z");
+                line = line.replace("--from 03:00 --to 04:30", "--from 2020-01-01T00:00:00Z");
+            }
         }
         // Every sandbox has a port of its own.
         if line.contains("claimtop api tasks.db") {
