@@ -136,12 +136,13 @@ impl BoardSeries {
     }
 
     /// Whether the holder of a claim was silent when the claim was gone; nothing, if no registry tells. A session that
-    /// beats again later was alive.
+    /// beats again later was alive. One that does not was alive until its last heartbeat was late: what it finished
+    /// just before it died, it finished itself.
     fn was_silent(&self, recorded: &Recorded, beats: &RecordedBeats) -> Option<bool> {
         let sessions = beats.of(self.number, recorded.holder.as_deref());
-        let is_then = |session: &&SessionSilence| session.first <= recorded.to && recorded.to <= session.last;
-        if let Some(session) = sessions.iter().find(is_then) {
-            return Some(session.beats_again_at.is_none());
+        let is_then = |session: &SessionSilence| session.first <= recorded.to && recorded.to <= session.last;
+        if sessions.iter().any(|session| is_then(session) && session.beats_again_at.is_some()) {
+            return Some(false);
         }
         let late_after = beats.session_late_after(self.number);
         let at = recorded.next.unwrap_or(recorded.to);

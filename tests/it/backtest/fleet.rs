@@ -92,10 +92,33 @@ impl Fleet {
         fleet
     }
 
+    /// One session that beats every ten seconds until it dies, polled every 2 seconds for half an hour.
+    pub fn of_one_session(last_beat: i64, holdings: Vec<Holding>) -> Fleet {
+        Fleet {
+            dice: Dice(0),
+            has_registry: true,
+            sessions: vec![(0..=last_beat).step_by(10).map(|second| second * SECOND).collect()],
+            deaths: vec![Some(last_beat * SECOND)],
+            holdings,
+            every: 2 * SECOND,
+            end: 30 * MINUTE,
+        }
+    }
+
     /// The instants of all polls.
     pub fn polls(&self) -> impl Iterator<Item = i64> + use<> {
-        let (every, end) = (self.every, self.end);
-        (1..).map(move |number| number * every).take_while(move |at| *at <= end)
+        self.polls_between(1, self.end)
+    }
+
+    /// The instants of the polls that see a holding.
+    pub fn polls_of(&self, holding: &Holding) -> impl Iterator<Item = i64> + use<> {
+        self.polls_between(holding.start, self.end.min(holding.end - 1))
+    }
+
+    fn polls_between(&self, start: i64, end: i64) -> impl Iterator<Item = i64> + use<> {
+        let every = self.every;
+        let first = ((start + every - 1) / every).max(1);
+        (first..).map(move |number| number * every).take_while(move |at| *at <= end)
     }
 
     pub fn session_beat(&self, session: usize, now: i64) -> i64 {
@@ -165,6 +188,8 @@ impl Fleet {
         for beat in &mut beats[1..] {
             *beat = self.awake(session, *beat);
         }
+        // What falls into a pause comes after what follows the pause at once.
+        beats.sort_unstable();
         beats.dedup();
         beats.retain(|beat| *beat < finished);
         match self.deaths[session].filter(|death| *death < finished) {
