@@ -9,6 +9,7 @@ use tui_input::Input;
 use super::text;
 use super::theme::Theme;
 use super::view::View;
+use crate::app::actions::ActionGroup;
 use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane, Tone};
 use crate::app::source::{Access, SourceView};
@@ -96,12 +97,19 @@ pub(super) fn draw_keys(model: &Model, view: &mut View, theme: &Theme, area: Rec
         let is_of_group = matches!(spec.command, Command::ReclaimAll | Command::ReleaseAll);
         (!model.overlay.is_empty() && !is_of_group) || applies(spec.command, model.pane)
     };
-    // In a replay acts do not exist.
-    let is_there = |spec: &&ActionSpec| model.replay.is_none() || !(spec.writes || is_of_now(spec.command));
+    // In a replay acts do not exist, and only there one can move through time.
+    let is_there = |spec: &&ActionSpec| match model.replay {
+        Some(_) => !(spec.writes || is_of_now(spec.command)),
+        None => spec.group != ActionGroup::Replay,
+    };
     let all: Vec<_> =
         ACTIONS.iter().filter(here).filter(is_there).filter_map(|spec| Some((spec, spec.short?))).collect();
-    let width =
-        |spec: &ActionSpec, short: &str| text::width(&model.keymap.key(spec.command)) + short.len() + 3;
+    let key_of = |spec: &ActionSpec| match spec.command {
+        // In a replay the key that marks claims plays and pauses.
+        Command::Play => model.keymap.key(Command::Mark),
+        command => model.keymap.key(command),
+    };
+    let width = |spec: &ActionSpec, short: &str| text::width(&key_of(spec)) + short.len() + 3;
     // The keys that lead to all others always stay.
     let mut kept: usize =
         all.iter().filter(|(spec, _)| stays(spec.command)).map(|(spec, short)| width(spec, short)).sum();
@@ -113,7 +121,7 @@ pub(super) fn draw_keys(model: &Model, view: &mut View, theme: &Theme, area: Rec
         if usize::from(x - area.x) + needs + kept > usize::from(area.width) + 2 {
             continue;
         }
-        let key = model.keymap.key(spec.command);
+        let key = key_of(spec);
         let dimmed = spec.writes && closed;
         let pieces = [
             Piece::styled(key, if dimmed { theme.dim } else { theme.accent }),
