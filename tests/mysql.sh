@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # A private MariaDB server for one run of the tests; read by ./tests/run after tests/postgres.sh.
 #   begin_mysql   makes and starts it, exports CLAIMTOP_TEST_MYSQL; without a server only says so
 #   end_mysql     stops it and removes its folder
@@ -25,11 +26,11 @@ as_mysql() {
 begin_mysql() {
   if [ -n "${CLAIMTOP_TEST_MYSQL:-}" ]; then return 0; fi
   # The core package has the programs alone: no service, no user, no configuration.
-  find_mysql || install mariadb-server-core && find_mysql || {
+  if ! find_mysql && ! { install mariadb-server-core && find_mysql; }; then
     echo "tests/run: no MariaDB server found, and none could be installed: the tests on MySQL are NOT RUN." >&2
     echo "  Install the package mariadb-server-core, or name a server in CLAIMTOP_TEST_MYSQL." >&2
     return 0
-  }
+  fi
   # The path of a socket ends at 107 bytes, so a long TMPDIR is not used.
   local parent=${TMPDIR:-/tmp}
   if [ "${#parent}" -gt 60 ]; then parent=/tmp; fi
@@ -57,8 +58,7 @@ make_and_start_mysql() (
     --max-connections=300 --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0 \
     --innodb-log-file-size=32M --innodb-buffer-pool-size=64M --default-time-zone=+00:00 &
   # The socket is there once it answers.
-  local try
-  for try in $(seq 300); do
+  for _ in $(seq 300); do
     if [ -S "$mysql_folder/s" ] && [ -s "$mysql_folder/pid" ]; then exit 0; fi
     kill -0 $! 2>/dev/null || exit 1
     sleep 0.1

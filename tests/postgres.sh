@@ -49,13 +49,15 @@ install() {
   return "$code"
 }
 
-# Waits for whoever else installs, and for a slow mirror, but not forever.
+# Waits for whoever else installs, and for a slow mirror, but not forever. Only the download has a limit: ended half-way,
+# an install would leave the system's packages broken.
 apt_install() {
   echo "tests/run: installing $*" >&2
   local patience=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Acquire::http::Timeout=60)
+  local install=(apt-get -qq --yes --no-install-recommends "${patience[@]}" install "$@")
   { as_root timeout 600 apt-get -qq "${patience[@]}" update &&
-    as_root env DEBIAN_FRONTEND=noninteractive timeout 900 \
-      apt-get -qq --yes --no-install-recommends "${patience[@]}" install "$@"
+    as_root timeout 900 "${install[@]}" --download-only &&
+    as_root env DEBIAN_FRONTEND=noninteractive "${install[@]}"
   } >/dev/null 2>&1 </dev/null
 }
 

@@ -120,8 +120,11 @@ class Libraries:
         # Somebody else may be installing.
         patience = ["-o", "DPkg::Lock::Timeout=120"]
         self._run(*root, "apt-get", "-qq", *patience, "update")
-        install = ["apt-get", "-qq", "--yes", "--no-install-recommends", *patience, "install", *packages]
-        self._run(*root, "env", "DEBIAN_FRONTEND=noninteractive", *install)
+        options = ["-qq", "--yes", "--no-install-recommends", *patience]
+        install = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *options, "install", *packages]
+        self._run(*install, "--download-only")
+        # Only the download has a limit: ended half-way, an install would leave the system's packages broken.
+        subprocess.run(install, check=True, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
 
     def command(self, system: System) -> list[str]:
         """How the worker of a system is started."""
