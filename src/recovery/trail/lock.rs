@@ -55,18 +55,26 @@ pub(super) fn lock(
 /// The process that holds a lock on the file, if the kernel shows it.
 fn holder(file: &File) -> Option<String> {
     let inode = file.metadata().ok()?.ino().to_string();
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    // 12: FLOCK  ADVISORY  WRITE 4321 fd:01:131 0 EOF; waiting ones have an arrow after the number.
-    let pid = locks.lines().find_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is_held = words.get(1) == Some(&"FLOCK");
-        let place = words.get(5)?.rsplit(':').next()?;
-        (is_held && place == inode).then(|| words[4].to_owned())
-    })?;
-    let pid: i64 = pid.parse().ok().filter(|pid| *pid > 0)?;
+    // The kernel prints its list in pieces, and a lock that ends meanwhile can hide the one behind it.
+    let pid = (0..LOOKS).find_map(|_| locked_by(&inode))?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(match crate::domain::visible::safe(name.trim()) {
         name if name.is_empty() => format!("process {pid}"),
         name => format!("process {pid} ({name})"),
+    })
+}
+
+/// How often the kernel is asked who holds a lock before nobody is named.
+const LOOKS: usize = 20;
+
+/// The process with a lock on this inode, in the kernel's list of locks.
+fn locked_by(inode: &str) -> Option<i64> {
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // 12: FLOCK  ADVISORY  WRITE 4321 fd:01:131 0 EOF; waiting ones have an arrow after the number.
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_held = words.get(1) == Some(&"FLOCK");
+        let place = words.get(5)?.rsplit(':').next()?;
+        words[4].parse().ok().filter(|pid| is_held && place == inode && *pid > 0)
     })
 }
