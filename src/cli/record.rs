@@ -88,17 +88,16 @@ pub(super) fn run(setup: &Setup, arguments: &RecordArgs) -> Exit {
         Ok(recording) => recording,
         Err(sentence) => return complain(&sentence),
     };
-    // From the first frame on, so that a short recording has one.
-    let mut stopped = woken.recv().ok();
-    if let Some(News::Polled) = stopped {
-        let labels = labels(setup, &words);
-        print(&format!("recording {labels} into {}; Ctrl-C ends it\n", shown(&arguments.out)));
-        stopped = wait(&woken, arguments.length);
-    }
+    let started =
+        format!("recording {} into {}; Ctrl-C ends it\n", labels(setup, &words), shown(&arguments.out));
+    let waited = wait(&woken, arguments.length, &started);
     let ended = recording.end();
-    let ended = match stopped {
-        Some(News::Stopped(why)) => Err(why),
-        Some(News::Polled | News::Ended) | None => ended,
+    let ended = match waited.stopped {
+        Some(why) => Err(why),
+        None if !waited.has_read => {
+            Err(format!("nothing could be read; {} has only gaps", shown(&arguments.out)))
+        }
+        None => ended,
     };
     match ended {
         Ok(()) => {
@@ -112,24 +111,46 @@ pub(super) fn run(setup: &Setup, arguments: &RecordArgs) -> Exit {
 /// What the threads of a recording tell.
 #[derive(Debug)]
 enum News {
-    /// The first frame was written.
+    /// The first frame of a source was written.
     Polled,
+    /// A source can no longer be read, and why; its frames are gaps.
+    Failed(String),
     /// A signal asks for the end.
     Ended,
     /// Recording has stopped, and why.
     Stopped(String),
 }
 
-/// Waits for news; nothing, if the time is over first. The first frames of further sources are none.
-fn wait(woken: &Receiver<News>, length: Option<Span>) -> Option<News> {
-    let until = length.map(|length| Instant::now() + length.duration());
+/// How the wait for the end of a recording came out.
+#[derive(Debug, Default)]
+struct Waited {
+    /// Some source was read at least once.
+    has_read: bool,
+    /// Why recording stopped early.
+    stopped: Option<String>,
+}
+
+/// Waits for the end of a recording, and reports sources that cannot be read. Its length counts from the first frame on,
+/// so that a short recording has one.
+fn wait(woken: &Receiver<News>, length: Option<Span>, started: &str) -> Waited {
+    let mut waited = Waited::default();
+    let (mut has_begun, mut until) = (false, None);
     loop {
         let news = match until {
-            Some(until) => woken.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?,
-            None => woken.recv().ok()?,
+            Some(until) => {
+                woken.recv_timeout(Instant::saturating_duration_since(&until, Instant::now())).ok()
+            }
+            None => woken.recv().ok(),
         };
-        if !matches!(news, News::Polled) {
-            return Some(news);
+        match news {
+            Some(News::Polled) => waited.has_read = true,
+            Some(News::Failed(why)) => drop(complain(&format!("{why}; recorded as a gap"))),
+            Some(News::Stopped(why)) => return Waited { stopped: Some(why), ..waited },
+            Some(News::Ended) | None => return waited,
+        }
+        if !std::mem::replace(&mut has_begun, true) {
+            print(started);
+            until = length.map(|length| Instant::now() + length.duration());
         }
     }
 }
@@ -204,6 +225,7 @@ impl ActiveRecording {
             let effort = Effort { rows: setup.config.row_limit, slice, whole: slice };
             let open: Opener = Arc::new(move || own.options(&name, effort));
             let recorded = RecordedSource {
+                label: safe(&setup.label(word)),
                 watch: SourceWatch::new(&setup.label(word), open),
                 full: FullLook::with_boards_up_to(if plan.terms.whole { WHOLE } else { SMALL }),
                 recorder: recording.recorder(number),
@@ -211,7 +233,7 @@ impl ActiveRecording {
                 pace: Pace::default(),
                 backoff: Backoff::new(),
                 news: news.clone(),
-                has_polled: false,
+                state: SourceState::New,
             };
             let started = Poller::start(format!("recorder {number}"), recorded);
             pollers.push(started.map_err(|error| format!("cannot start: {error}"))?);
@@ -240,6 +262,7 @@ pub(super) fn identity(setup: &Setup, word: &str) -> SourceIdentity {
 
 /// One source that is polled and recorded, as the dashboard would poll it.
 struct RecordedSource {
+    label: String,
     watch: SourceWatch,
     full: FullLook,
     recorder: Recorder,
@@ -247,7 +270,15 @@ struct RecordedSource {
     pace: Pace,
     backoff: Backoff,
     news: Sender<News>,
-    has_polled: bool,
+    state: SourceState,
+}
+
+/// What was told last of a source.
+#[derive(Debug, PartialEq, Eq)]
+enum SourceState {
+    New,
+    Read,
+    Failed(String),
 }
 
 impl Polled for RecordedSource {
@@ -262,7 +293,7 @@ impl Polled for RecordedSource {
             }
             Err(error) => return self.fail(started, &error),
         };
-        self.tell_first();
+        self.tell(SourceState::Read);
         match stopped {
             None => NextPoll::At(started + self.pace.after(started.elapsed(), self.every)),
             Some(why) => self.stop(why),
@@ -281,7 +312,7 @@ impl RecordedSource {
         let events = self.watch.fail(&why);
         let is_unreachable = matches!(error, StoreError::Unreachable { .. } | StoreError::Denied { .. });
         let stopped = self.recorder.failure(&why, is_unreachable, &events);
-        self.tell_first();
+        self.tell(SourceState::Failed(why));
         match stopped {
             Some(why) => self.stop(why),
             None if is_unreachable => NextPoll::At(Instant::now() + self.backoff.next().max(self.every)),
@@ -289,10 +320,17 @@ impl RecordedSource {
         }
     }
 
-    fn tell_first(&mut self) {
-        if !std::mem::replace(&mut self.has_polled, true) {
-            let _ = self.news.send(News::Polled);
+    /// Tells what is new: the first frame, or that polls fail for another reason than before.
+    fn tell(&mut self, state: SourceState) {
+        if state == self.state {
+            return;
         }
+        let news = match &state {
+            SourceState::New | SourceState::Read => News::Polled,
+            SourceState::Failed(why) => News::Failed(format!("{}: {why}", self.label)),
+        };
+        self.state = state;
+        let _ = self.news.send(news);
     }
 
     fn stop(&self, why: String) -> NextPoll {

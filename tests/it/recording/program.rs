@@ -251,3 +251,18 @@ fn the_dashboard_records_and_the_replay_shows_the_same_rows() {
     assert_eq!(rows(&replayed), rows(&live), "{replayed}\n{live}");
     pty.quit();
 }
+
+#[test]
+fn a_source_that_cannot_be_read_is_reported_and_is_no_success() {
+    let database = database();
+    let (missing, out) = (database.beside("missing.db"), database.beside("gaps.rec"));
+    let mut record = command(&["record", "--for", "1s", "--out"]);
+    let ran = record.arg(&out).arg(&missing).output().expect("claimtop runs");
+    assert_eq!(ran.status.code(), Some(3), "{}", stdout(&ran));
+    let told = stderr(&ran);
+    assert!(
+        told.contains("missing.db: there is no such file") && told.contains("; recorded as a gap"),
+        "{told}"
+    );
+    assert!(told.contains("nothing could be read") && told.contains("gaps.rec has only gaps"), "{told}");
+}
