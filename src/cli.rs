@@ -22,6 +22,7 @@ mod output;
 mod pid;
 mod profile_help;
 mod profiles;
+mod pseudonym_key;
 mod record;
 mod recorded;
 mod recovery;

@@ -12,7 +12,8 @@
 //! row_text, board_text, cause_text, event_text   values of the domain as JSON
 //! beats        heartbeats over all frames: usual intervals, silent sessions
 //! series       silences by the threshold that decides about them, for backtests
-//! recording    the file as a whole: sources, boards, frames, gaps, events, silences
+//! file         the file as a whole: sources, boards, frames
+//! course       the counts, the gaps and the events over time
 //! replay       one frame as a poll, as the dashboard got it
 //! pseudonyms   ids and holders replaced for sharing
 //! error        why a file is no recording, or cannot be read or written
@@ -29,6 +30,7 @@
 mod beats;
 mod board_text;
 mod cause_text;
+mod course;
 mod encoding;
 mod error;
 mod event_text;
@@ -42,10 +44,9 @@ mod silence;
 mod tracked;
 mod writer;
 
+pub use course::{Gap, RecordedCounts, RecordedEvent};
 pub use error::RecordingError;
-pub use file::{
-    Frame, Gap, RecordedBoard, RecordedCounts, RecordedEvent, RecordedSource, Recording, is_recording,
-};
+pub use file::{Frame, RecordedBoard, RecordedSource, Recording, is_recording};
 pub use pseudonyms::Pseudonyms;
 pub use replay::RecordedPoll;
 pub use schema::{APPLICATION_ID, VERSION};

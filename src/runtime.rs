@@ -374,6 +374,8 @@ impl Dashboard {
             Effect::Save(format) => self.save(format)?,
             Effect::Remember(state) => self.remember(&state)?,
             Effect::Replay(to) => self.move_replay(to)?,
+            // Only in a replay, which answers it.
+            Effect::LoadBacktest => {}
             Effect::Record(file) => self.record(&file)?,
             Effect::StopRecording => self.finish_recording(),
             Effect::Bell => stdout().write_all(b"\x07").and_then(|()| stdout().flush())?,

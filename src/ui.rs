@@ -26,6 +26,7 @@
 
 mod activity;
 mod audit;
+mod backtest;
 mod bulk;
 mod claim_list;
 mod dead;
@@ -117,6 +118,7 @@ fn draw_pane(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: 
         Pane::Jobs => jobs::draw(model, view, theme, area, buffer),
         Pane::Events => events::draw(model, view, theme, area, buffer),
         Pane::Audit => audit::draw(model, view, theme, area, buffer),
+        Pane::Backtest => backtest::draw(model, view, theme, area, buffer),
     }
 }
 

@@ -54,6 +54,7 @@ pub enum Command {
     NextEvent,
     PreviousEvent,
     At,
+    Backtest,
     Record,
     Palette,
     Copy,
@@ -378,6 +379,14 @@ pub const ACTIONS: &[ActionSpec] = &[
         ActionGroup::Replay,
         "in a replay, also space: play, and pause",
         Some("play"),
+    ),
+    look(
+        Command::Backtest,
+        "backtest",
+        &["9"],
+        ActionGroup::Replay,
+        "in a replay: what other thresholds would have done",
+        Some("backtest"),
     ),
     look(
         Command::StepForward,

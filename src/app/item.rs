@@ -1,6 +1,7 @@
 //! Selectable items, by identity and never by position.
 
 use super::row::{Row, RowId};
+use crate::domain::backtest::Subject;
 use crate::domain::cause::GroupBy;
 
 /// One line of one list.
@@ -34,6 +35,8 @@ pub enum Item {
     Bulk {
         id: String,
     },
+    /// The thresholds of a backtest.
+    Threshold(Subject),
     /// The line below the acts of a bulk.
     BulkNote {
         id: String,

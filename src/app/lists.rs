@@ -47,6 +47,9 @@ impl Model {
             ListId::Pane(Pane::Events) => {
                 self.event_lines().map(|logged| Item::LoggedEvent(logged.number)).collect()
             }
+            ListId::Pane(Pane::Backtest) => {
+                self.backtests().iter().map(|one| Item::Threshold(one.series.subject.clone())).collect()
+            }
             ListId::Pane(Pane::Audit) => self.audit.rows().iter().map(AuditRow::item).collect(),
         }
     }

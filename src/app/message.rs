@@ -11,6 +11,7 @@ use super::replay::{ReplayMove, ReplayedSource};
 use super::row::{Row, RowId};
 use super::source::{Poll, PollFailure};
 use crate::domain::audit::ActFilter;
+use crate::domain::backtest::TestedSeries;
 use crate::domain::claim::{Claim, Process};
 use crate::domain::claim_list::{ListPart, ListRequest};
 use crate::domain::detail::{Examined, Holder, HolderActivity, Kinds};
@@ -101,6 +102,8 @@ pub enum Msg {
         at: Moment,
         sources: Vec<ReplayedSource>,
     },
+    /// What thresholds would have done in the recording.
+    Backtested(Result<Vec<TestedSeries>, String>),
     /// Polls are recorded into this file.
     RecordingBegan(String),
     /// Recording has stopped, and why.
@@ -177,6 +180,8 @@ pub enum Effect {
     Remember(ScreenState),
     /// Goes elsewhere in the recording that is replayed.
     Replay(ReplayMove),
+    /// Tests thresholds on the recording that is replayed.
+    LoadBacktest,
     /// Records polls into this file.
     Record(String),
     StopRecording,

@@ -36,10 +36,12 @@ pub enum Pane {
     Locks,
     Events,
     Audit,
+    /// Only in a replay.
+    Backtest,
 }
 
 impl Pane {
-    pub const ALL: [Pane; 8] = [
+    pub const ALL: [Pane; 9] = [
         Pane::Overview,
         Pane::Claims,
         Pane::Groups,
@@ -48,6 +50,7 @@ impl Pane {
         Pane::Locks,
         Pane::Events,
         Pane::Audit,
+        Pane::Backtest,
     ];
 
     pub fn title(self) -> &'static str {
@@ -60,6 +63,7 @@ impl Pane {
             Pane::Locks => "Locks",
             Pane::Events => "Events",
             Pane::Audit => "Audit",
+            Pane::Backtest => "Backtest",
         }
     }
 }
@@ -339,6 +343,12 @@ impl Model {
             replay: None,
             recording: None,
         }
+    }
+
+    /// The panes that there are, in the order of their tabs.
+    pub fn panes(&self) -> impl DoubleEndedIterator<Item = Pane> + use<> {
+        let is_replay = self.replay.is_some();
+        Pane::ALL.into_iter().filter(move |pane| *pane != Pane::Backtest || is_replay)
     }
 
     /// The sources that are shown, with their numbers.

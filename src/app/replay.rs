@@ -1,6 +1,7 @@
 //! A recording on the screen: where it stands, how it runs, and what its scrubber shows.
 
 use super::source::{Poll, PollFailure};
+use crate::domain::backtest::TestedSeries;
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::events::Event;
@@ -23,6 +24,8 @@ pub struct Replay {
     pub marks: Vec<ReplayMark>,
     /// The times that nothing is known of.
     pub gaps: Vec<ReplayGap>,
+    /// What thresholds would have done, or why that is not known; nothing before anybody asked.
+    pub backtest: Option<Result<Vec<TestedSeries>, String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +160,7 @@ mod tests {
                 ReplayMark { at: at(70), kind: ReplayMarkKind::Event },
             ],
             gaps: vec![ReplayGap { from: at(40), to: at(60), why: None }],
+            backtest: None,
         }
     }
 

@@ -71,6 +71,7 @@ impl Model {
             Msg::History { claim, lines } => self.read_history(claim, lines),
             Msg::Examined { id, found } => self.examined(&id, found),
             Msg::Replayed { at, sources } => self.replayed(at, sources),
+            Msg::Backtested(found) => self.backtested(found),
             Msg::RecordingBegan(name) => {
                 self.notify(super::model::Tone::Info, format!("recording into {name}; :record ends it"));
                 self.recording = Some(name);
@@ -186,6 +187,11 @@ impl Model {
             Pane::Sessions => sources.into_iter().map(|source| Effect::LoadHolders { source }).collect(),
             Pane::Jobs => sources.into_iter().map(|source| Effect::LoadKinds { source }).collect(),
             Pane::Audit => vec![self.load_trail()],
+            // The recording does not change, and testing takes a while.
+            Pane::Backtest => match self.replay.as_ref().is_some_and(|replay| replay.backtest.is_none()) {
+                true => vec![Effect::LoadBacktest],
+                false => Vec::new(),
+            },
         }
     }
 }

@@ -6,11 +6,10 @@ use std::path::Path;
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::domain::backtest::{Measure, Series, ThresholdRange};
+use crate::domain::backtest::{Measure, Series, TestedSeries, ThresholdRange};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::recording::{Recording, RecordingError};
-use crate::report::backtest::TestedSeries;
 
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Backtest")]

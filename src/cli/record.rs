@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::output::{complain, print};
+use super::pseudonym_key::pseudonyms;
 use super::setup::Setup;
 use crate::domain::time::Span;
 use crate::domain::visible::safe;
@@ -15,7 +16,7 @@ use crate::exit::Exit;
 use crate::poller::{
     FullLook, NextPoll, Opener, Polled, Poller, Recorder, SMALL, SharedRecording, SourceWatch,
 };
-use crate::recording::{Pseudonyms, RecordingOptions, SourceIdentity};
+use crate::recording::{RecordingOptions, SourceIdentity};
 use crate::signals::Signals;
 use crate::store::{Backoff, Effort, Pace, StoreError};
 
@@ -213,7 +214,7 @@ impl ActiveRecording {
         let sources: Vec<SourceIdentity> = words.iter().map(|word| identity(setup, word)).collect();
         let options = RecordingOptions {
             keep: plan.terms.keep,
-            pseudonyms: plan.terms.hash_ids.then(Pseudonyms::random),
+            pseudonyms: plan.terms.hash_ids.then(pseudonyms),
             ..RecordingOptions::default()
         };
         let recording =

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 
 use super::output::{complain, print};
 use crate::domain::audit::{Period, PeriodTime};
-use crate::domain::backtest::around;
+use crate::domain::backtest::TestedSeries;
 use crate::domain::time::Moment;
 use crate::exit::Exit;
 use crate::recording::{Recording, RecordingError};
 use crate::recovery::trail::{Trail, TrailError};
-use crate::report::backtest::TestedSeries;
 use crate::report::incident::Incident;
 use crate::report::recorded_incident::RecordedIncident;
 
@@ -110,11 +109,5 @@ fn acts(recording: &Recording, from: Moment, to: Moment) -> Option<Incident> {
 /// The thresholds in force and those around them.
 fn thresholds(recording: &Recording) -> Result<Vec<TestedSeries>, RecordingError> {
     let all = recording.series(&BTreeSet::new())?;
-    Ok(all
-        .into_iter()
-        .filter_map(|series| {
-            let thresholds = around(series.current?);
-            Some(TestedSeries::new(series, &thresholds))
-        })
-        .collect())
+    Ok(all.into_iter().filter_map(TestedSeries::around_current).collect())
 }

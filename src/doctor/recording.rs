@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Diagnosis, DoctorCheck};
-use crate::domain::backtest::{Advice, Measure, Series, Tested, advise, around};
+use crate::domain::backtest::{Advice, Measure, Series, Tested, TestedSeries};
 use crate::domain::time::Span;
 use crate::domain::visible::visible;
 use crate::recording::{Recording, RecordingError};
@@ -12,7 +12,7 @@ use crate::recording::{Recording, RecordingError};
 pub fn examine_recording(recording: &Recording) -> Result<Diagnosis, RecordingError> {
     let mut checks = vec![extent(recording)?];
     for series in recording.series(&BTreeSet::new())? {
-        checks.extend(check(&series));
+        checks.extend(check(series));
     }
     Ok(Diagnosis { checks, unreachable: None })
 }
@@ -36,10 +36,10 @@ fn extent(recording: &Recording) -> Result<DoctorCheck, RecordingError> {
     })
 }
 
-fn check(series: &Series) -> Option<DoctorCheck> {
+fn check(series: Series) -> Option<DoctorCheck> {
     let current = series.current?;
     let name = series.subject.measure.as_str();
-    let subject = subject(series);
+    let subject = series.subject.claims();
     if series.silences.is_empty() {
         let floor = series.floor;
         return Some(DoctorCheck::ok(
@@ -47,11 +47,11 @@ fn check(series: &Series) -> Option<DoctorCheck> {
             format!("{subject}: no silence of {floor} or longer; {current} was never reached"),
         ));
     }
-    let tested = series.test(&thresholds(series, current));
-    let now = tested.iter().find(|one| one.threshold == current);
-    let now_text = now.map(|one| in_force(one, series.subject.measure)).unwrap_or_default();
-    Some(match advise(series, &tested) {
-        Advice::Choose { tested: chosen, .. } if is_near(chosen.threshold, current) => {
+    let tested = TestedSeries::around_current(series)?;
+    let measure = tested.series.subject.measure;
+    let now_text = tested.in_force().map(|one| in_force(one, measure)).unwrap_or_default();
+    Some(match tested.advice() {
+        Advice::Choose { tested: chosen, .. } if tested.is_near_current(chosen.threshold) => {
             DoctorCheck::ok(name, format!("{subject}: {current} fits; {now_text}"))
         }
         Advice::Choose { tested: chosen, reason } => {
@@ -67,26 +67,11 @@ fn check(series: &Series) -> Option<DoctorCheck> {
                     "{subject}: {current} in force, {} would be better: {reason}{saved}; {now_text}",
                     chosen.threshold
                 ),
-                format!("set {} in the config", visible(&series.config_line(chosen.threshold))),
+                format!("set {} in the config", visible(&tested.series.config_line(chosen.threshold))),
             )
         }
         Advice::None(why) => DoctorCheck::ok(name, format!("{subject}: {current} stays; {why}")),
     })
-}
-
-/// Thresholds that could be better: those around the one in force, from the shortest that the recording can judge.
-fn thresholds(series: &Series, current: Span) -> Vec<Span> {
-    let mut all = around(current);
-    all.extend(around(series.floor.max(Span::seconds(1))));
-    all.retain(|threshold| *threshold >= series.floor || *threshold == current);
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-/// Within a fifth.
-fn is_near(one: Span, other: Span) -> bool {
-    one.minus(other).abs().times(5) <= other
 }
 
 fn in_force(now: &Tested, measure: Measure) -> String {
@@ -98,9 +83,4 @@ fn in_force(now: &Tested, measure: Measure) -> String {
         Some(why) => format!("the one in force cannot be judged: {why}"),
         None => format!("the one in force {took} {}, {} wrongly", now.taken(), now.wrongly_text()),
     }
-}
-
-fn subject(series: &Series) -> String {
-    let kind = series.subject.kind.as_deref().map(|kind| format!(" {}", visible(kind))).unwrap_or_default();
-    format!("{}/{}{kind}", visible(&series.subject.profile), visible(&series.subject.board))
 }

@@ -7,17 +7,22 @@
 //! ```text
 //! silence    one silence and its end             series   the silences of one kind, and tests on them
 //! tested     the result of one threshold         range    the thresholds to test: 1m..60m
-//! advice     which threshold to choose
+//! advice     which threshold to choose           tested_series   all results of one kind, in words
+//! plot       the results as bars
 //! ```
 
 mod advice;
+mod plot;
 mod range;
 mod series;
 mod silence;
 mod tested;
+mod tested_series;
 
 pub use advice::{Advice, MOST_WRONG, advise};
-pub use range::{ThresholdRange, around};
+pub use plot::{BarPlot, PlotLine};
+pub use range::{ThresholdRange, ladder};
 pub use series::{Measure, Series, Subject, Take};
 pub use silence::{Outcome, Silence, SilenceEnd};
 pub use tested::{Judgement, Tested};
+pub use tested_series::{TestedSeries, percent};

@@ -110,6 +110,12 @@ impl Recording {
         Ok(self.read(sql, [], |row| row.get(0))?.into_iter().collect())
     }
 
+    /// The boards of which, at some polls, not all claims in a set were read.
+    pub(super) fn partial_boards(&self) -> Result<BTreeSet<i64>, RecordingError> {
+        let sql = "SELECT DISTINCT board FROM board_poll WHERE coverage = 'worst'";
+        Ok(self.read(sql, [], |row| row.get(0))?.into_iter().collect())
+    }
+
     pub(super) fn beats(&self) -> Result<RecordedBeats, RecordingError> {
         let mut beats = RecordedBeats { floor: self.silence_floor()?, ..RecordedBeats::default() };
         let clocks: HashMap<i64, (i64, Moment)> = self.clocks_by_frame()?;

@@ -169,16 +169,21 @@ pub(super) fn read_reasons(text: &str) -> Option<BTreeMap<Reason, u64>> {
     Some(Reason::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect())
 }
 
+/// How many wait, by state; nothing if no state is known.
+pub(super) fn backlog_text(backlog: &BTreeMap<String, u64>) -> Option<String> {
+    (!backlog.is_empty()).then(|| super::row_text::text(backlog))
+}
+
+pub(super) fn read_backlog(text: Option<&str>) -> Option<BTreeMap<String, u64>> {
+    text.map_or_else(|| Some(BTreeMap::new()), |text| serde_json::from_str(text).ok())
+}
+
 /// What a poll found on a board besides its counts.
 #[derive(Debug, Serialize, Deserialize, Default)]
 pub(super) struct Details {
     /// The registry, and the sessions in all, alive and stale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sessions: Option<(String, u64, u64, u64)>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    backlog: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    oldest_queued: Option<i64>,
     /// Rows that the census looked at, since when, and whether it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     census: Option<(u64, i64, bool)>,
@@ -196,8 +201,6 @@ pub(super) fn details_text(board: &BoardSnapshot) -> String {
     let gaps = &board.gaps;
     super::row_text::text(&Details {
         sessions: board.sessions.as_ref().map(|all| (all.registry.clone(), all.total, all.alive, all.stale)),
-        backlog: board.backlog.clone(),
-        oldest_queued: board.oldest_queued.map(Moment::micros),
         census: gaps.census.map(|census| (census.looked_at, census.since.micros(), census.complete)),
         more: gaps.more,
         inexact: gaps.reasons.iter().map(|reason| reason.as_str().into()).collect(),
@@ -211,8 +214,6 @@ pub(super) fn read_details(text: &str, board: &mut BoardSnapshot) -> Option<()> 
     let details: Details = serde_json::from_str(text).ok()?;
     board.sessions =
         details.sessions.map(|(registry, total, alive, stale)| Sessions { registry, total, alive, stale });
-    board.backlog = details.backlog;
-    board.oldest_queued = details.oldest_queued.and_then(Moment::from_micros);
     let census = match details.census {
         Some((looked_at, since, complete)) => {
             Some(Census { looked_at, since: Moment::from_micros(since)?, complete })

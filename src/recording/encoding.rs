@@ -1,9 +1,12 @@
 //! Numbers that change with nearly every poll, as small differences: heartbeats, leases, sessions.
 //!
-//! A number is a LEB128 varint; a signed one is zigzag-encoded first. A change is the number `id * 8 + field`, then the
-//! signed difference to the value before.
+//! A number is a LEB128 varint; a signed one is zigzag-encoded first. The changes of a frame are in the order of their
+//! ids. Each is the number `step * 8 + field`, where the step leads from the id before, then the signed difference to the
+//! value before.
 
 use std::collections::BTreeMap;
+
+use crate::domain::detail::Horizon;
 
 /// A value that `changes` of a frame can move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,19 +73,27 @@ pub(super) fn push_signed(blob: &mut Vec<u8>, value: i64) {
     push(blob, ((value << 1) ^ (value >> 63)).cast_unsigned());
 }
 
-pub(super) fn push_change(blob: &mut Vec<u8>, moved: Moved) {
-    push(blob, moved.id.cast_unsigned() << 3 | moved.field as u64);
-    push_signed(blob, moved.by);
+/// The changes of a frame as a blob; they are sorted by their ids.
+pub(super) fn changes_blob(all: &mut [Moved]) -> Vec<u8> {
+    all.sort_by_key(|moved| moved.id);
+    let (mut blob, mut before) = (Vec::new(), 0);
+    for moved in all {
+        push(&mut blob, (moved.id - before).cast_unsigned() << 3 | moved.field as u64);
+        push_signed(&mut blob, moved.by);
+        before = moved.id;
+    }
+    blob
 }
 
 /// The changes of one frame; nothing if the blob is damaged.
 pub(super) fn changes(blob: &[u8]) -> Option<Vec<Moved>> {
     let mut numbers = Numbers(blob);
-    let mut all = Vec::new();
+    let (mut all, mut id) = (Vec::new(), 0_i64);
     while !numbers.0.is_empty() {
         let head = numbers.unsigned()?;
         let field = *Field::ALL.get((head & 7) as usize)?;
-        all.push(Moved { id: (head >> 3).cast_signed(), field, by: numbers.signed()? });
+        id = id.checked_add_unsigned(head >> 3)?;
+        all.push(Moved { id, field, by: numbers.signed()? });
     }
     Some(all)
 }
@@ -128,11 +139,41 @@ pub(super) fn read_keyframe(blob: &[u8]) -> Option<BTreeMap<i64, Moving>> {
     Some(all)
 }
 
-/// Small counts, such as the deadlines of the coming minutes.
-pub(super) fn counts(all: impl IntoIterator<Item = u64>) -> Vec<u8> {
+/// The deadlines of the coming minutes: the numbers of minutes and of moments, whether there may be more, then every count
+/// that is not zero, after the number of zeros before it.
+pub(super) fn horizon_blob(horizon: &Horizon) -> Vec<u8> {
     let mut blob = Vec::new();
-    all.into_iter().for_each(|count| push(&mut blob, count));
+    let sizes = [horizon.minutes.len() as u64, horizon.moments.len() as u64, u64::from(horizon.at_least)];
+    sizes.into_iter().for_each(|size| push(&mut blob, size));
+    let mut zeros = 0;
+    for count in horizon.minutes.iter().chain(&horizon.moments) {
+        match count {
+            0 => zeros += 1,
+            count => {
+                push(&mut blob, zeros);
+                push(&mut blob, *count);
+                zeros = 0;
+            }
+        }
+    }
     blob
+}
+
+pub(super) fn read_horizon(blob: &[u8]) -> Option<Horizon> {
+    // No more than a damaged file may ask for.
+    let size = |count: u64| usize::try_from(count).ok().filter(|count| *count <= 10_000);
+    let mut numbers = Numbers(blob);
+    let (minutes, moments) = (size(numbers.unsigned()?)?, size(numbers.unsigned()?)?);
+    let at_least = numbers.unsigned()? != 0;
+    let mut all = vec![0; minutes + moments];
+    let mut at = 0_usize;
+    while !numbers.0.is_empty() {
+        at = at.checked_add(size(numbers.unsigned()?)?)?;
+        *all.get_mut(at)? = numbers.unsigned()?;
+        at += 1;
+    }
+    let moments = all.split_off(minutes);
+    Some(Horizon { minutes: all, moments, at_least })
 }
 
 #[cfg(test)]
@@ -145,10 +186,9 @@ mod tests {
         fn changes_are_read_as_they_were_written(
             all in prop::collection::vec((0_i64..1 << 50, 0_usize..5, any::<i64>()), 0..50)
         ) {
-            let all: Vec<Moved> =
+            let mut all: Vec<Moved> =
                 all.into_iter().map(|(id, field, by)| Moved { id, field: Field::ALL[field], by }).collect();
-            let mut blob = Vec::new();
-            all.iter().for_each(|moved| push_change(&mut blob, *moved));
+            let blob = changes_blob(&mut all);
             prop_assert_eq!(changes(&blob), Some(all));
         }
 
@@ -166,8 +206,18 @@ mod tests {
         }
 
         #[test]
+        fn a_horizon_is_read_as_it_was_written(
+            minutes in prop::collection::vec(prop_oneof![Just(0), any::<u64>()], 0..40),
+            moments in prop::collection::vec(prop_oneof![Just(0), any::<u64>()], 0..40),
+            at_least in any::<bool>(),
+        ) {
+            let horizon = Horizon { minutes, moments, at_least };
+            prop_assert_eq!(read_horizon(&horizon_blob(&horizon)), Some(horizon));
+        }
+
+        #[test]
         fn damaged_blobs_are_refused_and_never_panic(blob in prop::collection::vec(any::<u8>(), 0..60)) {
-            let _ = (changes(&blob), read_keyframe(&blob));
+            let _ = (changes(&blob), read_keyframe(&blob), read_horizon(&blob));
         }
     }
 }

@@ -1,24 +1,104 @@
 //! Events as JSON, in the form in which they are told everywhere, and back.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
+use crate::domain::board_id::BoardId;
 use crate::domain::cause::Dimension;
+use crate::domain::time::Moment;
+use crate::domain::value::percent;
 use crate::domain::verdict::{Reason, Set};
 use crate::domain::visible::{safe, visible};
-use crate::events::{ClaimContext, Event, EventKind, Origin, SourceContext};
+use crate::events::{ClaimContext, Event, EventKind, Origin, SourceContext, millis};
 
-/// The text of an event, and the id of its claim as it was shown, if the text does not tell it.
-pub(super) fn event_text(event: &Event) -> (String, Option<String>) {
-    let shown = event
-        .claim()
-        .and_then(|(task_id, _, about)| (about.shown != visible(task_id)).then(|| about.shown.clone()));
-    (super::row_text::text(event), shown)
+/// Who tells what a poll shows.
+const LOOK: &str = "look";
+
+/// An event as it is written: its JSON without what the columns of its row say.
+pub(super) struct EventParts {
+    /// The board that it is about, if it names one.
+    pub board: Option<BoardId>,
+    /// When it was told, in milliseconds after the frame.
+    pub told: i64,
+    pub name: String,
+    pub body: String,
+    /// The id of its claim as it was shown, if the text does not tell it.
+    pub shown: Option<String>,
 }
 
-/// The event of a text; nothing if this program does not know it.
-pub(super) fn read_event(text: &str, shown: Option<&str>) -> Option<Event> {
-    let json: Json = serde_json::from_str(text).ok()?;
-    let fields = Fields(&json);
+impl EventParts {
+    pub(super) fn of(event: &Event, source: &str, at: Moment) -> EventParts {
+        let shown = event
+            .claim()
+            .and_then(|(task_id, _, about)| (about.shown != visible(task_id)).then(|| about.shown.clone()));
+        let mut fields = match serde_json::to_value(event) {
+            Ok(Json::Object(fields)) => fields,
+            Ok(_) | Err(_) => Map::new(),
+        };
+        let name = take_text(&mut fields, "event", |_| true).unwrap_or_default();
+        let told = fields.remove("timestamp").and_then(|told| told.as_i64());
+        take_text(&mut fields, "source", |text| text == source);
+        take_text(&mut fields, "by", |text| text == LOOK);
+        let board = board_of(&fields);
+        if let Some(board) = &board {
+            let address = fields.get("taskId").and_then(Json::as_str).map(|id| address(board, id));
+            take_text(&mut fields, "address", |text| address.as_deref() == Some(text));
+            fields.remove("profile");
+            fields.remove("board");
+        }
+        fields.retain(|_, value| !value.is_null());
+        EventParts {
+            board,
+            told: told.map_or(0, |told| told - millis(at)),
+            name,
+            body: Json::Object(fields).to_string(),
+            shown,
+        }
+    }
+
+    /// The event again; nothing if this program does not know it.
+    pub(super) fn event(&self, source: &str, at: Moment) -> Option<Event> {
+        let Json::Object(mut fields) = serde_json::from_str(&self.body).ok()? else { return None };
+        let mut add = |name: &str, value: Json| {
+            fields.entry(name).or_insert(value);
+        };
+        add("event", self.name.as_str().into());
+        add("timestamp", millis(at).saturating_add(self.told).into());
+        add("source", source.into());
+        add("by", LOOK.into());
+        if let Some(board) = &self.board {
+            add("profile", board.profile().into());
+            add("board", board.board().into());
+            if let Some(id) = fields.get("taskId").and_then(Json::as_str).map(str::to_owned) {
+                fields.entry("address").or_insert(address(board, &id).into());
+            }
+        }
+        read_event(&Json::Object(fields), self.shown.as_deref())
+    }
+}
+
+/// Takes a text out if it is the one that is expected.
+fn take_text(
+    fields: &mut Map<String, Json>,
+    name: &str,
+    is_expected: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let text = fields.get(name).and_then(Json::as_str).filter(|text| is_expected(text)).map(str::to_owned);
+    text.inspect(|_| drop(fields.remove(name)))
+}
+
+fn board_of(fields: &Map<String, Json>) -> Option<BoardId> {
+    let text = |name: &str| fields.get(name).and_then(Json::as_str);
+    Some(BoardId::new(text("profile")?, text("board")?))
+}
+
+/// The address of a claim whose key is one text.
+fn address(board: &BoardId, id: &str) -> String {
+    format!("{}/{}/{}", percent(board.profile()), percent(board.board()), percent(id))
+}
+
+/// The event of all its fields; nothing if this program does not know it.
+fn read_event(json: &Json, shown: Option<&str>) -> Option<Event> {
+    let fields = Fields(json);
     let kind = kind_of(fields.word("event")?)?;
     if fields.word("event")? == "claims:batch" {
         return Some(Event::Batch {

@@ -1,4 +1,4 @@
-//! A recording as a whole: its sources, boards, frames, gaps, events and silences.
+//! A recording as a whole: its sources, boards and frames.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,15 +9,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::RecordingError;
 use super::board_text::read_nature;
-use super::event_text::read_event;
-use super::row_text::read_key;
 use super::schema::{self, Header};
-use super::silence::{Ending, Silence};
 use crate::domain::board_id::BoardId;
-use crate::domain::snapshot::{Counts, Nature};
+use crate::domain::snapshot::Nature;
 use crate::domain::time::{Moment, Span};
 use crate::domain::visible::safe;
-use crate::events::Event;
 
 /// A source that was recorded. Its number is its place in [`Recording::sources`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,34 +47,6 @@ pub struct Frame {
     pub now: Option<Moment>,
     pub failure: Option<String>,
     pub is_unreachable: bool,
-}
-
-/// A time in which a source could not be read, or in which nobody recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap {
-    pub source: usize,
-    /// The last good frame before it and the first one after it, by our clock.
-    pub from: Moment,
-    pub to: Moment,
-    /// Why the polls failed; nothing if nobody recorded.
-    pub why: Option<String>,
-}
-
-/// The counts of a source at a frame, all boards together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordedCounts {
-    pub source: usize,
-    pub frame: i64,
-    pub at: Moment,
-    pub counts: Counts,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecordedEvent {
-    pub frame: i64,
-    pub source: usize,
-    pub at: Moment,
-    pub event: Event,
 }
 
 /// An open recording. It may still be written by another process; what that adds is seen by later questions.
@@ -239,211 +207,6 @@ impl Recording {
         Ok(latest)
     }
 
-    /// The counts of every source over time: one entry whenever they changed.
-    pub fn counts(&self) -> Result<Vec<RecordedCounts>, RecordingError> {
-        let boards = self.boards()?;
-        let mut now: HashMap<i64, Counts> = HashMap::new();
-        let mut all: Vec<RecordedCounts> = Vec::new();
-        let rows = self.read(
-            "SELECT b.board, b.frame, f.at, b.total, b.healthy, b.expiring, b.stale, b.orphaned, b.unknown, b.runaway \
-             FROM board_poll b JOIN frame f ON f.id = b.frame ORDER BY b.frame",
-            [],
-            |row| {
-                let count = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
-                let counts = Counts {
-                    total: count(3)?,
-                    healthy: count(4)?,
-                    expiring: count(5)?,
-                    stale: count(6)?,
-                    orphaned: count(7)?,
-                    unknown: count(8)?,
-                    runaway: count(9)?,
-                };
-                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, counts))
-            },
-        )?;
-        for (board, frame, at, counts) in rows {
-            now.insert(board, counts);
-            let Some(source) = boards.iter().find(|known| known.id == board).map(|known| known.source) else {
-                continue;
-            };
-            let mut sum = Counts::default();
-            for known in boards.iter().filter(|known| known.source == source) {
-                sum += now.get(&known.id).copied().unwrap_or_default();
-            }
-            let entry = RecordedCounts { source, frame, at: self.moment(at)?, counts: sum };
-            match all.last_mut() {
-                Some(last) if last.frame == frame => *last = entry,
-                _ => all.push(entry),
-            }
-        }
-        Ok(all)
-    }
-
-    /// The times that nothing is known of: polls failed, or nobody recorded.
-    pub fn gaps(&self) -> Result<Vec<Gap>, RecordingError> {
-        let frames = self.frames()?;
-        let mut gaps = Vec::new();
-        for source in 0..self.sources.len() {
-            let mine: Vec<&Frame> = frames.iter().filter(|frame| frame.source == source).collect();
-            let usual = usual_step(&mine);
-            let mut before: Option<&Frame> = None;
-            let mut why: Option<&str> = None;
-            for frame in mine {
-                if let Some(failure) = &frame.failure {
-                    why = Some(failure);
-                    continue;
-                }
-                if let Some(last) = before
-                    && (why.is_some() || frame.at.since(last.at) > usual.times(5).max(Span::seconds(5)))
-                {
-                    gaps.push(Gap { source, from: last.at, to: frame.at, why: why.map(str::to_owned) });
-                }
-                (before, why) = (Some(frame), None);
-            }
-            if let (Some(last), Some(why), Some(end)) = (before, why, frames.last()) {
-                gaps.push(Gap { source, from: last.at, to: end.at, why: Some(why.into()) });
-            }
-        }
-        gaps.sort_by_key(|gap| gap.from);
-        Ok(gaps)
-    }
-
-    /// The events of some frames, in order. Events that this version does not know are left out.
-    pub fn events(
-        &self,
-        frames: std::ops::RangeInclusive<i64>,
-    ) -> Result<Vec<RecordedEvent>, RecordingError> {
-        let rows = self.read(
-            "SELECT frame, source, at, body, shown FROM event WHERE frame BETWEEN ?1 AND ?2 ORDER BY id",
-            params![frames.start(), frames.end()],
-            |row| {
-                let texts: (String, Option<String>) = (row.get(3)?, row.get(4)?);
-                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, texts))
-            },
-        )?;
-        let mut events = Vec::new();
-        for (frame, source, at, (body, shown)) in rows {
-            if let Some(event) = read_event(&body, shown.as_deref()) {
-                events.push(RecordedEvent {
-                    frame,
-                    source: self.number(source),
-                    at: self.moment(at)?,
-                    event,
-                });
-            }
-        }
-        Ok(events)
-    }
-
-    /// The last events up to a frame, oldest first.
-    pub fn last_events(&self, frame: i64, most: usize) -> Result<Vec<RecordedEvent>, RecordingError> {
-        let first: Option<i64> = self.one(
-            "SELECT frame FROM event WHERE frame <= ?1 ORDER BY frame DESC LIMIT 1 OFFSET ?2",
-            params![frame, i64::try_from(most).unwrap_or(i64::MAX)],
-            |row| row.get(0),
-        )?;
-        self.events(first.unwrap_or(0)..=frame)
-    }
-
-    /// When something happened, and the name of the cause if one began; in the order of time.
-    pub fn event_marks(&self) -> Result<Vec<(Moment, Option<String>)>, RecordingError> {
-        let rows = self.read(
-            "SELECT at, CASE name WHEN 'cause:began' THEN json_extract(body, '$.name') END FROM event ORDER BY at, id",
-            [],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?)),
-        )?;
-        rows.into_iter().map(|(at, cause)| Ok((self.moment(at)?, cause.map(|name| safe(&name))))).collect()
-    }
-
-    /// Hands on every silence, in the order in which they were kept: one pass over the file.
-    pub fn each_silence(&self, mut each: impl FnMut(Silence)) -> Result<(), RecordingError> {
-        let boards = self.boards()?;
-        let mut ends: HashMap<usize, (i64, Moment)> = HashMap::new();
-        for number in 0..self.sources.len() {
-            if let Some(end) = self.last_good(number)? {
-                ends.insert(number, end);
-            }
-        }
-        let failed = |error: rusqlite::Error| RecordingError::of(&self.path, &error);
-        let mut select = self
-            .connection
-            .prepare(
-                "SELECT board, key, holder, kind, claimed_at, sign, first, last, from_at, to_at, next_at, ending, \
-                 session_beat, session_silent FROM silence ORDER BY id",
-            )
-            .map_err(failed)?;
-        let mut rows = select.query([]).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            let board: i64 = row.get(0).map_err(failed)?;
-            let Some(number) = boards.iter().position(|known| known.id == board) else { continue };
-            let source = boards[number].source;
-            let end = ends.get(&source).copied();
-            if let Some(silence) = self.silence_of(row, &boards[number], number, end).map_err(failed)? {
-                each(silence);
-            }
-        }
-        Ok(())
-    }
-
-    fn silence_of(
-        &self,
-        row: &Row<'_>,
-        board: &RecordedBoard,
-        board_number: usize,
-        end: Option<(i64, Moment)>,
-    ) -> rusqlite::Result<Option<Silence>> {
-        let moment = |at: usize| -> rusqlite::Result<Option<Moment>> {
-            Ok(row.get::<_, Option<i64>>(at)?.and_then(Moment::from_micros))
-        };
-        let text = |at: usize| -> rusqlite::Result<Option<String>> {
-            let id: Option<i64> = row.get(at)?;
-            Ok(id.and_then(|id| self.string(id)).map(|text| text.to_string()))
-        };
-        let (Some(key), Some(sign), Some(from)) =
-            (read_key(&row.get::<_, String>(1)?), moment(5)?, moment(8)?)
-        else {
-            return Ok(None);
-        };
-        // One that the writer did not close goes on until the end.
-        let last = row.get::<_, Option<i64>>(7)?.or(end.map(|(frame, _)| frame));
-        let to = moment(9)?.or(end.map(|(_, now)| now));
-        let (Some(last), Some(to)) = (last, to) else { return Ok(None) };
-        Ok(Some(Silence {
-            board: board.board.clone(),
-            source: board.source,
-            board_number,
-            key,
-            holder: text(2)?,
-            kind: text(3)?,
-            claimed_at: moment(4)?,
-            sign,
-            first: row.get(6)?,
-            last,
-            from,
-            to,
-            next: moment(10)?,
-            ending: row.get::<_, Option<String>>(11)?.and_then(|word| Ending::parse(&word)),
-            session_beat: moment(12)?,
-            session_silent: row.get(13)?,
-        }))
-    }
-
-    /// The last frame in which a source could be read, and its clock then.
-    fn last_good(&self, source: usize) -> Result<Option<(i64, Moment)>, RecordingError> {
-        let id = self.sources.get(source).map_or(0, |source| source.id);
-        let found: Option<(i64, i64)> = self.one(
-            "SELECT f.id, (SELECT max(now) FROM snapshot WHERE frame = f.id) FROM frame f \
-             WHERE f.source = ?1 AND f.failure IS NULL ORDER BY f.id DESC LIMIT 1",
-            [id],
-            |row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.unwrap_or(0))),
-        )?;
-        Ok(match found {
-            Some((frame, now)) => Some((frame, self.moment(now)?)),
-            None => None,
-        })
-    }
-
     fn frame_of(&self, row: &Row<'_>) -> rusqlite::Result<Frame> {
         let bad = |at: usize| rusqlite::Error::IntegralValueOutOfRange(at, 0);
         let now: Option<i64> = row.get(5)?;
@@ -513,10 +276,3 @@ impl Recording {
 
 const FRAMES: &str = "SELECT id, source, at, failure, unreachable, \
      (SELECT max(now) FROM snapshot WHERE frame = frame.id) FROM frame";
-
-/// The usual time between two frames: their median.
-fn usual_step(frames: &[&Frame]) -> Span {
-    let mut steps: Vec<Span> = frames.windows(2).map(|two| two[1].at.since(two[0].at)).collect();
-    steps.sort_unstable();
-    steps.get(steps.len() / 2).copied().unwrap_or(Span::ZERO)
-}

@@ -1,7 +1,7 @@
 //! Ids, holders and hosts replaced by pseudonyms, for a recording that leaves the house.
 //!
-//! The same name has the same pseudonym throughout one recording. The key is random and never written, so nobody can
-//! find out a name by trying. Free texts (errors, sentences) may contain names and are left out.
+//! The same name has the same pseudonym wherever the key is the same. The key is random and never in a recording, so
+//! nobody can find out a name by trying. Free texts (errors, sentences) may contain names and are left out.
 
 use percent_encoding::percent_decode_str;
 use sha2::{Digest, Sha256};
@@ -28,6 +28,14 @@ impl Pseudonyms {
             hash.update(uuid::Uuid::now_v7().as_bytes());
         }
         Pseudonyms { key: hash.finalize().into() }
+    }
+
+    pub fn with_key(key: [u8; 32]) -> Pseudonyms {
+        Pseudonyms { key }
+    }
+
+    pub fn key(&self) -> &[u8; 32] {
+        &self.key
     }
 
     fn of(&self, what: &str, name: &str) -> String {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::RecordingError;
-use super::board_text::{Notes, read_details, read_reasons};
+use super::board_text::{Notes, read_backlog, read_details, read_reasons};
 use super::cause_text::read_causes;
-use super::encoding::{Field, Moving, Numbers, changes, read_keyframe};
+use super::encoding::{Field, Moving, changes, read_horizon, read_keyframe};
 use super::file::{Frame, RecordedBoard, Recording};
 use super::row_text::{ClaimParts, claim_of, session_of};
 use crate::domain::cause::{Cause, ClaimsOf, Facts, Gathering};
@@ -77,7 +77,7 @@ impl Recording {
     pub fn poll(&self, frame: &Frame) -> Result<Option<RecordedPoll>, RecordingError> {
         let source = self.source_id(frame);
         let good: Option<i64> = self.one(
-            "SELECT id FROM frame WHERE source = ?1 AND id <= ?2 AND failure IS NULL ORDER BY id DESC LIMIT 1",
+            "SELECT id FROM frame WHERE +source = ?1 AND id <= ?2 AND failure IS NULL ORDER BY id DESC LIMIT 1",
             params![source, frame.id],
             |row| row.get(0),
         )?;
@@ -158,7 +158,7 @@ impl Recording {
         frame: i64,
     ) -> Result<Option<(BoardSnapshot, Option<Coverage>)>, RecordingError> {
         let found = self.one(
-            "SELECT coverage, total, healthy, expiring, stale, orphaned, unknown, runaway, reasons, details \
+            "SELECT coverage, total, healthy, expiring, stale, orphaned, unknown, runaway, reasons, backlog, details, oldest_queued \
              FROM board_poll WHERE board = ?1 AND frame <= ?2 ORDER BY frame DESC LIMIT 1",
             params![board.id, frame],
             |row| {
@@ -172,11 +172,12 @@ impl Recording {
                     unknown: count(6)?,
                     runaway: count(7)?,
                 };
-                let texts: (String, Option<String>) = (row.get(8)?, row.get(9)?);
-                Ok((row.get::<_, String>(0)?, counts, texts))
+                let texts: (Option<String>, Option<String>) = (row.get(9)?, row.get(10)?);
+                let numbers: (i64, Option<i64>) = (row.get(8)?, row.get(11)?);
+                Ok((row.get::<_, String>(0)?, counts, texts, numbers))
             },
         )?;
-        let Some((coverage, counts, (reasons, details))) = found else { return Ok(None) };
+        let Some((coverage, counts, (backlog, details), (reasons, oldest))) = found else { return Ok(None) };
         let coverage = match coverage.as_str() {
             "gone" => return Ok(None),
             "whole" => Some(Coverage::Whole),
@@ -191,10 +192,10 @@ impl Recording {
             board: board.board.board().into(),
             nature,
             counts,
-            reasons: read_reasons(&reasons).ok_or_else(unreadable)?,
+            reasons: self.string(reasons).and_then(|text| read_reasons(&text)).ok_or_else(unreadable)?,
             sessions: None,
-            backlog: BTreeMap::new(),
-            oldest_queued: None,
+            backlog: read_backlog(backlog.as_deref()).ok_or_else(unreadable)?,
+            oldest_queued: oldest.and_then(Moment::from_micros),
             worst: Vec::new(),
             gaps: Default::default(),
         };
@@ -257,7 +258,7 @@ impl Recording {
         sessions: &mut BTreeMap<i64, Moving>,
     ) -> Result<(), RecordingError> {
         let blobs = self.read(
-            "SELECT changes FROM frame WHERE id > ?2 AND id <= ?3 AND source = ?1 AND changes IS NOT NULL ORDER BY id",
+            "SELECT changes FROM frame WHERE id > ?2 AND id <= ?3 AND +source = ?1 AND changes IS NOT NULL ORDER BY id",
             params![source, from, until],
             |row| row.get::<_, Vec<u8>>(0),
         )?;
@@ -289,25 +290,22 @@ impl Recording {
         sessions: BTreeMap<i64, Moving>,
     ) -> Result<FrameRows, RecordingError> {
         let mut rows = FrameRows::default();
+        let failed = |error: rusqlite::Error| RecordingError::of(&self.path, &error);
+        let sql = "SELECT body FROM session WHERE id = ?1 AND (last IS NULL OR last >= ?2)";
+        let mut select = self.connection.prepare_cached(sql).map_err(failed)?;
         for (id, moving) in sessions {
-            let body = self.one(
-                "SELECT body FROM session WHERE id = ?1 AND (last IS NULL OR last >= ?2)",
-                params![id, frame],
-                |row| row.get::<_, i64>(0),
-            )?;
-            let Some(body) = body.and_then(|body| self.string(body)) else { continue };
+            let body = select.query_row(params![id, frame], |row| row.get::<_, i64>(0)).optional();
+            let Some(body) = body.map_err(failed)?.and_then(|body| self.string(body)) else { continue };
             let session =
                 session_of(&body, moving).ok_or_else(|| self.damaged("a session cannot be read"))?;
             rows.sessions.insert(id, session);
         }
+        let sql = "SELECT board, key, holder, kind, claimed_at, session, body FROM claim \
+                   WHERE id = ?1 AND (last IS NULL OR last >= ?2)";
+        let mut select = self.connection.prepare_cached(sql).map_err(failed)?;
         for (id, moving) in claims {
-            let found = self.one(
-                "SELECT board, key, holder, kind, claimed_at, session, body FROM claim \
-                 WHERE id = ?1 AND (last IS NULL OR last >= ?2)",
-                params![id, frame],
-                |row| self.claim_row(row, moving),
-            )?;
-            if let Some(row) = found {
+            let found = select.query_row(params![id, frame], |row| self.claim_row(row, moving)).optional();
+            if let Some(row) = found.map_err(failed)? {
                 rows.claims.insert(id, row);
             }
         }
@@ -336,7 +334,7 @@ impl Recording {
 
     fn horizon_at(&self, source: i64, frame: i64) -> Result<Horizon, RecordingError> {
         let blob: Option<Vec<u8>> = self.one(
-            "SELECT horizon FROM frame WHERE source = ?1 AND id <= ?2 AND horizon IS NOT NULL ORDER BY id DESC LIMIT 1",
+            "SELECT horizon FROM frame WHERE +source = ?1 AND id <= ?2 AND horizon IS NOT NULL ORDER BY id DESC LIMIT 1",
             params![source, frame],
             |row| row.get(0),
         )?;
@@ -385,14 +383,4 @@ fn judged(claim: Claim, nature: &Arc<Nature>, now: Moment) -> Judged {
 fn rank(judged: &Judged) -> (crate::domain::verdict::Set, i64, String) {
     let deadline = judged.verdict.deadline.map_or(i64::MAX, Moment::micros);
     (judged.verdict.headline(), deadline, judged.claim.key.address())
-}
-
-fn read_horizon(blob: &[u8]) -> Option<Horizon> {
-    let mut numbers = Numbers(blob);
-    let (minutes, moments, at_least) = (numbers.unsigned()?, numbers.unsigned()?, numbers.unsigned()?);
-    // Every count takes a byte at least.
-    let fits = |count: u64| usize::try_from(count).ok().filter(|count| *count <= blob.len());
-    let (minutes, moments) = (fits(minutes)?, fits(moments)?);
-    let mut take = |count: usize| (0..count).map(|_| numbers.unsigned()).collect::<Option<Vec<_>>>();
-    Some(Horizon { minutes: take(minutes)?, moments: take(moments)?, at_least: at_least != 0 })
 }

@@ -29,10 +29,12 @@ CREATE TABLE snapshot (frame INTEGER NOT NULL, profile INTEGER NOT NULL REFERENC
   PRIMARY KEY (frame, profile)) WITHOUT ROWID;
 
 -- The counts of a board from a frame on. `coverage`: which of its claims were read (whole, troubled, worst), or gone.
--- `reasons`: a JSON array in the order of docs/recording.md. `details`: JSON with sessions, backlog, gaps.
+-- `reasons`: a string, a JSON array in the order of docs/recording.md. `backlog`: how many wait, by state, as JSON, and
+-- since when the first of them. `details`: JSON with sessions and gaps.
 CREATE TABLE board_poll (board INTEGER NOT NULL REFERENCES board, frame INTEGER NOT NULL, coverage TEXT NOT NULL,
   total INTEGER NOT NULL, healthy INTEGER NOT NULL, expiring INTEGER NOT NULL, stale INTEGER NOT NULL,
-  orphaned INTEGER NOT NULL, unknown INTEGER NOT NULL, runaway INTEGER NOT NULL, reasons TEXT NOT NULL, details TEXT,
+  orphaned INTEGER NOT NULL, unknown INTEGER NOT NULL, runaway INTEGER NOT NULL, reasons INTEGER NOT NULL REFERENCES string,
+  backlog TEXT, oldest_queued INTEGER, details TEXT,
   PRIMARY KEY (board, frame)) WITHOUT ROWID;
 
 -- One claim, from the first to the last frame in which it was read and, apart from beat_at, until_at and its session,
@@ -62,11 +64,13 @@ CREATE TABLE silence (id INTEGER PRIMARY KEY, board INTEGER NOT NULL REFERENCES 
   first INTEGER NOT NULL, last INTEGER, from_at INTEGER NOT NULL, to_at INTEGER, next_at INTEGER,
   ending TEXT, session_beat INTEGER, session_silent INTEGER);
 
--- What changed between two polls, as it was told: the JSON of `claimtop check --watch --events`.
+-- What changed between two polls, as it was told: the JSON of `claimtop check --watch --events`, without what other
+-- columns say: `event`, `source`, `profile` and `board`, `timestamp` (`frame.at` and so many milliseconds, `told`), the
+-- `address` if it is that of `taskId`, `by` if it is "look", and nulls. `number` counts the events of a frame.
 -- `shown`: the claim's id as a screen shows it, where that differs from its text.
-CREATE TABLE event (id INTEGER PRIMARY KEY, frame INTEGER NOT NULL, source INTEGER NOT NULL, at INTEGER NOT NULL,
-  name TEXT NOT NULL, body TEXT NOT NULL, shown TEXT);
-CREATE INDEX event_frame ON event (frame);
+CREATE TABLE event (frame INTEGER NOT NULL, number INTEGER NOT NULL, source INTEGER NOT NULL REFERENCES source,
+  board INTEGER REFERENCES board, told INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, shown TEXT,
+  PRIMARY KEY (frame, number)) WITHOUT ROWID;
 
 -- The causes from a frame on: a JSON array, worst first.
 CREATE TABLE cause (source INTEGER NOT NULL, frame INTEGER NOT NULL, body TEXT NOT NULL,

@@ -24,12 +24,12 @@ impl Recording {
         let Some(last) = self.last_frame()? else { return Ok(Vec::new()) };
         let beats = self.beats()?;
         let floor = self.silence_floor()?;
-        let whole = self.whole_boards()?;
+        let (whole, partial) = (self.whole_boards()?, self.partial_boards()?);
         let mut boards = Vec::new();
         for board in self.boards()? {
             let nature = self.nature(&board, last.id)?;
             let of_source = self.sources().get(board.source).map_or("", |source| source.label.as_str());
-            let is_whole = whole.contains(&board.id);
+            let (is_whole, is_partial) = (whole.contains(&board.id), partial.contains(&board.id));
             boards.push(nature.map(|nature| {
                 let frames = frames.get(&board.source).map_or(&[][..], Vec::as_slice);
                 let ticked = frames.iter().map(|now| nature.rules.claim_now(*now)).collect();
@@ -38,7 +38,7 @@ impl Recording {
                     of_source,
                     nature,
                     ticked,
-                    Floor { recorded: floor, is_whole },
+                    Floor { recorded: floor, is_whole, is_partial },
                     kinds,
                 )
             }));
@@ -60,6 +60,8 @@ struct Floor {
     recorded: Span,
     /// All of its claims were read at every poll; else only those in a set.
     is_whole: bool,
+    /// At some polls not even all of those in a set were.
+    is_partial: bool,
 }
 
 /// The series of one board.
@@ -184,6 +186,7 @@ impl BoardSeries {
             floor,
             late_after: usual.map_or(floor, late_after),
             self_heals_after: self.nature.self_heals_after,
+            is_partial: self.floor.is_partial,
             subject: Subject {
                 source: self.source.clone(),
                 profile: self.board.profile().to_owned(),

@@ -1,5 +1,12 @@
 //! Silences: times without a sign of life, and how each ended. A backtest of thresholds needs nothing else.
 
+use std::collections::HashMap;
+
+use rusqlite::Row;
+
+use super::RecordingError;
+use super::file::{RecordedBoard, Recording};
+use super::row_text::read_key;
 use crate::domain::board_id::BoardId;
 use crate::domain::claim::{Claim, Registry};
 use crate::domain::time::{Moment, Span};
@@ -147,5 +154,95 @@ impl OpenSilence {
 
     pub(super) fn is_longer_than(&self, floor: Span) -> bool {
         self.to.since(self.sign) >= floor
+    }
+}
+
+impl Recording {
+    /// Hands on every silence, in the order in which they were kept: one pass over the file.
+    pub fn each_silence(&self, mut each: impl FnMut(Silence)) -> Result<(), RecordingError> {
+        let boards = self.boards()?;
+        let mut ends: HashMap<usize, (i64, Moment)> = HashMap::new();
+        for number in 0..self.sources().len() {
+            if let Some(end) = self.last_good(number)? {
+                ends.insert(number, end);
+            }
+        }
+        let failed = |error: rusqlite::Error| RecordingError::of(&self.path, &error);
+        let mut select = self
+            .connection
+            .prepare(
+                "SELECT board, key, holder, kind, claimed_at, sign, first, last, from_at, to_at, next_at, ending, \
+                 session_beat, session_silent FROM silence ORDER BY id",
+            )
+            .map_err(failed)?;
+        let mut rows = select.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let board: i64 = row.get(0).map_err(failed)?;
+            let Some(number) = boards.iter().position(|known| known.id == board) else { continue };
+            let source = boards[number].source;
+            let end = ends.get(&source).copied();
+            if let Some(silence) = self.silence_of(row, &boards[number], number, end).map_err(failed)? {
+                each(silence);
+            }
+        }
+        Ok(())
+    }
+
+    fn silence_of(
+        &self,
+        row: &Row<'_>,
+        board: &RecordedBoard,
+        board_number: usize,
+        end: Option<(i64, Moment)>,
+    ) -> rusqlite::Result<Option<Silence>> {
+        let moment = |at: usize| -> rusqlite::Result<Option<Moment>> {
+            Ok(row.get::<_, Option<i64>>(at)?.and_then(Moment::from_micros))
+        };
+        let text = |at: usize| -> rusqlite::Result<Option<String>> {
+            let id: Option<i64> = row.get(at)?;
+            Ok(id.and_then(|id| self.string(id)).map(|text| text.to_string()))
+        };
+        let (Some(key), Some(sign), Some(from)) =
+            (read_key(&row.get::<_, String>(1)?), moment(5)?, moment(8)?)
+        else {
+            return Ok(None);
+        };
+        // One that the writer did not close goes on until the end.
+        let last = row.get::<_, Option<i64>>(7)?.or(end.map(|(frame, _)| frame));
+        let to = moment(9)?.or(end.map(|(_, now)| now));
+        let (Some(last), Some(to)) = (last, to) else { return Ok(None) };
+        Ok(Some(Silence {
+            board: board.board.clone(),
+            source: board.source,
+            board_number,
+            key,
+            holder: text(2)?,
+            kind: text(3)?,
+            claimed_at: moment(4)?,
+            sign,
+            first: row.get(6)?,
+            last,
+            from,
+            to,
+            next: moment(10)?,
+            ending: row.get::<_, Option<String>>(11)?.and_then(|word| Ending::parse(&word)),
+            session_beat: moment(12)?,
+            session_silent: row.get(13)?,
+        }))
+    }
+
+    /// The last frame in which a source could be read, and its clock then.
+    fn last_good(&self, source: usize) -> Result<Option<(i64, Moment)>, RecordingError> {
+        let id = self.sources().get(source).map_or(0, |source| source.id);
+        let found: Option<(i64, i64)> = self.one(
+            "SELECT f.id, (SELECT max(now) FROM snapshot WHERE frame = f.id) FROM frame f \
+             WHERE f.source = ?1 AND f.failure IS NULL ORDER BY f.id DESC LIMIT 1",
+            [id],
+            |row| Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?.unwrap_or(0))),
+        )?;
+        Ok(match found {
+            Some((frame, now)) => Some((frame, self.moment(now)?)),
+            None => None,
+        })
     }
 }

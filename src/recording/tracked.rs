@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::encoding::{Field, Moved, Moving};
-use super::row_text::{claim_parts, key_text, session_parts};
+use super::row_text::{claim_parts, session_parts};
 use super::silence::{Ending, OpenSilence};
 use crate::domain::claim::{Claim, Lease, Registry, Session};
 use crate::domain::snapshot::Nature;
 use crate::domain::time::{Moment, Reading};
+use crate::domain::value::{Key, Value};
 
 /// One board of one source.
 #[derive(Debug)]
@@ -17,9 +18,11 @@ pub(super) struct TrackedBoard {
     pub nature: Option<Arc<Nature>>,
     /// What was last written about its counts.
     pub poll: Option<String>,
-    /// By the text of their keys.
-    pub claims: HashMap<String, TrackedClaim>,
+    /// By the bytes of their keys.
+    pub claims: HashMap<Box<[u8]>, TrackedClaim>,
     pub sessions: HashMap<String, TrackedSession>,
+    /// The key that is looked for: ten thousand are in every frame.
+    key: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -91,10 +94,17 @@ pub(super) struct FrameOf {
 
 impl TrackedBoard {
     pub(super) fn new(id: i64) -> TrackedBoard {
-        TrackedBoard { id, nature: None, poll: None, claims: HashMap::new(), sessions: HashMap::new() }
+        TrackedBoard {
+            id,
+            nature: None,
+            poll: None,
+            claims: HashMap::new(),
+            sessions: HashMap::new(),
+            key: Vec::new(),
+        }
     }
 
-    /// Takes in a claim that this frame shows.
+    /// Takes in a claim that this frame shows. Of a claim that it shows twice, the first time counts.
     pub(super) fn observe<R: Rows>(
         &mut self,
         claim: &Claim,
@@ -103,9 +113,12 @@ impl TrackedBoard {
         rows: &mut R,
         moved: &mut Vec<Moved>,
     ) -> Result<(), R::Error> {
+        key_bytes(&claim.key, &mut self.key);
+        if self.claims.get(&self.key[..]).is_some_and(|known| known.seen == at.frame) {
+            return Ok(());
+        }
         let session = self.observe_session(claim, at, rows, moved)?;
-        let key = key_text(&claim.key);
-        if let Some(known) = self.claims.get_mut(&key) {
+        if let Some(known) = self.claims.get_mut(&self.key[..]) {
             let ended = known
                 .silence
                 .as_mut()
@@ -119,7 +132,8 @@ impl TrackedBoard {
             if is_same_but_moved(&known.claim, claim) {
                 let moving = Moving { worst, ..moving_of(claim) };
                 note_claim(known.id, known.moving, moving, moved);
-                (known.moving, known.claim) = (moving, claim.clone());
+                known.moving = moving;
+                move_to(&mut known.claim, claim);
                 return Ok(());
             }
             let ending = match claim.holder == known.claim.holder {
@@ -138,7 +152,8 @@ impl TrackedBoard {
         let id = rows.insert_claim(&new)?;
         let mut silence = OpenSilence::of(claim, at.frame, at.now);
         keep_long(self.id, claim, silence.as_mut(), rows)?;
-        self.claims.insert(key, TrackedClaim { id, claim: claim.clone(), moving, seen: at.frame, silence });
+        let tracked = TrackedClaim { id, claim: claim.clone(), moving, seen: at.frame, silence };
+        self.claims.insert(self.key.as_slice().into(), tracked);
         Ok(())
     }
 
@@ -186,7 +201,7 @@ impl TrackedBoard {
         rows: &mut R,
         ending: &mut dyn FnMut(&Claim) -> Ending,
     ) -> Result<(), R::Error> {
-        let unseen: Vec<String> = self
+        let unseen: Vec<Box<[u8]>> = self
             .claims
             .iter()
             .filter(|(_, known)| known.seen != at.frame)
@@ -263,6 +278,24 @@ fn moving_of_session(session: &Session) -> Moving {
     Moving { beat: beat.map(Moment::micros), end: end.map(Moment::micros), worst: false }
 }
 
+/// What a key is looked for by: its values with their types, one after the other.
+fn key_bytes(key: &Key, bytes: &mut Vec<u8>) {
+    bytes.clear();
+    for value in &key.0 {
+        let (kind, number, text): (u8, i64, &[u8]) = match value {
+            Value::Null => (0, 0, &[]),
+            Value::Int(number) => (1, *number, &[]),
+            Value::Real(number) => (2, number.to_bits().cast_signed(), &[]),
+            Value::Text(text) => (3, text.len().cast_signed() as i64, text.as_bytes()),
+            Value::BadText(text) => (4, text.len().cast_signed() as i64, text),
+            Value::Bytes(text) => (5, text.len().cast_signed() as i64, text),
+        };
+        bytes.push(kind);
+        bytes.extend(number.to_le_bytes());
+        bytes.extend(text);
+    }
+}
+
 /// Whether two readings differ at most in their time.
 fn is_like(one: &Reading, other: &Reading) -> bool {
     one == other || matches!((one, other), (Reading::At(_), Reading::At(_)))
@@ -296,6 +329,13 @@ fn is_same_but_moved(one: &Claim, other: &Claim) -> bool {
         && (one.disowned, one.alive) == (other.disowned, other.alive)
         && (one.attempts, one.max_attempts) == (other.attempts, other.max_attempts)
         && one.error == other.error
+}
+
+/// Takes over the values that move.
+fn move_to(known: &mut Claim, claim: &Claim) {
+    known.beat_at.clone_from(&claim.beat_at);
+    known.lease.clone_from(&claim.lease);
+    known.registry.clone_from(&claim.registry);
 }
 
 fn note_claim(id: i64, old: Moving, new: Moving, moved: &mut Vec<Moved>) {

@@ -4,9 +4,9 @@
 mod affected_claims;
 mod sets_plot;
 
-use super::backtest::{TestedSeries, basis, plot, remarks, title};
 use super::document::{self, Block, Text};
 use super::incident::Incident;
+use crate::domain::backtest::TestedSeries;
 use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::events::Event;
@@ -198,7 +198,7 @@ impl RecordedIncident {
             let recovery = one.series.recovery()?;
             Some(vec![Text::plain(format!(
                 "{}: half of the claims of dead holders were free again within {recovery} after their last sign of life",
-                title(&one.series)
+                one.title()
             ))])
         });
         let single: Vec<Vec<Text>> = single.collect();
@@ -212,13 +212,13 @@ impl RecordedIncident {
     fn better(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         for one in self.thresholds.iter().filter(|one| !one.series.silences.is_empty()) {
-            blocks.push(Block::Paragraph(format!("{}: {}", title(&one.series), one.advice_text())));
+            blocks.push(Block::Paragraph(format!("{}: {}", one.title(), one.advice_text())));
             if let Some(line) = one.advised_line() {
                 blocks.push(Block::List(vec![vec![Text::plain("config:"), Text::code(line)]]));
             }
-            let said = [basis(&one.series)].into_iter().chain(remarks(&one.series, &one.tested));
+            let said = [one.basis()].into_iter().chain(one.remarks());
             blocks.push(Block::List(said.map(|said| vec![Text::plain(said)]).collect()));
-            blocks.push(Block::Lines(plot(&one.tested)));
+            blocks.push(Block::Lines(one.plot()));
         }
         if blocks.is_empty() {
             blocks.push(Block::Paragraph(

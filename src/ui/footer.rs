@@ -142,7 +142,7 @@ fn applies(command: Command, pane: Pane) -> bool {
         Command::Reclaim | Command::Extend | Command::Mark | Command::CheckPid => claims,
         Command::Release => claims || pane == Pane::Sessions,
         Command::ReclaimAll | Command::ReleaseAll => pane == Pane::Groups,
-        Command::Detail => pane != Pane::Events,
+        Command::Detail => !matches!(pane, Pane::Events | Pane::Backtest),
         _ => true,
     }
 }

@@ -10,7 +10,7 @@ use super::theme::{Theme, mark};
 use super::view::View;
 use super::{source_strip, text};
 use crate::app::message::ClickTarget;
-use crate::app::model::{HeaderUse, Model, Pane, PollIntake};
+use crate::app::model::{HeaderUse, Model, PollIntake};
 use crate::app::replay::Replay;
 use crate::app::source::{Access, LinkState, PollFailure, SourceView};
 use crate::domain::source_label::LabelColour;
@@ -399,9 +399,9 @@ pub(super) fn draw_tabs(model: &Model, view: &mut View, theme: &Theme, area: Rec
     let query = if filter.is_empty() { String::new() } else { format!("/{} ", safe(filter)) };
     let narrowed = format!("{marks}{query}");
     // Shorten the titles if they do not fit beside the filter.
-    let long: usize = Pane::ALL.iter().map(|pane| pane.title().len() + 4).sum();
+    let long: usize = model.panes().map(|pane| pane.title().len() + 4).sum();
     let narrow = usize::from(area.width) < long + text::width(&narrowed).min(30);
-    for (at, pane) in Pane::ALL.into_iter().enumerate() {
+    for (at, pane) in model.panes().enumerate() {
         let title = if narrow { &pane.title()[..3] } else { pane.title() };
         let label = format!("{} {title}", at + 1);
         let style = if pane == model.pane { theme.title } else { theme.dim };

@@ -86,6 +86,11 @@ fn about(pane: Pane) -> &'static str {
         Pane::Events => {
             "What entered and left the sets while you watched. Claims that left were read again to say why."
         }
+        Pane::Backtest => {
+            "What other thresholds would have done in this recording: each bar is the number of claims that a sweep would \
+             have taken from a living holder. The longer the threshold, the fewer, and the longer the claims of dead \
+             holders wait. y copies the recommended line of the config."
+        }
         Pane::Audit => {
             "Every act on record, newest first; enter shows an act or unfolds a bulk, u takes it back."
         }

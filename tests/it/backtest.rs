@@ -130,6 +130,11 @@ fn poll(fleet: &Fleet, nature: &Arc<Nature>, now: i64) -> (Snapshot, Whole) {
     (snapshot, Whole { profile: "queue".into(), board: "job".into(), claims })
 }
 
+/// A recording of an invented fleet: one hour.
+pub fn recorded_fleet(folder: &Path) -> PathBuf {
+    record(&Fleet::new(1, 60, 5), folder)
+}
+
 fn series(path: &Path, measure: Measure) -> Series {
     let all = Recording::open(path).expect("a recording").series(&BTreeSet::new()).expect("series");
     let found = all.into_iter().find(|series| series.subject.measure == measure);

@@ -1,7 +1,11 @@
 //! Recordings: what was on the screen is there again, nothing is lost but the last frame, and a replay writes nowhere.
 
+mod full_disk;
+mod live_screen;
+mod on_postgres;
 mod program;
 mod replayed_frames;
+mod secrets;
 mod silences;
 
 use claimtop::domain::claim::{Claim, Lease, Registry, Role, Session, StampedBy};

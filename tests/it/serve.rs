@@ -8,6 +8,7 @@ mod metric_values;
 mod on_postgres;
 mod openmetrics;
 mod page;
+mod recording;
 mod replaced_files;
 mod sources;
 mod sweeper;

@@ -9,6 +9,7 @@ use super::super::model::{Direction, HeaderUse, Model, Pane, PollIntake, Sort, T
 use super::super::overlay::{Detail, Examination, Overlay, PaletteInput};
 use super::super::query::Query;
 use super::super::row::Row;
+use crate::domain::backtest::TestedSeries;
 use crate::domain::recovery::Action;
 use crate::domain::time::Span;
 use crate::domain::visible::{escape, is_deceptive};
@@ -56,8 +57,8 @@ impl Model {
             Command::Bottom => self.step(isize::MAX),
             Command::Left => self.sideways(-1),
             Command::Right => self.sideways(1),
-            Command::NextPane => self.go_to(self.neighbour(1)),
-            Command::PreviousPane => self.go_to(self.neighbour(Pane::ALL.len() - 1)),
+            Command::NextPane => self.go_to(self.neighbour(self.panes())),
+            Command::PreviousPane => self.go_to(self.neighbour(self.panes().rev())),
             Command::Overview => self.go_to(Pane::Overview),
             Command::Claims => self.go_to(Pane::Claims),
             Command::Groups => self.go_to(Pane::Groups),
@@ -86,7 +87,8 @@ impl Model {
             | Command::StepBack
             | Command::NextEvent
             | Command::PreviousEvent
-            | Command::At => Vec::new(),
+            | Command::At
+            | Command::Backtest => Vec::new(),
             Command::Suspend => vec![Effect::Suspend],
             Command::Quit => vec![Effect::Quit],
         }
@@ -119,15 +121,21 @@ impl Model {
                 Vec::new()
             }
             Pane::Claims => self.next_board(steps),
-            Pane::Groups | Pane::Sessions | Pane::Jobs | Pane::Locks | Pane::Events | Pane::Audit => {
-                Vec::new()
-            }
+            Pane::Groups
+            | Pane::Sessions
+            | Pane::Jobs
+            | Pane::Locks
+            | Pane::Events
+            | Pane::Audit
+            | Pane::Backtest => Vec::new(),
         }
     }
 
-    fn neighbour(&self, steps: usize) -> Pane {
-        let at = Pane::ALL.iter().position(|pane| *pane == self.pane).unwrap_or(0);
-        Pane::ALL[(at + steps) % Pane::ALL.len()]
+    /// The pane after this one; the first after the last.
+    fn neighbour(&self, panes: impl Iterator<Item = Pane>) -> Pane {
+        let panes: Vec<Pane> = panes.collect();
+        let here = panes.iter().position(|pane| *pane == self.pane).unwrap_or(0);
+        panes[(here + 1) % panes.len()]
     }
 
     fn mark(&mut self) -> Vec<Effect> {
@@ -295,6 +303,9 @@ impl Model {
     }
 
     fn copy(&mut self) -> Vec<Effect> {
+        if self.pane == Pane::Backtest {
+            return self.copy_advice();
+        }
         // An id with control characters could press Enter in a shell: its address is copied instead, which every
         // command accepts.
         let text = match (self.meant(), self.selected_holder(), self.selected_entry()) {
@@ -309,6 +320,16 @@ impl Model {
         };
         self.notify(Tone::Info, "copied (if the terminal allows it)");
         vec![Effect::Copy(if is_plain(&text) { text } else { escape(&text) })]
+    }
+
+    /// Copies the line of the config that a backtest recommends.
+    fn copy_advice(&mut self) -> Vec<Effect> {
+        let Some(line) = self.selected_backtest().and_then(TestedSeries::advised_line) else {
+            self.notify(Tone::Refused, "there is no recommendation to copy");
+            return Vec::new();
+        };
+        self.notify(Tone::Info, "copied the config line (if the terminal allows it)");
+        vec![Effect::Copy(line)]
     }
 
     fn toggle_zoom(&mut self) -> Vec<Effect> {

@@ -2,8 +2,9 @@
 
 use super::super::actions::Command;
 use super::super::message::Effect;
-use super::super::model::{Model, Tone};
+use super::super::model::{ListId, Model, Pane, Tone};
 use super::super::replay::{ReplayMove, ReplayPace, ReplayedEvents, ReplayedSource};
+use crate::domain::backtest::TestedSeries;
 use crate::domain::time::Moment;
 
 /// Said where a command needs a recording.
@@ -23,6 +24,7 @@ impl Model {
                 | Command::NextEvent
                 | Command::PreviousEvent
                 | Command::At
+                | Command::Backtest
         );
         if !is_replay {
             return wants_replay.then(|| self.refuse(ONLY_IN_REPLAY));
@@ -37,6 +39,7 @@ impl Model {
             Command::NextEvent => Some(self.go_to_mark(true)),
             Command::PreviousEvent => Some(self.go_to_mark(false)),
             Command::At => Some(self.go_to_time(text)),
+            Command::Backtest => Some(self.go_to(Pane::Backtest)),
             Command::Faster | Command::Slower => {
                 if let Some(replay) = &mut self.replay {
                     if command == Command::Faster { replay.faster() } else { replay.slower() }
@@ -131,6 +134,32 @@ impl Model {
         }
         // A bell of the past wakes nobody.
         effects.into_iter().filter(|effect| !matches!(effect, Effect::Bell)).collect()
+    }
+
+    /// What thresholds would have done in the recording, as far as it is known.
+    pub fn backtests(&self) -> &[TestedSeries] {
+        match self.replay.as_ref().and_then(|replay| replay.backtest.as_ref()) {
+            Some(Ok(all)) => all,
+            Some(Err(_)) | None => &[],
+        }
+    }
+
+    /// The backtest of the selected thresholds.
+    pub fn selected_backtest(&self) -> Option<&TestedSeries> {
+        let list = ListId::Pane(Pane::Backtest);
+        let at = self.selection(list).place(&self.items(list))?;
+        self.backtests().get(at)
+    }
+
+    /// Takes in the results of a backtest: the thresholds with the most to gain first.
+    pub(super) fn backtested(&mut self, mut found: Result<Vec<TestedSeries>, String>) -> Vec<Effect> {
+        if let Ok(all) = &mut found {
+            all.sort_by_key(|one| std::cmp::Reverse(one.series.silences.len()));
+        }
+        if let Some(replay) = &mut self.replay {
+            replay.backtest = Some(found);
+        }
+        Vec::new()
     }
 
     /// Begins or ends to record what polls see.

@@ -1,7 +1,7 @@
 //! Which threshold to choose, and why.
 
 use super::series::Series;
-use super::tested::Tested;
+use super::tested::{Judgement, Tested};
 use crate::domain::time::Span;
 
 /// At most this share of the takes may be wrong.
@@ -39,12 +39,18 @@ pub fn advise(series: &Series, tested: &[Tested]) -> Advice {
     // With few dead holders nearly every take is a wrong one; what is left is to be longer than any living silence.
     match sound.iter().find(|one| one.wrongly_at_most() == 0) {
         Some(chosen) => Advice::Choose { tested: **chosen, reason: beyond_the_living(series) },
-        None => Advice::None(format!(
-            "even {} would have taken {} claims wrongly of {}; test longer thresholds",
-            longest.threshold,
-            longest.wrongly_text(),
-            longest.taken()
-        )),
+        None => {
+            let is_above = |one: &Tested| matches!(one.judgement, Judgement::AboveRecovery(_));
+            let then = match tested.iter().any(is_above) {
+                true => "longer ones cannot be judged",
+                false => "test longer ones",
+            };
+            let (wrongly, taken) = (longest.wrongly_text(), longest.taken());
+            let threshold = longest.threshold;
+            Advice::None(format!(
+                "even {threshold} would have taken {wrongly} of {taken} claims wrongly; {then}"
+            ))
+        }
     }
 }
 

@@ -56,15 +56,23 @@ fn steps(from: Span, to: Span) -> Result<Vec<Span>, String> {
     Ok(all)
 }
 
-/// A range that contains the threshold in force: from a tenth of it to twice as long.
-pub fn around(current: Span) -> Vec<Span> {
-    let low = Span::micros((current.as_micros() / 10).max(1_000_000));
-    let low = Span::seconds(low.as_micros() / 1_000_000);
-    let mut all = steps(low, current.times(2).max(low)).unwrap_or_default();
-    if !all.contains(&current) {
-        all.push(current);
-        all.sort_unstable();
-    }
+/// Thresholds that people would choose, in seconds and in minutes.
+const RUNGS: [i64; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50];
+
+/// The thresholds from the shortest to twice the current one that people would choose, and these two themselves. They
+/// are closer together where they are short: half a minute matters at two minutes, and not at an hour.
+pub fn ladder(shortest: Span, current: Span) -> Vec<Span> {
+    let seconds = RUNGS.into_iter();
+    let minutes = RUNGS.into_iter().flat_map(|rung| [rung * 60, rung * 60 + 30]);
+    let minutes = minutes.filter(|seconds| seconds % 60 == 0 || *seconds < 180);
+    let hours = (1..24).map(|hours| hours * 3_600).chain([5_400]);
+    let days = (1..=60).map(|days| days * 86_400);
+    let mut all: Vec<Span> = seconds.chain(minutes).chain(hours).chain(days).map(Span::seconds).collect();
+    let shortest = shortest.max(Span::seconds(1));
+    all.retain(|threshold| (shortest..=current.times(2)).contains(threshold));
+    all.extend([shortest, current]);
+    all.sort_unstable();
+    all.dedup();
     all
 }
 
@@ -96,11 +104,17 @@ mod tests {
     }
 
     #[test]
-    fn the_current_threshold_is_among_those_around_it() {
-        for current in [Span::seconds(1), Span::seconds(90), Span::minutes(10), Span::minutes(30)] {
-            let all = around(current);
-            assert!(all.contains(&current) && all.len() <= 62, "{current}: {all:?}");
-            assert!(all.is_sorted());
+    fn a_ladder_has_the_current_threshold_and_few_rungs() {
+        for current in [1, 45, 90, 600, 1_800, 7_200, 86_400].map(Span::seconds) {
+            let all = ladder(Span::minutes(1), current);
+            assert!(all.contains(&current) && all.len() <= 60, "{current}: {all:?}");
+            assert!(
+                all.is_sorted()
+                    && all.last().is_some_and(|last| *last <= current.times(2).max(Span::minutes(1)))
+            );
         }
+        let all: Vec<String> =
+            ladder(Span::minutes(1), Span::minutes(5)).iter().map(Span::to_string).collect();
+        assert_eq!(all.join(" "), "1m 1m30s 2m 2m30s 3m 4m 5m 6m 7m 8m 10m");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::silence::{Outcome, Silence};
 use super::tested::{Judgement, Tested};
 use crate::domain::time::{Moment, Span};
+use crate::domain::visible::visible;
 
 /// The threshold that is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +37,14 @@ pub struct Subject {
     pub measure: Measure,
 }
 
+impl Subject {
+    /// "task-queue/job run_tsa".
+    pub fn claims(&self) -> String {
+        let kind = self.kind.as_deref().map(|kind| format!(" {}", visible(kind))).unwrap_or_default();
+        format!("{}/{}{kind}", visible(&self.profile), visible(&self.board))
+    }
+}
+
 /// The silences of one subject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
@@ -54,6 +63,8 @@ pub struct Series {
     pub late_after: Span,
     /// After this long the system itself frees a claim, if the profile says so.
     pub self_heals_after: Option<Span>,
+    /// At some polls more claims were in trouble than were read: the takes are at least so many.
+    pub is_partial: bool,
 }
 
 /// One claim that a sweep would have taken.

@@ -55,7 +55,7 @@ impl RecordingWriter {
             }
             // The horizon of the cut is that of the last frame that read it.
             transaction.execute(
-                "UPDATE frame SET horizon = (SELECT horizon FROM frame WHERE source = ?1 AND id <= ?2 \
+                "UPDATE frame SET horizon = (SELECT horizon FROM frame WHERE +source = ?1 AND id <= ?2 \
                  AND horizon IS NOT NULL ORDER BY id DESC LIMIT 1) WHERE id = ?2 AND horizon IS NULL",
                 params![source, cut],
             )?;
@@ -82,7 +82,7 @@ impl RecordingWriter {
     fn forget_texts(&mut self) -> rusqlite::Result<()> {
         self.connection.execute(
             "DELETE FROM string WHERE id NOT IN (SELECT profile FROM snapshot UNION SELECT notes FROM snapshot \
-             WHERE notes IS NOT NULL UNION SELECT body FROM claim UNION SELECT body FROM session \
+             WHERE notes IS NOT NULL UNION SELECT reasons FROM board_poll UNION SELECT body FROM claim UNION SELECT body FROM session \
              UNION SELECT holder FROM claim WHERE holder IS NOT NULL UNION SELECT kind FROM claim WHERE kind IS NOT NULL \
              UNION SELECT holder FROM session WHERE holder IS NOT NULL \
              UNION SELECT holder FROM silence WHERE holder IS NOT NULL \

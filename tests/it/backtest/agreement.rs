@@ -38,54 +38,106 @@ fn the_takes_at_an_instant_are_those_of_a_dry_run_then() {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.rec");
-        record_once(&database, &path);
-        let recording = Recording::open(&path).expect("a recording");
-        let poll = recording.last_frame().expect("frames").and_then(|frame| frame.now).expect("a poll");
-        let mut taken = Vec::new();
-        for series in recording.series(&BTreeSet::new()).expect("series") {
-            if series.subject.measure == Measure::Ttl
-                && let Some(ttl) = series.current
-            {
-                taken.extend(series.taken_at(ttl, poll).map(|claim| series.claims[claim as usize].clone()));
-            }
-        }
-        let output = database
-            .command(&["sweep", "--once", "--dry-run", "--json"])
-            .env("XDG_STATE_HOME", folder.path())
-            .output()
-            .expect("claimtop runs");
-        let swept = lines(&output).into_iter().filter(|line| line["event"] == "claim:expired");
-        let mut swept: Vec<String> =
-            swept.map(|line| line["taskId"].as_str().expect("an id").to_owned()).collect();
-        taken.sort();
-        swept.sort();
-        assert_eq!(taken, swept);
+        let mut recorder = Recorder::begin(&database, &path);
+        let poll = recorder.poll();
+        recorder.writer.finish(poll).expect("an end");
+        let taken = taken_at(&path, poll);
+        assert_eq!(taken, swept(database.command(DRY_RUN), folder.path()));
         assert_eq!(taken.len(), 3);
     });
 }
 
-fn record_once(database: &Database, path: &Path) {
-    let options = database.options(Profiles::Detect(Library::built_in()), |options| {
-        options.frozen_at = None;
-        options.effort = Effort { rows: 200, ..options.effort };
-    });
-    let mut reader = Reader::open(options).expect("a reader");
-    let (snapshots, whole) = (reader.poll().expect("a poll"), reader.whole(500).expect("boards"));
-    let source =
-        SourceIdentity { label: "jobs".into(), engine: "sqlite".into(), shown: "jobs".into(), badge: None };
-    let now = snapshots[0].now;
-    let mut writer =
-        RecordingWriter::create(path, &[source], RecordingOptions::default(), now).expect("a recording");
-    let fingerprint = reader.fingerprint();
-    let seen = PollSeen {
-        snapshots: &snapshots,
-        whole: &whole,
-        horizon: None,
-        warnings: &[],
-        causes: &[],
-        events: &[],
-        fingerprint: &fingerprint,
-    };
-    writer.record_poll(0, now, &seen).expect("a frame");
-    writer.finish(now).expect("an end");
+#[test]
+fn a_recording_that_went_on_agrees_with_a_dry_run_on_a_copy_of_the_file_then() {
+    let database = Database::of(System::ExecutorJobs);
+    for (number, minutes) in [35, 29, 31, 90].into_iter().enumerate() {
+        job(&database, &format!("job-{number}"), "run_tsa", minutes, None);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, copy) = (folder.path().join("jobs.rec"), folder.path().join("then.db"));
+    let mut recorder = Recorder::begin(&database, &path);
+    recorder.poll();
+    job(&database, "job-4", "build_artifact", 16, None);
+    let then = recorder.poll();
+    database.run("VACUUM INTO ?1", [copy.to_str().expect("UTF-8")]);
+    // What happened afterwards does not matter to what was due then.
+    database.run("DELETE FROM executor_jobs WHERE dedupe_key = 'job-0'", []);
+    let now = chrono::Utc::now().format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+    database.run("UPDATE executor_jobs SET heartbeat_at = ?1 WHERE dedupe_key = 'job-2'", [now]);
+    let end = recorder.poll();
+    recorder.writer.finish(end).expect("an end");
+    let mut dry_run = crate::support::command(DRY_RUN);
+    dry_run.arg(&copy);
+    let taken = taken_at(&path, then);
+    assert_eq!(taken, swept(dry_run, folder.path()));
+    assert_eq!(taken.len(), 4);
+    assert_eq!(taken_at(&path, end).len(), 2);
+}
+
+const DRY_RUN: &[&str] = &["sweep", "--once", "--dry-run", "--json"];
+
+/// The claims that a sweep at this poll would have taken, by the recording.
+fn taken_at(path: &Path, poll: Moment) -> Vec<String> {
+    let recording = Recording::open(path).expect("a recording");
+    let mut taken = Vec::new();
+    for series in recording.series(&BTreeSet::new()).expect("series") {
+        if series.subject.measure == Measure::Ttl
+            && let Some(ttl) = series.current
+        {
+            taken.extend(series.taken_at(ttl, poll).map(|claim| series.claims[claim as usize].clone()));
+        }
+    }
+    taken.sort();
+    taken
+}
+
+/// The claims that a dry run names.
+fn swept(mut command: std::process::Command, state: &Path) -> Vec<String> {
+    let output = command.env("XDG_STATE_HOME", state).output().expect("claimtop runs");
+    let swept = lines(&output).into_iter().filter(|line| line["event"] == "claim:expired");
+    let mut swept: Vec<String> =
+        swept.map(|line| line["taskId"].as_str().expect("an id").to_owned()).collect();
+    swept.sort();
+    swept
+}
+
+/// Polls a database and records what it sees.
+struct Recorder {
+    reader: Reader,
+    writer: RecordingWriter,
+}
+
+impl Recorder {
+    fn begin(database: &Database, path: &Path) -> Recorder {
+        let options = database.options(Profiles::Detect(Library::built_in()), |options| {
+            options.frozen_at = None;
+            options.effort = Effort { rows: 200, ..options.effort };
+        });
+        let source = SourceIdentity {
+            label: "jobs".into(),
+            engine: "sqlite".into(),
+            shown: "jobs".into(),
+            badge: None,
+        };
+        let writer = RecordingWriter::create(path, &[source], RecordingOptions::default(), at(0));
+        Recorder { reader: Reader::open(options).expect("a reader"), writer: writer.expect("a recording") }
+    }
+
+    /// Returns the clock of the database.
+    fn poll(&mut self) -> Moment {
+        let (snapshots, whole) =
+            (self.reader.poll().expect("a poll"), self.reader.whole(500).expect("boards"));
+        let now = snapshots[0].now;
+        let seen = PollSeen {
+            snapshots: &snapshots,
+            whole: &whole,
+            horizon: None,
+            warnings: &[],
+            causes: &[],
+            events: &[],
+            fingerprint: &self.reader.fingerprint(),
+        };
+        self.writer.record_poll(0, now, &seen).expect("a frame");
+        now
+    }
 }

@@ -6,10 +6,6 @@ use std::process::Output;
 use super::*;
 use crate::support::{command, lines, stderr, stdout};
 
-fn recorded(folder: &Path) -> PathBuf {
-    record(&Fleet::new(1, 60, 5), folder)
-}
-
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     command(arguments).current_dir(folder).env("XDG_STATE_HOME", folder).output().expect("claimtop runs")
 }
@@ -17,7 +13,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 #[test]
 fn a_range_of_thresholds_is_a_table_a_plot_and_a_recommendation() {
     let folder = tempfile::tempdir().expect("a folder");
-    recorded(folder.path());
+    recorded_fleet(folder.path());
     let output = run(folder.path(), &["sweep", "fleet.rec", "--backtest", "--orphan-after", "30s..20m"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
@@ -38,7 +34,7 @@ fn a_range_of_thresholds_is_a_table_a_plot_and_a_recommendation() {
 #[test]
 fn json_has_one_object_for_each_threshold() {
     let folder = tempfile::tempdir().expect("a folder");
-    recorded(folder.path());
+    recorded_fleet(folder.path());
     let arguments =
         ["sweep", "fleet.rec", "--backtest", "--json", "--ttl", "5m,10m", "--orphan-after", "mail=3m"];
     let all = lines(&run(folder.path(), &arguments));
@@ -57,7 +53,7 @@ fn json_has_one_object_for_each_threshold() {
 #[test]
 fn without_a_range_the_thresholds_in_force_are_tested() {
     let folder = tempfile::tempdir().expect("a folder");
-    recorded(folder.path());
+    recorded_fleet(folder.path());
     let all = lines(&run(folder.path(), &["sweep", "fleet.rec", "--backtest", "--json"]));
     assert!(all.iter().all(|line| line["current"] == true), "{all:#?}");
     assert_eq!(all.len(), 2, "a TTL and orphan_after");
@@ -66,7 +62,7 @@ fn without_a_range_the_thresholds_in_force_are_tested() {
 #[test]
 fn the_doctor_recommends_a_threshold_and_its_config_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    recorded(folder.path());
+    recorded_fleet(folder.path());
     let output = run(folder.path(), &["doctor", "fleet.rec"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
@@ -77,7 +73,7 @@ fn the_doctor_recommends_a_threshold_and_its_config_line() {
 #[test]
 fn a_report_is_one_page_of_markdown_or_html() {
     let folder = tempfile::tempdir().expect("a folder");
-    recorded(folder.path());
+    recorded_fleet(folder.path());
     let text = stdout(&run(folder.path(), &["report", "fleet.rec"]));
     for heading in [
         "# Incident report",

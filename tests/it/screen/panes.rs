@@ -14,6 +14,7 @@ mod matrix;
 mod notices;
 mod overview;
 mod read_only;
+mod replay;
 mod servers;
 mod sizes;
 mod themes;
