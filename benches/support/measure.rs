@@ -1,4 +1,6 @@
-//! Taking times.
+//! Taking times. Each benchmark uses a part of it.
+
+#![allow(dead_code)]
 
 use std::time::{Duration, Instant};
 
@@ -19,14 +21,12 @@ pub fn ms(duration: Duration) -> f64 {
 }
 
 /// The CPU time of this thread that something takes: on a busy machine the time on the clock says little.
-#[allow(dead_code)]
 pub fn cpu(run: impl FnOnce()) -> Duration {
     let before = used();
     run();
     used().saturating_sub(before)
 }
 
-#[allow(dead_code)]
 fn used() -> Duration {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let nanos = schedule.split_whitespace().next().and_then(|text| text.parse().ok());
@@ -34,13 +34,11 @@ fn used() -> Duration {
 }
 
 /// The most memory that this process had, in MB.
-#[allow(dead_code)]
 pub fn peak_memory() -> f64 {
     peak_memory_of("self")
 }
 
 /// The same of a process.
-#[allow(dead_code)]
 pub fn peak_memory_of(process: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
     let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("memory");

@@ -12,6 +12,9 @@ use crate::domain::time::{Moment, Span};
 use crate::domain::visible::safe;
 use crate::events::Event;
 
+/// The numbers of frames are below this one: those of their events have room.
+const MOST_FRAMES: i64 = 1 << 46;
+
 /// A time in which a source could not be read, or in which nobody recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
@@ -118,18 +121,21 @@ impl Recording {
     ) -> Result<Vec<RecordedEvent>, RecordingError> {
         let boards = self.boards()?;
         let rows = self.read(
-            "SELECT e.frame, e.source, f.at, e.board, e.told, e.name, e.body, e.shown FROM event e \
-             JOIN frame f ON f.id = e.frame WHERE e.frame BETWEEN ?1 AND ?2 ORDER BY e.frame, e.number",
-            params![frames.start(), frames.end()],
+            "SELECT e.frame, e.source, f.at, e.board, e.told, e.name, e.task, e.holder, e.body, e.shown FROM event e \
+             JOIN frame f ON f.id = e.frame WHERE e.id >= ?1 << 16 AND e.id < (?2 + 1) << 16 ORDER BY e.id",
+            params![frames.start(), (*frames.end()).min(MOST_FRAMES)],
             |row| {
-                let board: Option<i64> = row.get(3)?;
+                let (board, name): (Option<i64>, i64) = (row.get(3)?, row.get(5)?);
                 let board = boards.iter().find(|known| Some(known.id) == board);
+                let text = |id: i64| self.string(id).map(|text| text.to_string());
                 let parts = EventParts {
                     board: board.map(|known| known.board.clone()),
                     told: row.get(4)?,
-                    name: row.get(5)?,
-                    body: row.get(6)?,
-                    shown: row.get(7)?,
+                    name: text(name).unwrap_or_default(),
+                    task: row.get(6)?,
+                    holder: row.get::<_, Option<i64>>(7)?.and_then(text),
+                    body: row.get(8)?,
+                    shown: row.get(9)?,
                 };
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?, parts))
             },
@@ -148,7 +154,7 @@ impl Recording {
     /// The last events up to a frame, oldest first.
     pub fn last_events(&self, frame: i64, most: usize) -> Result<Vec<RecordedEvent>, RecordingError> {
         let first: Option<i64> = self.one(
-            "SELECT frame FROM event WHERE frame <= ?1 ORDER BY frame DESC LIMIT 1 OFFSET ?2",
+            "SELECT frame FROM event WHERE id < (?1 + 1) << 16 ORDER BY id DESC LIMIT 1 OFFSET ?2",
             params![frame, i64::try_from(most).unwrap_or(i64::MAX)],
             |row| row.get(0),
         )?;
@@ -158,8 +164,8 @@ impl Recording {
     /// When something happened, and the name of the cause if one began; in the order of time.
     pub fn event_marks(&self) -> Result<Vec<(Moment, Option<String>)>, RecordingError> {
         let rows = self.read(
-            "SELECT f.at, CASE e.name WHEN 'cause:began' THEN json_extract(e.body, '$.name') END FROM event e \
-             JOIN frame f ON f.id = e.frame ORDER BY f.at, e.frame, e.number",
+            "SELECT f.at, CASE t.text WHEN 'cause:began' THEN json_extract(e.body, '$.name') END FROM event e \
+             JOIN frame f ON f.id = e.frame JOIN string t ON t.id = e.name ORDER BY f.at, e.id",
             [],
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?)),
         )?;

@@ -20,6 +20,8 @@ pub(super) struct EventParts {
     /// When it was told, in milliseconds after the frame.
     pub told: i64,
     pub name: String,
+    pub task: Option<String>,
+    pub holder: Option<String>,
     pub body: String,
     /// The id of its claim as it was shown, if the text does not tell it.
     pub shown: Option<String>,
@@ -45,9 +47,13 @@ impl EventParts {
             fields.remove("profile");
             fields.remove("board");
         }
+        let task = take_text(&mut fields, "taskId", |_| true);
+        let holder = take_text(&mut fields, "sessionId", |_| true);
         fields.retain(|_, value| !value.is_null());
         EventParts {
             board,
+            task,
+            holder,
             told: told.map_or(0, |told| told - millis(at)),
             name,
             body: Json::Object(fields).to_string(),
@@ -62,14 +68,16 @@ impl EventParts {
             fields.entry(name).or_insert(value);
         };
         add("event", self.name.as_str().into());
+        self.task.iter().for_each(|task| add("taskId", task.as_str().into()));
+        self.holder.iter().for_each(|holder| add("sessionId", holder.as_str().into()));
         add("timestamp", millis(at).saturating_add(self.told).into());
         add("source", source.into());
         add("by", LOOK.into());
         if let Some(board) = &self.board {
             add("profile", board.profile().into());
             add("board", board.board().into());
-            if let Some(id) = fields.get("taskId").and_then(Json::as_str).map(str::to_owned) {
-                fields.entry("address").or_insert(address(board, &id).into());
+            if let Some(task) = &self.task {
+                add("address", address(board, task).into());
             }
         }
         read_event(&Json::Object(fields), self.shown.as_deref())

@@ -65,12 +65,13 @@ CREATE TABLE silence (id INTEGER PRIMARY KEY, board INTEGER NOT NULL REFERENCES 
   ending TEXT, session_beat INTEGER, session_silent INTEGER);
 
 -- What changed between two polls, as it was told: the JSON of `claimtop check --watch --events`, without what other
--- columns say: `event`, `source`, `profile` and `board`, `timestamp` (`frame.at` and so many milliseconds, `told`), the
--- `address` if it is that of `taskId`, `by` if it is "look", and nulls. `number` counts the events of a frame.
+-- columns say: `event` (`name`, a string), `source`, `profile` and `board`, `taskId` (`task`), `sessionId` (`holder`, a
+-- string), `timestamp` (`frame.at` and so many milliseconds, `told`), the `address` if it is that of the task, `by` if it
+-- is "look", and nulls. `id` is the frame * 65536 and the number of the event in it.
 -- `shown`: the claim's id as a screen shows it, where that differs from its text.
-CREATE TABLE event (frame INTEGER NOT NULL, number INTEGER NOT NULL, source INTEGER NOT NULL REFERENCES source,
-  board INTEGER REFERENCES board, told INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, shown TEXT,
-  PRIMARY KEY (frame, number)) WITHOUT ROWID;
+CREATE TABLE event (id INTEGER PRIMARY KEY, frame INTEGER GENERATED ALWAYS AS (id >> 16) VIRTUAL,
+  source INTEGER NOT NULL REFERENCES source, board INTEGER REFERENCES board, told INTEGER NOT NULL,
+  name INTEGER NOT NULL REFERENCES string, task TEXT, holder INTEGER REFERENCES string, body TEXT NOT NULL, shown TEXT);
 
 -- The causes from a frame on: a JSON array, worst first.
 CREATE TABLE cause (source INTEGER NOT NULL, frame INTEGER NOT NULL, body TEXT NOT NULL,

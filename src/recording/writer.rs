@@ -214,7 +214,7 @@ impl RecordingWriter {
         is_unreachable: bool,
         events: &[Event],
     ) -> rusqlite::Result<()> {
-        let RecordingWriter { connection, sources, next_frame, options, .. } = self;
+        let RecordingWriter { connection, sources, next_frame, options, strings, .. } = self;
         let Some(tracked) = sources.get(source) else { return Ok(()) };
         let transaction = connection.transaction()?;
         transaction.execute(
@@ -222,7 +222,8 @@ impl RecordingWriter {
             params![*next_frame, tracked.id, at.micros(), why, is_unreachable],
         )?;
         let events = masked(options.pseudonyms.as_ref(), events);
-        insert_events(&transaction, *next_frame, tracked, at, &events)?;
+        let mut rows = RowWriter { connection: &transaction, strings, floor: options.silence_floor };
+        insert_events(&mut rows, *next_frame, tracked, at, &events)?;
         transaction.commit()?;
         *next_frame += 1;
         Ok(())

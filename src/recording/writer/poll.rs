@@ -50,7 +50,7 @@ impl RecordingWriter {
         tracked.close_missing_boards(frame, poll.snapshots, &mut rows)?;
         insert_causes(&transaction, tracked, &writing, poll)?;
         insert_frame(&transaction, tracked, &mut writing, at, poll.horizon)?;
-        insert_events(&transaction, frame, tracked, at, &events)?;
+        insert_events(&mut rows, frame, tracked, at, &events)?;
         let is_key = tracked.since_keyframe.is_none_or(|since| since + 1 >= KEYFRAME);
         if is_key {
             tracked.insert_keyframe(&transaction, frame)?;
@@ -255,25 +255,30 @@ pub(super) fn masked<'a>(pseudonyms: Option<&Pseudonyms>, events: &'a [Event]) -
     }
 }
 
+/// So many events a frame has room for; `batched` leaves far fewer.
+const EVENTS: i64 = 1 << 16;
+
 pub(super) fn insert_events(
-    connection: &Connection,
+    rows: &mut RowWriter<'_>,
     frame: i64,
     source: &TrackedSource,
     at: Moment,
     events: &[Event],
 ) -> rusqlite::Result<()> {
-    if events.is_empty() {
-        return Ok(());
-    }
-    let mut insert =
-        connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
     // Of a thousand claims that a dead host leaves, the claims themselves are recorded; one event is enough.
-    for (number, event) in batched(events.to_vec(), &Batching::default()).iter().enumerate() {
-        let parts = EventParts::of(event, &source.label, at);
-        let board = parts.board.and_then(|board| source.boards.get(&board)).map(|board| board.id);
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let EventParts { told, name, body, shown, .. } = parts;
-        insert.execute(params![frame, number, source.id, board, told, name, body, shown])?;
+    for (id, event) in
+        (frame * EVENTS..(frame + 1) * EVENTS).zip(batched(events.to_vec(), &Batching::default()))
+    {
+        let EventParts { board, told, name, task, holder, body, shown } =
+            EventParts::of(&event, &source.label, at);
+        let board = board.and_then(|board| source.boards.get(&board)).map(|board| board.id);
+        let (name, holder) = (rows.string(&name)?, rows.optional(holder.as_deref())?);
+        rows.connection
+            .prepare_cached(
+                "INSERT INTO event (id, source, board, told, name, task, holder, body, shown) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![id, source.id, board, told, name, task, holder, body, shown])?;
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ impl RowWriter<'_> {
         Ok(id)
     }
 
-    fn optional(&mut self, text: Option<&str>) -> rusqlite::Result<Option<i64>> {
+    pub(super) fn optional(&mut self, text: Option<&str>) -> rusqlite::Result<Option<i64>> {
         text.map(|text| self.string(text)).transpose()
     }
 

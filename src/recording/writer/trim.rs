@@ -62,7 +62,7 @@ impl RecordingWriter {
             let mine = "board IN (SELECT id FROM board WHERE source = ?1)";
             for sql in [
                 "DELETE FROM keyframe WHERE source = ?1 AND frame < ?2".to_owned(),
-                "DELETE FROM event WHERE source = ?1 AND frame < ?2".to_owned(),
+                "DELETE FROM event WHERE source = ?1 AND id < ?2 << 16".to_owned(),
                 "DELETE FROM snapshot WHERE frame IN (SELECT id FROM frame WHERE source = ?1 AND id < ?2)"
                     .to_owned(),
                 "DELETE FROM frame WHERE source = ?1 AND id < ?2".to_owned(),
@@ -82,7 +82,8 @@ impl RecordingWriter {
     fn forget_texts(&mut self) -> rusqlite::Result<()> {
         self.connection.execute(
             "DELETE FROM string WHERE id NOT IN (SELECT profile FROM snapshot UNION SELECT notes FROM snapshot \
-             WHERE notes IS NOT NULL UNION SELECT reasons FROM board_poll UNION SELECT body FROM claim UNION SELECT body FROM session \
+             WHERE notes IS NOT NULL UNION SELECT reasons FROM board_poll UNION SELECT name FROM event \
+             UNION SELECT holder FROM event WHERE holder IS NOT NULL UNION SELECT body FROM claim UNION SELECT body FROM session \
              UNION SELECT holder FROM claim WHERE holder IS NOT NULL UNION SELECT kind FROM claim WHERE kind IS NOT NULL \
              UNION SELECT holder FROM session WHERE holder IS NOT NULL \
              UNION SELECT holder FROM silence WHERE holder IS NOT NULL \
