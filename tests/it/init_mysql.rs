@@ -1,9 +1,9 @@
 //! `claimtop init` on MySQL and MariaDB: made once, compared ever after, and never altered silently.
 
-use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::process::{Output, Stdio};
+use serde_json::json;
+use std::process::Output;
 
+use crate::init::{make_everything_exactly_once, names};
 use crate::support::mysql::MyDatabase;
 use crate::support::{json, stderr, stdout};
 
@@ -12,11 +12,6 @@ const ROLES: &str = include_str!("../../assets/schema/mysql/roles.sql");
 
 fn init(database: &MyDatabase, options: &[&str]) -> Output {
     database.claimtop(&[&["init"], options].concat())
-}
-
-fn names(list: &Json) -> Vec<String> {
-    let entries = list.as_array().expect("a list");
-    entries.iter().map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 /// Every table, column and index of the database, in the catalog's words.
@@ -137,20 +132,7 @@ fn what_differs_is_told_and_nothing_is_made_beside_it() {
 #[test]
 fn many_at_once_make_everything_exactly_once() {
     let Some(database) = MyDatabase::new("") else { return };
-    let start = || {
-        let mut command = database.command(&["init", "--json", "--system", "task-queue"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("claimtop starts")
-    };
-    let running: Vec<_> = (0..4).map(|_| start()).collect();
-    let mut made: BTreeMap<String, usize> = BTreeMap::new();
-    for child in running {
-        let output = child.wait_with_output().expect("its end");
-        assert!(output.status.success(), "{}", stderr(&output));
-        for name in names(&json(&output)["made"]) {
-            *made.entry(name).or_default() += 1;
-        }
-    }
-    assert!(made.len() > 4 && made.values().all(|times| *times == 1), "{made:?}");
+    make_everything_exactly_once(|| database.command(&["init", "--json", "--system", "task-queue"]));
 }
 
 #[test]
