@@ -11,7 +11,9 @@
 mysql_folder=
 mysql_pid=
 mysql_itself=${mysql_itself:-}
-mysql_root=${CLAIMTOP_MYSQL_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/claimtop-tests/mysql}
+# Where the server's user can read it, and whoever runs the tests alone can write.
+mysql_cache=${CLAIMTOP_TEST_CACHE:-/var/tmp/claimtop-tests-$(id -u)}
+mysql_root=$mysql_cache/mysql
 
 # Its programs: in a folder that is not on everybody's PATH.
 find_mysql() {
@@ -28,8 +30,25 @@ as_mysql() {
   fi
 }
 
+make_mysql_cache() {
+  mkdir -p -m 755 "$mysql_cache" && [ -O "$mysql_cache" ] && [ ! -L "$mysql_cache" ]
+}
+
+# MariaDB's plugins are in a package that starts a service: it is unpacked, not installed. Exports CLAIMTOP_MARIADB_PLUGINS.
+fetch_mariadb_plugins() {
+  local folder=$mysql_cache/mariadb plugins=usr/lib/mysql/plugin
+  make_mysql_cache || return 1
+  if [ ! -d "$folder/$plugins" ]; then
+    rm -rf "$folder.new" && mkdir "$folder.new" &&
+      (cd "$folder.new" && timeout 600 apt-get -qq download mariadb-server && dpkg-deb -x ./mariadb-server*.deb .) &&
+      chmod -R a+rX "$folder.new" && mv "$folder.new" "$folder" || return 1
+  fi
+  export CLAIMTOP_MARIADB_PLUGINS=$folder/$plugins
+}
+
 # Unpacks MySQL's server and every library that it needs, unless it is there already.
 fetch_mysql() {
+  make_mysql_cache || return 1
   if [ -x "$mysql_root/usr/sbin/mysqld" ]; then return 0; fi
   local keys=/usr/share/keyrings/debian-archive-keyring.gpg apt deb
   if ! command -v apt-get >/dev/null || [ ! -e "$keys" ]; then return 1; fi
@@ -46,7 +65,7 @@ fetch_mysql() {
     return 1
   fi
   # Complete or not at all: the next run looks for it under this name.
-  mkdir -p "$apt/root" "$(dirname "$mysql_root")"
+  mkdir -p "$apt/root"
   for deb in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$apt/root" || return 1; done
   rm -rf "$mysql_root"
   chmod -R a+rX "$apt/root"

@@ -29,7 +29,7 @@
 //! | `read_only` | a read-only session changes nothing |
 //! | `untrusted_text` | no text of a database controls the terminal or looks like another text |
 //! | `untrusted_roles` | nothing that another role creates runs with an operator's rights |
-//! | `postgres_connection` | every form of address, every refusal, and a timeout for every wait |
+//! | `postgres_connection`, `mysql_connection` | every form of address, every refusal, and a timeout for every wait |
 //! | `error_messages` | an error is reported in one sentence, and does not hide what works |
 //! | `dashboard` | the dashboard in a real terminal: keys in, screen and database out |
 //! | `screen` | every pane in every state, text and style |
@@ -83,6 +83,7 @@ mod init_mysql;
 mod init_postgres;
 mod list_command;
 mod load;
+mod mysql_connection;
 mod mysql_reading;
 mod polling;
 mod postgres_commands;
