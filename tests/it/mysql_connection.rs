@@ -263,7 +263,8 @@ fn the_file_the_variables_and_the_command_give_what_an_address_leaves_out() {
     std::fs::remove_file(&file).unwrap();
     let variables =
         [("MYSQL_HOST", "127.0.0.1"), ("MYSQL_TCP_PORT", &port), ("MYSQL_PWD", CANARY), ("USER", "ann")];
-    assert_eq!(check("mysql:///app", &variables), (Some(0), check("mysql:///app", &variables).1));
+    let (code, said) = check("mysql:///app", &variables);
+    assert_eq!(code, Some(0), "{said}");
     let config = home.path().join("config.toml");
     let source = format!("at = 'mysql://ann@127.0.0.1:{port}/app'\npassword_command = 'printf {CANARY}'\n");
     std::fs::write(&config, format!("[source.prod]\n{source}")).unwrap();
