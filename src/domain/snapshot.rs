@@ -11,6 +11,7 @@ use super::time::{Moment, Span};
 use super::token::SeenToken;
 use super::value::Key;
 use super::verdict::{Reason, Set, Verdict};
+use super::worst_claims::WorstClaims;
 
 /// One poll of one source under one profile.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ pub struct BoardSnapshot {
     pub backlog: BTreeMap<String, u64>,
     pub oldest_queued: Option<Moment>,
     /// The worst claims, worst first.
-    pub worst: Vec<Judged>,
+    pub worst: WorstClaims,
     /// What could not be counted in full, and what would help.
     pub gaps: Gaps,
 }

@@ -1,6 +1,7 @@
 //! SQLite files.
 
 mod actor;
+mod ahead;
 mod ask;
 mod audit_table;
 mod cell;

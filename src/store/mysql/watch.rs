@@ -106,7 +106,7 @@ impl WatchedBoard for Watch {
             sessions: self.sessions.clone(),
             backlog: self.backlog.states.clone(),
             oldest_queued: self.backlog.oldest_queued,
-            worst: worst.clone(),
+            worst: worst.clone().into(),
             gaps: Gaps {
                 more: *more,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },

@@ -95,7 +95,7 @@ impl WatchedBoard for Watch {
             sessions: self.surroundings.sessions.clone(),
             backlog: self.surroundings.backlog.states.clone(),
             oldest_queued: self.surroundings.backlog.oldest_queued,
-            worst: worst.clone(),
+            worst: worst.clone().into(),
             gaps: Gaps {
                 more: *more,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },

@@ -26,6 +26,7 @@ use crate::domain::snapshot::{BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
 use crate::domain::verdict::{Reason, Reasons};
+use crate::domain::worst_claims::WorstClaims;
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, TimeSql};
 use crate::store::driver::{self, Failed, QueryRows};
@@ -66,7 +67,9 @@ pub(super) struct Watch {
     /// The claims about which the kernel knows more than the tables.
     overruled: Vec<(i64, Reasons)>,
     counted: (Counts, BTreeMap<Reason, u64>),
-    worst: Vec<Judged>,
+    worst: WorstClaims,
+    /// The rows of the worst, in their order, and the instant at which they were judged.
+    worst_rows: (Vec<i64>, Moment),
     is_refreshed: bool,
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
@@ -96,7 +99,7 @@ impl WatchedBoard for Watch {
         self.tally.as_ref().map_or(self.total.count, |tally| tally.counts.total)
     }
 
-    fn snapshot(&self, _: Moment) -> BoardSnapshot {
+    fn snapshot(&self, now: Moment) -> BoardSnapshot {
         let (counts, reasons) = self.counted.clone();
         let snapshot = BoardSnapshot {
             board: self.board.name.clone(),
@@ -106,7 +109,10 @@ impl WatchedBoard for Watch {
             sessions: self.surroundings.sessions.clone(),
             backlog: self.surroundings.backlog.clone(),
             oldest_queued: self.surroundings.oldest_queued,
-            worst: self.worst.clone(),
+            worst: match self.worst_rows.1 == now {
+                true => self.worst.clone(),
+                false => self.worst.at(&self.board.nature, now),
+            },
             gaps: Gaps {
                 more: false,
                 census: self.census.gap(),
@@ -190,7 +196,8 @@ impl Watch {
             prober,
             overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
-            worst: Vec::new(),
+            worst: WorstClaims::default(),
+            worst_rows: (Vec::new(), Moment::EARLIEST),
             is_refreshed: false,
             tally: None,
             examined: ZoneExamination::default(),
@@ -253,11 +260,22 @@ impl Watch {
         if changed {
             let sets = self.sets();
             self.counted = sets.count(self.total.count);
-            self.worst = self.fetch_worst(connection, &sets, now, effort.rows)?;
-        } else {
-            self.judge_again(now);
+            self.fetch_worst(connection, &sets, now, since, effort.rows)?;
         }
         Ok(())
+    }
+
+    /// Whether a poll at `now` would find what the last one found, if nothing was written since.
+    pub(super) fn is_still(&self, now: Moment) -> bool {
+        let board = &self.board;
+        let rests_on_rows = board.is_addressable() && self.prober.is_none();
+        rests_on_rows
+            && self.is_refreshed
+            && !board.moves()
+            && !board.has_naive_times()
+            && self.census.is_still()
+            && self.surroundings.is_still(board, now)
+            && self.asked.iter().all(|asked| asked.is_still(board, now))
     }
 
     /// Whether it knows more than what to ask.
@@ -299,31 +317,53 @@ impl Watch {
         Ok(!is_larger(connection, &quoted(&self.board.table), slice)?)
     }
 
-    /// The worst claims of every set, worst first.
+    /// Fetches the worst claims of every set. What an earlier poll has read is taken from that if nothing was written.
     fn fetch_worst(
-        &self,
+        &mut self,
         connection: &Connection,
         sets: &Sets,
         now: Moment,
+        since: Since,
         rows: usize,
-    ) -> rusqlite::Result<Vec<Judged>> {
-        if rows == 0 {
-            return Ok(Vec::new());
-        }
+    ) -> rusqlite::Result<()> {
         let mut wanted = RowSet::default();
-        for set in TROUBLED {
+        for set in TROUBLED.into_iter().filter(|_| rows > 0) {
             for rowid in self.worst_of(connection, Reasons::of(set), sets, now, rows)? {
                 wanted.insert(rowid);
             }
         }
+        let mut known = self.known_rows(now, since);
         let mut worst = Vec::new();
         for rowid in wanted.iter() {
-            worst.extend(self.fetch(connection, rowid, now, true)?);
+            let judged = match known.remove(&rowid) {
+                Some(known) => Some(known),
+                None => self.fetch(connection, rowid, now, true)?,
+            };
+            worst.extend(judged.map(|judged| (rowid, judged)));
         }
         // Rowids are an order by themselves. The numbers of keys tell only which was seen first.
         let address = |judged: &Judged| (!self.board.has_rowid).then(|| judged.claim.key.address());
-        worst.sort_by(|one, other| worse_first(one, other).then_with(|| address(one).cmp(&address(other))));
-        Ok(worst)
+        worst.sort_by(|(_, one), (_, other)| {
+            worse_first(one, other).then_with(|| address(one).cmp(&address(other)))
+        });
+        let (rows, worst): (Vec<i64>, Vec<Judged>) = worst.into_iter().unzip();
+        (self.worst, self.worst_rows) = (worst.into(), (rows, now));
+        Ok(())
+    }
+
+    /// The worst claims of the last poll, judged at `now`; none if something was written since, or if the kernel has
+    /// to be asked. A verdict that has come to rest on the session needs another token.
+    fn known_rows(&self, now: Moment, since: Since) -> HashMap<i64, Judged> {
+        if since == Since::Written || self.prober.is_some() {
+            return HashMap::new();
+        }
+        let has_its_token = |judged: &Judged| {
+            let with_session = judged.verdict.rests_on_registry(&judged.claim);
+            judged.seen.is_some_and(|seen| seen.session.is_some() == with_session)
+        };
+        let worst = self.worst.at(&self.board.nature, now);
+        let known = self.worst_rows.0.iter().copied().zip(worst.iter().cloned());
+        known.filter(|(_, judged)| has_its_token(judged)).collect()
     }
 
     /// Puts the most urgent first, where the board has a priority; the others stay in their order.
@@ -412,13 +452,6 @@ impl Watch {
             ProbeAnswer::Count(_) => 0,
         });
         asked.sum::<u64>() + self.census.numbers()
-    }
-
-    /// The same rows under a later clock.
-    fn judge_again(&mut self, now: Moment) {
-        for judged in &mut self.worst {
-            judged.verdict = crate::domain::verdict::judge(&judged.claim, &self.board.rules, now);
-        }
     }
 }
 
