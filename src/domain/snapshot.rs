@@ -172,6 +172,8 @@ pub enum Mark {
 pub struct Gaps {
     /// Rows looked at so far and rows in the table, where the census is not complete.
     pub census: Option<Census>,
+    /// When all claims were counted, if something was written since.
+    pub total_since: Option<Moment>,
     /// There are more claims, or more of them in trouble, than were counted.
     pub more: bool,
     /// Reasons whose counts come from the census.
@@ -193,7 +195,7 @@ pub struct Census {
 
 impl Gaps {
     pub fn is_exact(&self) -> bool {
-        self.census.is_none()
+        self.census.is_none() && self.total_since.is_none()
     }
 }
 

@@ -98,6 +98,7 @@ impl WatchedBoard for Watch {
             worst: worst.clone().into(),
             gaps: Gaps {
                 more: *more,
+                total_since: None,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
                 indexes: self.missing_indexes.clone(),

@@ -100,7 +100,6 @@ impl AskedProbe {
         &mut self,
         connection: &Connection,
         board: &BoundBoard,
-        claims: u64,
         now: Moment,
         since: Since,
     ) -> rusqlite::Result<bool> {
@@ -118,7 +117,7 @@ impl AskedProbe {
         let probe = &self.planned.probe;
         let mut selected = Vec::new();
         match self.planned.driver {
-            ProbePath::Holders => hop(connection, board, &mut selected, claims)?,
+            ProbePath::Holders => hop(connection, board, &mut selected)?,
             ProbePath::Claims | ProbePath::Sessions | ProbePath::Census => {
                 let bindings = all_bindings(probe, "", board, now, None);
                 selected = answer(connection, &self.planned, &bindings)?;

@@ -19,6 +19,7 @@ use super::watch::{Since, Watch};
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, ZoneName};
+use crate::domain::verdict::Set;
 use crate::store::attempts::{AttemptNumbers, AttemptOrder};
 use crate::store::bound::BoundZone;
 use crate::store::driver::Failed;
@@ -362,6 +363,10 @@ impl ReadEngine for Reader {
 
     fn find_worst(&mut self, board: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError> {
         self.worst(board, filter)
+    }
+
+    fn find_in_sets(&mut self, board: &BoardId, sets: &[Set]) -> Result<Option<Vec<RowRef>>, StoreError> {
+        self.in_sets(board, sets)
     }
 
     fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
