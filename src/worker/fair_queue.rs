@@ -97,6 +97,7 @@ impl FairQueue {
 
     /// Waits for this worker's turn, at most `timeout`. The caller continues even without it: the queue makes the
     /// order fair, the transaction makes it safe.
+    #[allow(clippy::disallowed_methods, reason = "nothing tells when a process that was woken runs")]
     pub(super) fn take(&mut self, timeout: Duration) -> bool {
         let Some(files) = &self.files else { return false };
         if self.has_waited {
