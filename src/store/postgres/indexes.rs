@@ -1,26 +1,36 @@
 //! The index that a board lacks: without one every look reads all that ever was in its table.
 
-use super::backlog::estimate;
-use super::watch::{Watch, query};
+use super::connection::query;
+use super::watch_plan::estimate;
 use crate::domain::time::Moment;
 use crate::postgres::error::PgError;
 use crate::postgres::link::Link;
 use crate::store::bound::{BoundBoard, TimeSql};
 use crate::store::options::Effort;
+use crate::store::server::Watch;
 
-/// The statements that would add what is missed, once the table is larger than what is read in any case.
-pub(super) fn missing(
+/// What the indexes of a table do for a look at its claims.
+#[derive(Debug, Default)]
+pub(super) struct IndexUse {
+    /// Nothing: every look reads the table from end to end.
+    pub reads_all: bool,
+    /// The statements that would add what is missed.
+    pub missing: Vec<String>,
+}
+
+/// Finds out, once the table is larger than what is read in any case.
+pub(super) fn index_use(
     link: &mut Link,
     watch: &Watch,
     now: Moment,
     effort: Effort,
-) -> Result<Vec<String>, PgError> {
+) -> Result<IndexUse, PgError> {
     let board = &watch.board;
-    let Some(held) = &board.held else { return Ok(Vec::new()) };
+    let Some(held) = &board.held else { return Ok(IndexUse::default()) };
     let params = watch.clock(now);
     let every_row = format!("SELECT FROM {}", board.from);
     if estimate(link, &params, &every_row)?.rows < effort.slice as f64 {
-        return Ok(Vec::new());
+        return Ok(IndexUse::default());
     }
     // If a table is read from end to end even so, then because no index can spare that.
     link.batch("SET LOCAL enable_seqscan = off")?;
@@ -36,7 +46,8 @@ pub(super) fn missing(
     };
     // What depends on the clock or on another table cannot be a part of an index.
     let can_be_indexed = !board.moves() && !held.to_ascii_uppercase().contains("SELECT");
-    Ok(if reads_all && can_be_indexed { ddl().into_iter().collect() } else { Vec::new() })
+    let missing = if reads_all && can_be_indexed { ddl().into_iter().collect() } else { Vec::new() };
+    Ok(IndexUse { reads_all, missing })
 }
 
 /// What a look asks for first among the claims.
