@@ -27,6 +27,7 @@ mod names;
 mod own_row;
 mod path;
 mod reader;
+mod rights;
 mod sample;
 mod schema;
 mod scope;

@@ -14,6 +14,7 @@ use super::connection::OnLink;
 use super::dependencies::Dependencies;
 use super::dialect::PostgresDialect;
 use super::installed;
+use super::rights::Rights;
 use super::schema::{self, DatabaseCatalog, literal};
 use super::sentences::Sentences;
 use super::trust::{Allowed, Trust};
@@ -160,15 +161,13 @@ impl Reader {
         for watched in &mut all {
             watched.notices.extend(differing(link, watched).map_err(said)?);
         }
-        let veiled = veiled(link, &all).map_err(said)?;
-        let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
-        let is_superuser = is_superuser.first().is_some_and(|row| row.is_true(0));
+        let Rights { veiled, warning } = Rights::read(link, &all).map_err(said)?;
         let profiles = all.iter().map(|watched| &watched.profile);
         let version = self.version.clone().read(link, profiles, &schema, &dependencies).map_err(said)?;
         let claims = all.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.table);
         let (audit_table, distrust) = audit_table::trusted(&schema, claims);
         let mut warnings: Vec<String> = distrust.into_iter().collect();
-        warnings.extend(is_superuser.then(|| SUPERUSER.to_owned()));
+        warnings.extend(warning.map(str::to_owned));
         if let Some(warn) = &self.options.warn {
             let label = self.target.label();
             warnings.drain(..).for_each(|warning| warn.say(&format!("{label}: {warning}")));
@@ -378,12 +377,6 @@ impl ReadEngine for Reader {
 /// After this long an attempt that was stamped is committed.
 const COMMITTED_AFTER: &str = "5 seconds";
 
-const IS_SUPERUSER: &str = "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user";
-
-/// What a superuser is told.
-const SUPERUSER: &str = "connected as a superuser: triggers and policies of any table owner run with all rights; log in \
-                         as a role of assets/schema/postgres/roles.sql instead";
-
 /// Tells this database from every other, whatever it is called.
 pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
@@ -395,28 +388,6 @@ pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
     let system = system.first().and_then(|row| row.get(0)).unwrap_or("server");
     Ok(format!("postgres:{system}:{}:{}", text(0), text(1)))
-}
-
-/// A sentence for every table whose rows are hidden from us by its policies.
-fn veiled(link: &mut Link, watched: &[WatchedProfile]) -> Result<Vec<String>, PgError> {
-    let mut sentences: Vec<String> = Vec::new();
-    for watch in watched.iter().flat_map(|watched| &watched.boards) {
-        for table in [Some(&watch.table), watch.registry.as_ref()].into_iter().flatten() {
-            let sql = "SELECT row_security_active(($1::text)::regclass)::text, current_user::text";
-            let rows = link.query(sql, &[Some(&table.sql)])?;
-            let Some(row) = rows.first().filter(|row| row.is_true(0)) else { continue };
-            let sentence = format!(
-                "row-level security is active on {} for the role {}: rows may be hidden; use a role with BYPASSRLS, \
-                 or a policy that lets it see all",
-                table.name,
-                row.get(1).unwrap_or_default()
-            );
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
-    }
-    Ok(sentences)
 }
 
 /// A sentence if the system's own functions in the database recover otherwise than these rules.
