@@ -29,7 +29,7 @@
 //! | `read_only` | a read-only session changes nothing |
 //! | `untrusted_text` | no text of a database controls the terminal or looks like another text |
 //! | `untrusted_roles` | nothing that another role creates runs with an operator's rights |
-//! | `postgres_connection` | every form of address, every refusal, and a timeout for every wait |
+//! | `postgres_connection`, `mysql_connection` | every form of address, every refusal, and a timeout for every wait |
 //! | `error_messages` | an error is reported in one sentence, and does not hide what works |
 //! | `dashboard` | the dashboard in a real terminal: keys in, screen and database out |
 //! | `screen` | every pane in every state, text and style |
@@ -39,7 +39,7 @@
 //! | `events` | the stream of events: the differences between two polls, in order |
 //! | `api` | `api`: the task queue over HTTP, for honest workers and hostile clients |
 //! | `serve` | `serve`: metrics, readiness, the sweeper inside |
-//! | `init`, `init_postgres` | `init`: the tables of a system, created once and never altered |
+//! | `init`, `init_postgres`, `init_mysql` | `init`: the tables of a system, created once and never altered |
 //! | `demo` | `demo`: real processes, a real database, and nothing left behind |
 //! | `postgres_commands` | the reading commands, on the reference tables of a server |
 //! | `postgres_schema` | the reference tables on PostgreSQL do what they describe |
@@ -79,9 +79,11 @@ mod fuzzing;
 mod guarded_acts;
 mod incident;
 mod init;
+mod init_mysql;
 mod init_postgres;
 mod list_command;
 mod load;
+mod mysql_connection;
 mod mysql_reading;
 mod polling;
 mod postgres_commands;
