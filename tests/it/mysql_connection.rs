@@ -4,7 +4,6 @@ use claimtop::mysql::link::Flavor;
 use claimtop::mysql::{Limits, Link, MyError, Purpose, Target};
 use claimtop::profile::library::Library;
 use claimtop::store::{Profiles, Reader, StoreError};
-use rustix::process::Signal;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -207,11 +206,11 @@ fn a_frozen_server_is_left_after_our_own_limit_and_its_late_answer_is_nobodys() 
     let target = Target::parse(&server.url("app"), None).unwrap();
     let limits = Limits { answer: Duration::from_secs(3), ..LIMITS };
     let mut link = Link::open(&target, Purpose::Polls, limits).unwrap();
-    server.signal(Signal::STOP);
+    server.freeze();
     let error = link.query("SELECT 'late'", Vec::new()).unwrap_err();
     assert_eq!(error, MyError::TimedOut(Duration::from_secs(3)));
     assert!(!link.is_open());
-    server.signal(Signal::CONT);
+    server.go_on();
     assert!(matches!(link.query("SELECT 'next'", Vec::new()), Err(MyError::Lost(_))));
     assert_eq!(cell(&mut open(&server.url("app")).unwrap(), "SELECT 'new'"), "new");
 }

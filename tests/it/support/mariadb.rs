@@ -44,7 +44,7 @@ impl MariaDb {
         let data = format!("--datadir={}", folder.path().join("data").display());
         let usual = ["--skip-test-db", "--skip-name-resolve", "--auth-root-authentication-method=normal"];
         let made = as_server(&install)
-            .args(["--no-defaults", &data, "--innodb-log-file-size=8M"])
+            .args(["--no-defaults", &data, "--innodb-log-file-size=8M", &temporary(folder.path())])
             .args(usual)
             .output()
             .expect("mariadb-install-db");
@@ -71,8 +71,24 @@ impl MariaDb {
         self.wait();
     }
 
-    /// Freezes it, or lets it go on.
-    pub fn signal(&self, signal: Signal) {
+    /// Stops every thread of it; the signal alone would take effect a moment later.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.child.id());
+        let is_stopped = |task: fs::DirEntry| {
+            let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        };
+        until("every thread is stopped", || {
+            fs::read_dir(&tasks).expect("its threads").flatten().all(is_stopped)
+        });
+    }
+
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a number")).expect("a process");
         kill_process(pid, signal).expect("a signal");
     }
@@ -114,12 +130,17 @@ fn launch(folder: &Path, port: u16, options: &[String]) -> Child {
         .args(["--no-defaults", &format!("--datadir={}", file("data")), &format!("--socket={}", file("s"))])
         .args([&format!("--pid-file={}", file("pid")), &format!("--port={port}")])
         .args(["--bind-address=127.0.0.1", "--skip-name-resolve", "--default-time-zone=+00:00"])
-        .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M"])
+        .args(["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", &temporary(folder)])
         .args(options)
         .stderr(log)
         .stdout(Stdio::null())
         .spawn()
         .expect("mariadbd")
+}
+
+/// Servers that share a folder for temporary tables remove each other's.
+fn temporary(folder: &Path) -> String {
+    format!("--tmpdir={}", folder.display())
 }
 
 fn program(name: &str) -> Option<PathBuf> {
