@@ -120,9 +120,10 @@ impl WatchedBoard for Watch {
             sessions: self.sessions.clone(),
             backlog: self.backlog.states.clone(),
             oldest_queued: self.backlog.oldest_queued,
-            worst: worst.clone(),
+            worst: worst.clone().into(),
             gaps: Gaps {
                 more: *more,
+                total_since: None,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
                 indexes: self.plan.missing_indexes.clone(),
@@ -318,7 +319,7 @@ impl Watch {
         let without = worst.iter().filter(|(_, judged)| judged.seen.is_none());
         let places: Vec<RowRef> = without.filter_map(|(place, _)| place.clone()).collect();
         let mut fresh: Vec<(RowRef, Judged)> = Vec::new();
-        for some in places.chunks(self.reader.dialect().places_at_once()) {
+        for some in places.chunks(self.reader.dialect().places_at_once(&self.board)) {
             let mut params = self.clock(now);
             let is_among = self.reader.dialect().is_among(&self.board, some, &mut params);
             let sql = format!("{} AND {is_among}", self.reader.select_with_state(&[]));
