@@ -196,7 +196,7 @@ impl Recording {
             sessions: None,
             backlog: read_backlog(backlog.as_deref()).ok_or_else(unreadable)?,
             oldest_queued: oldest.and_then(Moment::from_micros),
-            worst: Vec::new(),
+            worst: Default::default(),
             gaps: Default::default(),
         };
         read_details(details.as_deref().unwrap_or("{}"), &mut shown).ok_or_else(unreadable)?;
