@@ -22,8 +22,8 @@ mod watch;
 mod zone;
 
 use super::{Options, StoreError};
-pub use crate::mysql::Target;
-pub use identify::identify;
+pub use crate::mysql::{Limits, Link, MyError, Purpose, Target};
+pub use identify::{fingerprint, identify};
 pub use reader::{Reader, fits};
 
 /// Why nothing can be changed yet.

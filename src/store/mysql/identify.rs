@@ -21,7 +21,7 @@ pub fn identify(target: &Target) -> Result<String, StoreError> {
 
 /// The server's own name and the database. MySQL makes its name up when its data is made; MariaDB derives it from the
 /// machine and the port.
-pub(super) fn fingerprint(link: &mut Link) -> Result<String, MyError> {
+pub fn fingerprint(link: &mut Link) -> Result<String, MyError> {
     let server = match link.flavor() {
         Flavor::MySql => "@@server_uuid",
         Flavor::MariaDb => "@@server_uid",
