@@ -54,8 +54,6 @@ use trail_thread::TrailThread;
 
 /// How often a replay moves on while it plays.
 const PLAYING: Duration = Duration::from_millis(200);
-/// What polls change is drawn together, at most this often: of many sources, one has always been polled just now.
-const FRAME: Duration = Duration::from_millis(100);
 /// How many answers may wait for the model; then the senders wait.
 const WAITING: usize = 64;
 
@@ -102,18 +100,7 @@ fn on_screen(mouse: Mouse, start: impl FnOnce(Screen) -> io::Result<Dashboard>) 
     ended
 }
 
-/// When to draw the next frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Redraw {
-    No,
-    /// Together with what else arrives within a [`FRAME`].
-    Soon,
-    Now,
-}
-
 struct Dashboard {
-    redraw: Redraw,
-    drawn_at: Instant,
     model: Model,
     view: View,
     theme: Theme,
@@ -173,8 +160,6 @@ impl Dashboard {
         let past = if is_replay { None } else { Some(TrailThread::start(labels, sender)?) };
         let (idle, idles) = mpsc::channel(1);
         Ok(Dashboard {
-            redraw: Redraw::No,
-            drawn_at: Instant::now(),
             model,
             view: View::default(),
             theme,
@@ -202,18 +187,15 @@ impl Dashboard {
         self.draw()?;
         while !self.ended {
             let tick = tokio::time::sleep(self.tick());
-            let soon = tokio::time::sleep(FRAME.saturating_sub(self.drawn_at.elapsed()));
             tokio::select! {
                 input = self.inputs.recv() => self.take_input(input)?,
                 Some(msg) = self.messages.recv() => self.take(msg)?,
-                () = soon, if self.redraw == Redraw::Soon => self.redraw = Redraw::Now,
                 () = tick, if self.model.has_countdown() => self.tick_over()?,
                 request = signals.next() => self.take_request(request)?,
                 Some(idle) = self.idles.recv() => self.stop(idle)?,
             }
             self.take_what_waits()?;
-            let is_due = self.redraw == Redraw::Now || self.drawn_at.elapsed() >= FRAME;
-            if is_due && !self.ended {
+            if !self.ended {
                 self.draw()?;
             }
         }
@@ -221,7 +203,6 @@ impl Dashboard {
     }
 
     fn take_request(&mut self, request: SignalRequest) -> io::Result<()> {
-        self.redraw = Redraw::Now;
         self.stop_requests.hear(request);
         match request {
             SignalRequest::Stop => self.ended = true,
@@ -260,7 +241,6 @@ impl Dashboard {
     }
 
     fn take_input(&mut self, input: Option<Input>) -> io::Result<()> {
-        self.redraw = Redraw::Now;
         match input {
             // The screen is gone: quit.
             None | Some(Input::Gone) => {
@@ -277,8 +257,6 @@ impl Dashboard {
     }
 
     fn take(&mut self, msg: Msg) -> io::Result<()> {
-        let redraw = if matches!(msg, Msg::Polled { .. }) { Redraw::Soon } else { Redraw::Now };
-        self.redraw = self.redraw.max(redraw);
         // After a write, poll now.
         let written = match &msg {
             Msg::Acted(done) => Some(done.source),
@@ -338,7 +316,6 @@ impl Dashboard {
         let lines = view.page_lines;
         model.drawn(rows, lines);
         model.scroll_end = view.scroll_end;
-        (self.redraw, self.drawn_at) = (Redraw::No, Instant::now());
         Ok(())
     }
 }

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
+use tokio::time::MissedTickBehavior;
 
-use crate::app::message::Msg;
+use crate::app::message::{Msg, SourcePoll};
 use crate::app::source::{Poll, PollFailure};
 use crate::domain::time::Moment;
 use crate::events::Event;
@@ -14,6 +15,8 @@ use crate::store::clock;
 
 /// At most this many events, the latest ones, are kept while the screen takes none.
 const UNTAKEN: usize = 10_000;
+/// Answers that arrive within this time are shown together: of many sources, one has always been polled just now.
+const FRAME: Duration = Duration::from_millis(100);
 /// How often to look for sources that do not answer.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -69,9 +72,16 @@ impl PollAnswers {
         let answers = Arc::clone(self);
         tokio::spawn(async move {
             let mut look = tokio::time::interval(LOOK);
+            let mut frame = tokio::time::interval(FRAME);
+            frame.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            look.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 let news = tokio::select! {
-                    () = answers.arrived.notified() => answers.take(),
+                    () = answers.arrived.notified() => {
+                        // Over at once, unless the last answers came a moment ago.
+                        frame.tick().await;
+                        vec![Msg::Polled(answers.take())]
+                    }
                     _ = look.tick() => answers.silences(),
                 };
                 for msg in news {
@@ -83,10 +93,10 @@ impl PollAnswers {
         });
     }
 
-    fn take(&self) -> Vec<Msg> {
+    fn take(&self) -> Vec<SourcePoll> {
         let take = |(source, answer): (usize, &mut SourceAnswer)| {
             let (poll, events) = answer.latest.take()?;
-            Some(Msg::Polled { source, poll, events })
+            Some(SourcePoll { source, poll, events })
         };
         self.lock().iter_mut().enumerate().filter_map(take).collect()
     }

@@ -16,9 +16,7 @@ use crate::app::row::Row;
 use crate::app::source::{Poll, PollFailure};
 use crate::domain::claim_list::ListRequest;
 use crate::events::Event;
-use crate::poller::{
-    FullLook, NextPoll, OpenSource, Polled, Poller, PollerPool, Recorder, SourceWatch,
-};
+use crate::poller::{FullLook, NextPoll, OpenSource, Polled, Poller, PollerPool, Recorder, SourceWatch};
 use crate::store::error::ConnectFailures;
 use crate::store::{Backoff, Pace, StoreError};
 

@@ -4,7 +4,7 @@ use std::io;
 
 use ratatui::layout::Rect;
 
-use super::{Dashboard, Redraw};
+use super::Dashboard;
 use crate::store::suspend::{self, Idle};
 use crate::terminal;
 
@@ -42,7 +42,6 @@ impl Dashboard {
     /// Draws the next frame in full. `clear` cannot be used: it asks the terminal for the cursor position, and the
     /// thread that reads the keys would have to pass on the answer.
     pub(super) fn redraw_all(&mut self) -> io::Result<()> {
-        self.redraw = Redraw::Now;
         let size = self.screen.size()?;
         self.screen.resize(Rect::new(0, 0, size.width, size.height))
     }
