@@ -28,13 +28,13 @@ const SCHEMAS: [&str; 4] = [
 /// Statements that put twenty claims into a database of each schema.
 const CLAIMS: [&str; 4] = [
     "INSERT INTO task_types (name, created_at, updated_at) VALUES ('mail', datetime('now'), datetime('now'));
-     INSERT INTO worker_heartbeats (worker_id, last_seen_at) VALUES ('worker-1', datetime('now', '+1 hour'));
+     INSERT INTO worker_heartbeats (worker_id, last_seen_at) VALUES ('worker-1', datetime('now'));
      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
      INSERT INTO tasks (task_type_id, status, worker_id, claimed_at, created_at, updated_at)
        SELECT 1, 'claimed', 'worker-1', datetime('now'), datetime('now'), datetime('now') FROM n",
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
      INSERT INTO executor_jobs (type, status, locked_at, locked_by, heartbeat_at)
-       SELECT 'mail', 'running', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'worker-' || i,
+       SELECT 'run_tsa', 'running', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'worker-' || i,
               strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM n",
     "INSERT INTO sessions (id, project_path) VALUES ('session-1', '/work');
      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
@@ -47,7 +47,7 @@ const CLAIMS: [&str; 4] = [
 
 /// What a worker writes to each.
 const BEATS: [&str; 4] = [
-    "UPDATE worker_heartbeats SET last_seen_at = datetime('now', '+1 hour')",
+    "UPDATE worker_heartbeats SET last_seen_at = datetime('now')",
     "UPDATE executor_jobs SET heartbeat_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE locked_by = 'worker-1'",
     "UPDATE task_claims SET last_heartbeat = unixepoch() * 1000 WHERE task_id = 'task-1'",
     "UPDATE merge_queue SET state_changed_at = unixepoch() WHERE workspace = 'workspace-1'",
@@ -57,7 +57,6 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let count = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(200);
     let other = arguments.iter().find(|argument| argument.contains('/')).map(PathBuf::from);
-    let folder = Folder::new(count);
     let own = PathBuf::from(env!("CARGO_BIN_EXE_claimtop"));
     println!(
         "{count} sources, a poll a second each  {:>9} {:>8} {:>11} {:>12} {:>12}",
@@ -65,6 +64,8 @@ fn main() {
     );
     for (name, program) in other.iter().map(|other| ("other", other)).chain([("this", &own)]) {
         for verb in [Verb::Dashboard, Verb::Serve, Verb::Check] {
+            // New ones for each run: their claims are healthy for some minutes.
+            let folder = Folder::new(count);
             let run = Run::start(program, verb, &folder);
             run.wait_until_all_are_polled();
             let quiet = run.share_of_a_core(|| thread::sleep(MEASURED));
