@@ -30,22 +30,21 @@ enum StripForm {
 }
 
 pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, buffer: &mut Buffer) {
-    let room = usize::from(area.width) + 3;
-    let (form, numbers, has_room) = match form(model, theme, room) {
-        Some(form) => (form, (0..model.sources.len()).collect(), true),
-        None => (StripForm::Tiny, troubled_first(model), false),
+    let parts = |form| -> Vec<Vec<Piece<'static>>> {
+        (0..model.sources.len()).map(|number| part(model, theme, number, form)).collect()
     };
+    let wide = |parts: &[Vec<Piece<'_>>]| parts.iter().map(|part| length(part) + 2).sum::<usize>();
+    let forms = [StripForm::Full, StripForm::Short].into_iter().map(parts);
+    let shown = forms.into_iter().find(|parts| wide(parts) <= usize::from(area.width) + 3);
+    let shown = shown.unwrap_or_else(|| parts(StripForm::Tiny));
     let mut x = area.x;
-    let last = numbers.len();
-    for (at, number) in numbers.into_iter().enumerate() {
-        let pieces = part(model, theme, number, form);
+    let last = shown.len();
+    for (number, pieces) in shown.into_iter().enumerate() {
         let width = u16::try_from(length(&pieces)).unwrap_or(u16::MAX);
-        let more = format!("… {} more", last - at);
         // A cut name could be read as another source.
-        let is_last = has_room || at + 1 == last;
-        let rest = if is_last { 0 } else { 2 + u16::try_from(text::width(&more)).unwrap_or(0) };
-        if x + width + rest > area.right() && at > 0 {
-            buffer.set_stringn(x, area.y, more, usize::from(area.right().saturating_sub(x)), theme.dim);
+        let rest = if number + 1 < last { 2 } else { 0 };
+        if x + width + rest > area.right() && number > 0 {
+            buffer.set_stringn(x, area.y, "…", usize::from(area.right().saturating_sub(x)), theme.dim);
             break;
         }
         let place = Rect { x, y: area.y, width: width.min(area.right().saturating_sub(x)), height: 1 };
@@ -53,41 +52,6 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
         view.spot(place, ClickTarget::Source(number));
         x = place.right() + 2;
     }
-}
-
-/// The form in which all sources have room, if there is one.
-fn form(model: &Model, theme: &Theme, room: usize) -> Option<StripForm> {
-    let fits = |form: &StripForm| {
-        let mut left = room;
-        (0..model.sources.len()).all(|number| {
-            let width = length(&part(model, theme, number, *form)) + 2;
-            let has_room = width <= left;
-            left = left.saturating_sub(width);
-            has_room
-        })
-    };
-    [StripForm::Full, StripForm::Short, StripForm::Tiny].into_iter().find(fits)
-}
-
-/// All sources, those first that somebody should look at: without room for all, these are shown.
-fn troubled_first(model: &Model) -> Vec<usize> {
-    let rank = |number: &usize| {
-        let source = &model.sources[*number];
-        let counts = source.counts();
-        match &source.link {
-            _ if model.only == Some(*number) => 0,
-            LinkState::Silent { .. } | LinkState::Down { .. } => 1,
-            LinkState::Live if counts.orphaned > 0 => 2,
-            LinkState::Live if counts.stale > 0 => 3,
-            LinkState::Live if counts.unknown > 0 => 4,
-            LinkState::Live if counts.expiring > 0 => 5,
-            LinkState::Connecting => 6,
-            LinkState::Live => 7,
-        }
-    };
-    let mut numbers: Vec<usize> = (0..model.sources.len()).collect();
-    numbers.sort_by_cached_key(rank);
-    numbers
 }
 
 fn length(pieces: &[Piece<'_>]) -> usize {
