@@ -128,17 +128,19 @@
 //!               ahead        when the clock alone changes an answer     total     how many claims there are, dated if many
 //!               watch        a board from poll to poll              direct    one statement that needs no second look
 //!               driver, dialect, change, open, error
-//!   postgres    servers
+//!   server      polls of PostgreSQL, MySQL and MariaDB: what is the same on all of them
 //!               candidate_queries     which rows may be in trouble, by index
-//!               watch        a board from poll to poll              batch     bulk acts beside other sweepers
+//!               watch, gather         a board from poll to poll   found       the claims of a filter
+//!               sql          what polls ask of one server's SQL   zone_signs  do the rows contradict their zone
+//!   postgres    servers
+//!               batch        bulk acts beside other sweepers      watch_plan  what indexes can answer
 //!               names, trust          what a profile's SQL may use
 //!               cascade, dependencies rows that foreign keys and triggers take along
 //!               catalog_version       whether the tables have changed since they were read
-//!               driver, dialect, change, commit_resolution, sentences
+//!               driver, dialect, server_sql, change, commit_resolution, sentences
 //!   mysql       MySQL and MariaDB, to read
-//!               candidate_queries     which rows may be in trouble, by index
-//!               watch        a board from poll to poll              keys      where a row is: its primary key
-//!               replica      how far behind a server is             compiler, dialect, schema, zone
+//!               keys         where a row is: its primary key      replica     how far behind a server is
+//!               compiler, dialect, server_sql, schema, zone
 //! postgres    servers: addresses, targets, connections; the store and the workers connect the same way
 //! mysql       the same for MySQL and MariaDB
 //! clock       this host's clock
@@ -164,7 +166,7 @@
 //!
 //! ```text
 //! a poll      SQLite ──► probes (rows of every reason) ──► sets ──► counts, worst rows ──► Snapshot
-//!             PostgreSQL ──► candidate queries ──► judge each row ──► counts, worst rows ──► Snapshot
+//!             a server ──► candidate queries ──► judge each row ──► counts, worst rows ──► Snapshot
 //! an act      Seen ──► begin, lock ──► read, compare, judge again ──► guarded statement ──► intent ──► commit ──► outcome
 //! a verdict   row ──► Claim ──► verdict::judge(claim, rules, now) ──► Verdict
 //! ```

@@ -55,6 +55,8 @@ pub mod scope;
 pub mod seen;
 mod seen_reader;
 mod selection;
+#[cfg(feature = "postgres")]
+mod server;
 pub mod session;
 pub mod side_effects;
 pub mod source;

@@ -25,7 +25,7 @@ impl Database {
             .batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
             .expect("it");
         let database = Database { server, name };
-        database.connect().batch_execute(SCHEMA).expect("the tables of document 001");
+        database.connect().batch_execute(SCHEMA).expect("the tables of executor-jobs");
         database
     }
 

@@ -11,6 +11,7 @@ mod dial;
 mod row;
 
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use std::fmt;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -76,6 +77,25 @@ const AT_ONCE: usize = 64;
 
 /// How long a request to cancel may take.
 const CANCELLING: Duration = Duration::from_secs(3);
+
+/// One of several statements that are sent together.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Statements without values and rows.
+    Batch(String),
+    /// One statement whose columns are all text, with its values.
+    Query(String, Vec<Option<String>>),
+}
+
+impl Step {
+    /// A question with these values.
+    pub fn query(sql: &str, values: &[Option<&str>]) -> Step {
+        Step::Query(sql.to_owned(), owned(values))
+    }
+}
+
+/// The answers to several statements.
+pub type Answers = Vec<Result<Vec<Row>, PgError>>;
 
 /// How far the transaction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,6 +262,54 @@ impl Link {
             before.and(rows)
         })?;
         Ok(rows.into_iter().map(Row::new).collect())
+    }
+
+    /// Statements that are sent together and answered one after the other, in one round trip: the answer of each. After
+    /// one that failed, the others fail too, up to one that goes back to before it.
+    pub fn ask_all(&mut self, steps: Vec<Step>) -> Result<Answers, PgError> {
+        let answers = self.ask(|client| async move {
+            let answer = |step: Step| {
+                let client = &client;
+                async move {
+                    match step {
+                        Step::Batch(sql) => client.batch_execute(&sql).await.map(|()| Vec::new()),
+                        Step::Query(sql, values) => client.query_typed(&sql, &typed(&values)).await,
+                    }
+                }
+            };
+            Ok(join_all(steps.into_iter().map(answer)).await)
+        })?;
+        let read = |rows: Vec<tokio_postgres::Row>| rows.into_iter().map(Row::new).collect();
+        let mut all = Vec::with_capacity(answers.len());
+        for answer in answers {
+            let answer = answer.map_err(|error| self.explain(&error)).map(read);
+            match answer {
+                Err(error) if error.ends_the_link() => {
+                    self.cancel_and_close();
+                    return Err(error);
+                }
+                answer => all.push(answer),
+            }
+        }
+        if all.last().is_some_and(Result::is_err) && self.transaction == Transaction::Open {
+            self.transaction = Transaction::Failed;
+        }
+        Ok(all)
+    }
+
+    /// The rows of several questions, in one round trip.
+    pub fn query_all(&mut self, questions: Vec<Step>) -> Result<Vec<Vec<Row>>, PgError> {
+        self.ask_all(questions)?.into_iter().collect()
+    }
+
+    /// The same, as many as there are.
+    pub fn query_each<const N: usize>(&mut self, questions: [Step; N]) -> Result<[Vec<Row>; N], PgError> {
+        let mut answers = self.query_all(questions.into())?.into_iter();
+        Ok(std::array::from_fn(|_| answers.next().unwrap_or_default()))
+    }
+
+    fn explain(&self, error: &tokio_postgres::Error) -> PgError {
+        self.wire.as_ref().map_or_else(|| PgError::from(error), |wire| wire.explain(error))
     }
 
     /// The same row by row, each as it comes: the server still works on the others then.

@@ -196,15 +196,16 @@ impl Binder<'_> {
             None => (None, None),
         };
         let max_attempts = scope.optional("max_attempts", max_column);
-        let own = [&kind, &timeout].into_iter().flatten().map(|sql| sql.text.clone());
-        let times =
-            [&claimed_at, &beat_at, &deadline].into_iter().flatten().map(|time| time.cell.text.clone());
+        let times = [&claimed_at, &beat_at, &deadline].into_iter().flatten().map(|time| &time.cell);
+        let own = [&kind, &timeout].into_iter().flatten().chain(times);
+        let own: Vec<String> = own.filter(|sql| sql.column.is_none()).map(|sql| sql.text.clone()).collect();
         let disowned = scope.predicate("orphaned_when", board.orphaned_when.as_ref());
         let alive = scope.predicate("alive_when", board.alive_when.as_ref());
         let looks_at_session = own
-            .chain(times)
+            .into_iter()
             .chain(disowned.clone())
             .chain(alive.clone())
+            .filter(|_| bound_registry.is_some())
             .any(|sql| self.dialect.compile(&sql, alone.trim_end()).is_err());
         let times = [&claimed_at, &beat_at, &deadline].into_iter().flatten();
         let of_registry = bound_registry.iter().flat_map(BoundRegistry::times);

@@ -11,9 +11,18 @@ pub enum Failed {
     Locked(StoreError),
     /// The database does not understand it: a table, a column or a function is not there.
     NotUnderstood(StoreError),
+    /// It may not be asked any more: rights, or the types of columns, have changed.
+    Denied(StoreError),
     /// A value is none of the type that it is compared with.
     BadValue(StoreError),
     Other(StoreError),
+}
+
+impl Failed {
+    /// Whether the tables may have changed since the profiles were laid onto them.
+    pub(super) fn is_of_old_tables(&self) -> bool {
+        matches!(self, Failed::NotUnderstood(_) | Failed::Denied(_))
+    }
 }
 
 impl From<StoreError> for Failed {
@@ -27,6 +36,7 @@ impl From<Failed> for StoreError {
         match failed {
             Failed::Locked(error)
             | Failed::NotUnderstood(error)
+            | Failed::Denied(error)
             | Failed::BadValue(error)
             | Failed::Other(error) => error,
         }
@@ -49,6 +59,17 @@ pub(super) trait Connection {
 
     /// The same where there may be more rows than fit into memory.
     fn stream(&mut self, doing: &str, sql: &str, params: &NamedParams, row: &mut OnRow<'_>) -> Executed {
+        self.each(doing, sql, params, row)
+    }
+
+    /// The same where that may take longer than one statement may: page by page.
+    fn page_through(
+        &mut self,
+        doing: &str,
+        sql: &str,
+        params: &NamedParams,
+        row: &mut OnRow<'_>,
+    ) -> Executed {
         self.each(doing, sql, params, row)
     }
 

@@ -2,23 +2,18 @@
 //!
 //! It reads; acts are refused until they are written.
 
-mod backlog;
-mod candidate_queries;
 mod cell;
 mod column_type;
 mod compiler;
 mod conditions;
 mod connection;
 mod dialect;
-mod found;
 mod identify;
 mod keys;
 mod reader;
 mod replica;
-mod rows;
 mod schema;
-mod sessions;
-mod watch;
+mod server_sql;
 mod zone;
 
 use super::{Options, StoreError};

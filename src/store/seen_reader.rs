@@ -33,6 +33,12 @@ impl<'a> SeenReader<'a> {
         columns
     }
 
+    /// Where further columns begin after those.
+    pub(super) fn width(&self) -> usize {
+        let registry = self.registry.map_or(0, |registry| registry.names.len());
+        self.watch.rows().width() + 1 + self.table.names.len() + registry
+    }
+
     pub(super) fn read(&self, row: &dyn Row, now: Moment) -> Seen {
         let (rows, board) = (self.watch.rows(), self.watch.bound());
         let judged = rows.read_with_state(row, board, now);

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS executor_jobs (
   entity_type    text,
   entity_id      uuid,
   payload        jsonb NOT NULL DEFAULT '{}',
-  -- `processing` is the older word for `running`: the document knows both.
+  -- `processing` is the older word for `running`: the specification knows both.
   status         text NOT NULL DEFAULT 'queued' CHECK (status IN
                    ('queued', 'running', 'processing', 'succeeded', 'failed', 'retry_scheduled', 'dead')),
   attempts       integer NOT NULL DEFAULT 0,

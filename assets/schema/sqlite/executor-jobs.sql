@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS executor_jobs (
   entity_type    TEXT,
   entity_id      TEXT,
   payload        TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(payload)),
-  -- `processing` is the older word for `running`: the document knows both.
+  -- `processing` is the older word for `running`: the specification knows both.
   status         TEXT NOT NULL DEFAULT 'queued' CHECK (status IN
                    ('queued', 'running', 'processing', 'succeeded', 'failed', 'retry_scheduled', 'dead')),
   attempts       INTEGER NOT NULL DEFAULT 0,

@@ -9,11 +9,9 @@ use std::time::{Duration, Instant};
 use super::compiler::MysqlCompiler;
 use super::connection::{OnLink, failed};
 use super::dialect;
-use super::found::FoundOrder;
 use super::identify::fingerprint;
 use super::replica::{self, ReplicaLag};
 use super::schema;
-use super::watch::Watch;
 use super::zone;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
@@ -27,6 +25,8 @@ use crate::store::fit::{Fit, FitTarget};
 use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::look::{Look, LookPurpose, ReadEngine};
 use crate::store::schema::{Schema, Table};
+use crate::store::selection::Selection;
+use crate::store::server::{self, BacklogPlan, FoundOrder, Watch, WatchPlan, WatchedProfile};
 use crate::store::suspend::uninterrupted;
 use crate::store::watched::{self, BoardAt, PollContext, Watched};
 use crate::store::{Filter, Options, StoreError, clock};
@@ -37,7 +37,7 @@ pub struct Reader {
     target: Target,
     options: Options,
     link: Option<Link>,
-    pub(super) watched: Vec<Watched<Watch>>,
+    pub(super) watched: Vec<WatchedProfile>,
     schema: Schema,
     fitted: Instant,
     /// The boards that were ever fitted, and how long to wait before that is tried again.
@@ -57,6 +57,7 @@ const MISSING: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(1);
 
 const FITTING: &str = "reading the tables";
+const FINDING: &str = "looking for claims";
 
 fn limits(options: &Options) -> Limits {
     let answer = options.poll_timeout + GRACE;
@@ -113,7 +114,10 @@ impl Reader {
         }
         let remembered = self.options.registrations.of(&fingerprint);
         let all = Watched::all(bound?, &remembered, |board| {
-            Ok::<_, StoreError>(Watch::new(board, dialect, &schema, self.options.prober.clone()))
+            let backlog = BacklogPlan::of_all(board.backlog.as_ref(), self.options.effort);
+            let plan = WatchPlan { holder_is_indexed: true, backlog, ..WatchPlan::default() };
+            let watch = Watch::new(board, dialect, &schema, self.options.prober.clone());
+            Ok::<_, StoreError>(watch.map(|watch| watch.with_plan(plan)))
         })?;
         let here: BTreeSet<BoardId> =
             BoardAt::all(&all).iter().map(|at| at.board().board_id.clone()).collect();
@@ -134,7 +138,7 @@ impl Reader {
     ) -> Result<T, StoreError> {
         let mut outcome = self.transaction(doing, &mut look)?;
         let is_idle = matches!(&outcome, Err(Failed::Other(StoreError::Unreachable { .. })));
-        if matches!(&outcome, Err(Failed::NotUnderstood(_))) || (is_idle && self.was_idle()) {
+        if outcome.as_ref().is_err_and(Failed::is_of_old_tables) || (is_idle && self.was_idle()) {
             // The tables have changed since the profiles were laid onto them, or the server has ended a session that
             // asked nothing for long.
             self.fit_again();
@@ -266,11 +270,22 @@ impl ReadEngine for Reader {
     }
 
     fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
-        self.places_of(filter)
+        self.reading(FINDING, |reader, connection, now| {
+            server::find_all(&reader.watched, connection, now, filter)
+        })
+    }
+
+    fn select_all(&mut self, filter: &Filter) -> Result<Option<Selection>, StoreError> {
+        let selection = self.reading(FINDING, |reader, connection, now| {
+            server::select_all(&reader.watched, connection, now, filter, &reader.schema)
+        })?;
+        Ok(Some(selection))
     }
 
     fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
-        self.overdue(board)
+        self.reading("counting", |reader, connection, now| {
+            server::overdue(&reader.watched, connection, now, board)
+        })
     }
 
     fn zone(&mut self, name: &ZoneName, _: &Table) -> Result<Option<BoundZone>, StoreError> {

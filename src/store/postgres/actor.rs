@@ -8,7 +8,6 @@ use super::look;
 use super::path;
 use super::reader::Reader;
 use super::sentences::Sentences;
-use super::watch::Watch;
 use crate::domain::time::Moment;
 use crate::postgres::error::PgError;
 use crate::postgres::link::{Begin, Limits, Link, Purpose, Row};
@@ -17,6 +16,7 @@ use crate::store::driver::Turn;
 use crate::store::look::ReadEngine;
 use crate::store::schema::Schema;
 use crate::store::seen::Seen;
+use crate::store::server::Watch;
 use crate::store::{Options, StoreError, TransactionMark, clock};
 
 /// Reads like a [`Reader`] and can write.

@@ -16,6 +16,7 @@ use super::dialect::PostgresDialect;
 use super::look;
 use super::many::{each, held, is_as_seen, is_its, is_where_seen, lock_sessions, name};
 use super::named_params::Put;
+use super::own_row::rests_on_its_row;
 use super::schema::quoted;
 use crate::domain::recovery::{Moved, Outcome, Refusal, permit};
 use crate::postgres::error::PgError;
@@ -73,7 +74,7 @@ impl Actor {
             return Ok(Vec::new());
         }
         let table = watch.table.clone();
-        let rests_on_its_row = watch.rests_on_its_row()
+        let rests_on_its_row = rests_on_its_row(watch)
             && !self.reader.dependencies.reach_beyond(&watch.table.name, &RowEffect::of(&act));
         let hold = match rests_on_its_row {
             true if self.is_crowded => LockTiming::First,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::actor::Actor;
+use super::connection::query;
 use super::dialect::PostgresDialect;
 use super::named_params::NamedParams;
 use super::touched;
-use super::watch::query;
 use crate::postgres::error::PgError;
 use crate::profile::format::Statement;
 use crate::store::driver::{ActTarget, Changed, NotChanged};

@@ -10,7 +10,7 @@ use super::trust::Trust;
 use super::zone;
 use crate::domain::time::{Span, TimeUnit, ZoneName};
 use crate::postgres::error::PgError;
-use crate::postgres::link::{Link, Row as LinkRow};
+use crate::postgres::link::{Answers, Link, Row as LinkRow, Step};
 use crate::profile::format::Act;
 use crate::store::bind::{AliasedTable, Compiler, Fragment, Problem};
 use crate::store::bound::{BoundZone, Sql, TimeSql};
@@ -54,42 +54,44 @@ impl<'a> Postgres<'a> {
     /// Asks, and goes back to where it was if the server does not understand.
     fn ask(&self, sql: &str) -> Result<Vec<LinkRow>, PgError> {
         let mut link = self.link.borrow_mut();
-        if !self.saved.replace(true) {
-            link.batch("SAVEPOINT claimtop_compile")?;
-        }
-        let rows = link.query(sql, &[]);
-        if rows.as_ref().is_err_and(|error| !error.ends_the_link()) {
+        let asked = link.ask_all(self.after_a_savepoint([Step::query(sql, &[])]))?.pop();
+        let rows = asked.unwrap_or_else(|| Ok(Vec::new()));
+        if rows.is_err() {
             link.batch("ROLLBACK TO claimtop_compile")?;
         }
         rows
     }
 
-    /// Has the server parse a statement and look up every name in it. It gets a name for that moment only, and the
-    /// locks of its tables are given back at once.
+    /// Statements after which one can go back to where it was.
+    fn after_a_savepoint<const N: usize>(&self, steps: [Step; N]) -> Vec<Step> {
+        let save = Step::Batch("SAVEPOINT claimtop_compile".into());
+        let first = if self.saved.replace(true) { None } else { Some(save) };
+        first.into_iter().chain(steps).collect()
+    }
+
+    /// Has the server parse a statement and look up every name in it, in one round trip. It gets a name for that moment
+    /// only, and the locks of its tables are given back at once.
     fn parse(&self, sql: &str) -> Result<(), PgError> {
         const FORGET: &str = "DEALLOCATE claimtop_check";
-        let asked = format!("PREPARE claimtop_check AS {sql}");
         let patience = self.link.borrow().patience();
-        self.ask_in_passing(PATIENCE)?;
-        let parsed = match self.ask(&asked) {
+        let steps = || {
+            self.after_a_savepoint([
+                Step::Batch(PATIENCE.into()),
+                Step::query(&format!("PREPARE claimtop_check AS {sql}"), &[]),
+                Step::query(FORGET, &[]),
+                Step::Batch(format!("ROLLBACK TO claimtop_compile; {patience}")),
+            ])
+        };
+        let parsed = |answers: Answers| answers.into_iter().find_map(Result::err).map_or(Ok(()), Err);
+        let first = parsed(self.link.borrow_mut().ask_all(steps())?);
+        match first {
             // A pooler gave us the connection of somebody who was interrupted here.
             Err(PgError::Server { code, .. }) if code == "42P05" => {
                 self.ask(FORGET)?;
-                self.ask(&asked)
+                parsed(self.link.borrow_mut().ask_all(steps())?)
             }
             other => other,
-        };
-        let parsed = parsed.and_then(|_| self.ask(FORGET));
-        self.ask_in_passing(&format!("ROLLBACK TO claimtop_compile; {patience}"))?;
-        parsed.map(drop)
-    }
-
-    fn ask_in_passing(&self, sql: &str) -> Result<(), PgError> {
-        let mut link = self.link.borrow_mut();
-        if !self.saved.replace(true) {
-            link.batch("SAVEPOINT claimtop_compile")?;
         }
-        link.batch(sql)
     }
 
     /// Why the server does not understand something; unless it did not answer.

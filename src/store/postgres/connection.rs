@@ -2,9 +2,8 @@
 
 use super::dialect::PostgresDialect;
 use super::sentences::Sentences;
-use super::watch::query;
 use crate::postgres::error::PgError;
-use crate::postgres::link::Link;
+use crate::postgres::link::{Link, Row};
 use crate::store::StoreError;
 use crate::store::driver::{Connection, Dialect, Executed, Failed, OnRow};
 use crate::store::named_params::NamedParams;
@@ -13,19 +12,14 @@ use crate::store::named_params::NamedParams;
 pub(super) struct OnLink<'a> {
     pub link: &'a mut Link,
     pub sentences: Sentences<'a>,
-    /// Takes what the server said last instead of an answer.
-    pub error: Option<&'a mut Option<PgError>>,
 }
 
+/// Rows that come with one answer of a cursor.
+const FETCHED: usize = 5_000;
+
 impl OnLink<'_> {
-    fn answered<T>(&mut self, doing: &str, answer: Result<T, PgError>) -> Result<T, Failed> {
-        answer.map_err(|error| {
-            let failed = failed(&error, self.sentences.of(&error, doing));
-            if let Some(last) = &mut self.error {
-                **last = Some(error);
-            }
-            failed
-        })
+    pub(super) fn answered<T>(&self, doing: &str, answer: Result<T, PgError>) -> Result<T, Failed> {
+        answer.map_err(|error| failed(&error, self.sentences.of(&error, doing)))
     }
 }
 
@@ -46,6 +40,26 @@ impl Connection for OnLink<'_> {
         self.answered(doing, done)
     }
 
+    fn page_through(
+        &mut self,
+        doing: &str,
+        sql: &str,
+        params: &NamedParams,
+        row: &mut OnRow<'_>,
+    ) -> Executed {
+        let declare = format!("DECLARE claimtop_found NO SCROLL CURSOR FOR {sql}");
+        self.execute(doing, &declare, params)?;
+        let fetch = format!("FETCH FORWARD {FETCHED} FROM claimtop_found");
+        loop {
+            let rows = self.link.query(&fetch, &[]);
+            let rows = self.answered(doing, rows)?;
+            rows.iter().for_each(|next| row(next));
+            if rows.len() < FETCHED {
+                return self.run(doing, "CLOSE claimtop_found");
+            }
+        }
+    }
+
     fn execute(&mut self, doing: &str, sql: &str, params: &NamedParams) -> Result<u64, Failed> {
         let put = params.put_into(sql);
         let done = self.link.execute(&put.sql, &put.values());
@@ -58,12 +72,19 @@ impl Connection for OnLink<'_> {
     }
 }
 
+/// Runs a statement that names its values.
+pub(super) fn query(link: &mut Link, params: &NamedParams, sql: &str) -> Result<Vec<Row>, PgError> {
+    let put = params.put_into(sql);
+    link.query(&put.sql, &put.values())
+}
+
 /// The failure that an error of the server is.
 pub(super) fn failed(error: &PgError, sentence: StoreError) -> Failed {
     match error.code() {
         _ if is_locked(error) => Failed::Locked(sentence),
         // The server objects to the text of the statement, and neither to its time nor to who asks.
-        Some(code) if code.starts_with("42") && code != "42501" => Failed::NotUnderstood(sentence),
+        Some("42501" | "0A000") => Failed::Denied(sentence),
+        Some(code) if code.starts_with("42") => Failed::NotUnderstood(sentence),
         Some(code) if code.starts_with("22") => Failed::BadValue(sentence),
         _ => Failed::Other(sentence),
     }

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::postgres::error::PgError;
-use crate::postgres::link::Link;
+use crate::postgres::link::Row;
 use crate::store::driver::Row as _;
 use crate::store::schema::Schema;
 use crate::store::statements::RowEffect;
 
 /// Foreign keys that do more than forbid. A partition's own are its parent's.
-const KEYS: &str = "
+pub(super) const KEYS: &str = "
     SELECT n.nspname::text, r.relname::text, k.confrelid::text,
       (SELECT string_agg(a.attname, E'\\n' ORDER BY c.n) FROM unnest(k.conkey) WITH ORDINALITY AS c(attnum, n)
        JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = c.attnum),
@@ -23,7 +22,7 @@ const KEYS: &str = "
 /// The triggers of all tables, those of a partition with its parents: whether one runs after a row is written,
 /// and, of the commonest of all, which only puts the time into the row that is being written, into which
 /// columns.
-const TRIGGERS: &str = r#"
+pub(super) const TRIGGERS: &str = r#"
     WITH RECURSIVE above(part, parent) AS (
       SELECT oid, oid FROM pg_class WHERE relhastriggers
       UNION SELECT a.part, i.inhparent FROM above AS a JOIN pg_inherits AS i ON i.inhrelid = a.parent)
@@ -74,14 +73,16 @@ enum ForeignKeyRule {
 }
 
 impl Dependencies {
-    /// Reads them; `names` are the tables that can be read, by their number in the catalog.
-    pub(super) fn read(
-        link: &mut Link,
+    /// What the rows of [`KEYS`] and [`TRIGGERS`] tell; `names` are the tables that can be read, by their number in the
+    /// catalog.
+    pub(super) fn new(
+        keys: &[Row],
+        triggers: &[Row],
         schema: &Schema,
         names: &BTreeMap<String, String>,
-    ) -> Result<Dependencies, PgError> {
+    ) -> Dependencies {
         let mut dependencies = Dependencies::default();
-        for row in link.query(KEYS, &[])? {
+        for row in keys {
             let text = |at: usize| row.get(at).unwrap_or_default();
             let list = |at: usize| text(at).split('\n').map(str::to_owned).collect::<Vec<String>>();
             let Some(to) = names.get(text(2)) else { continue };
@@ -96,7 +97,7 @@ impl Dependencies {
                 can_lock: row.is_true(7),
             });
         }
-        for row in link.query(TRIGGERS, &[])? {
+        for row in triggers {
             dependencies.need_path |= row.get(2).is_none() && !row.is_true(3);
             let Some(name) = row.get(0).and_then(|oid| names.get(oid)) else { continue };
             match row.get(2) {
@@ -107,7 +108,7 @@ impl Dependencies {
                 None => *dependencies.triggered.entry(name.clone()).or_default() |= row.is_true(1),
             }
         }
-        Ok(dependencies)
+        dependencies
     }
 
     pub(super) fn keys(&self) -> &[ForeignKey] {

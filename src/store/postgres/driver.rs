@@ -8,11 +8,10 @@ use super::audit_table;
 use super::cascade;
 use super::cell::sent;
 use super::commit_resolution;
-use super::connection::{OnLink, failed};
+use super::connection::{OnLink, failed, query};
 use super::dialect::PostgresDialect;
 use super::schema::quoted;
 use super::sentences::Sentences;
-use super::watch::query;
 use crate::domain::recovery::{Outcome, Refusal};
 use crate::domain::time::Moment;
 use crate::postgres::error::PgError;
@@ -72,13 +71,13 @@ impl Driver for Actor {
     fn connection(&mut self) -> Box<dyn Connection + '_> {
         let Actor { reader, link, kept_out, .. } = self;
         let sentences = Sentences::of_acts(&reader.options, kept_out.as_deref());
-        Box::new(OnLink { link, sentences, error: None })
+        Box::new(OnLink { link, sentences })
     }
 
     fn look(&mut self, now: Moment) -> Look<'_> {
         let Actor { reader, link, kept_out, .. } = self;
         let sentences = Sentences::of_acts(&reader.options, kept_out.as_deref());
-        reader.look_through(OnLink { link, sentences, error: None }, now)
+        reader.look_through(OnLink { link, sentences }, now)
     }
 
     fn schema(&self) -> &Schema {

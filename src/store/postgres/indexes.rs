@@ -1,42 +1,49 @@
 //! The index that a board lacks: without one every look reads all that ever was in its table.
 
-use super::backlog::estimate;
-use super::watch::{Watch, query};
-use crate::domain::time::Moment;
-use crate::postgres::error::PgError;
-use crate::postgres::link::Link;
+use super::named_params::NamedParams;
+use crate::postgres::link::{Row, Step};
 use crate::store::bound::{BoundBoard, TimeSql};
 use crate::store::options::Effort;
+use crate::store::server::Watch;
 
-/// The statements that would add what is missed, once the table is larger than what is read in any case.
-pub(super) fn missing(
-    link: &mut Link,
-    watch: &Watch,
-    now: Moment,
-    effort: Effort,
-) -> Result<Vec<String>, PgError> {
-    let board = &watch.board;
-    let Some(held) = &board.held else { return Ok(Vec::new()) };
-    let params = watch.clock(now);
-    let every_row = format!("SELECT FROM {}", board.from);
-    if estimate(link, &params, &every_row)?.rows < effort.slice as f64 {
-        return Ok(Vec::new());
+/// What the indexes of a table do for a look at its claims.
+#[derive(Debug, Default)]
+pub(super) struct IndexUse {
+    /// Nothing: every look reads the table from end to end.
+    pub reads_all: bool,
+    /// The statements that would add what is missed.
+    pub missing: Vec<String>,
+}
+
+/// Asks how a table would be read, without regard to what is cheaper: if it is read from end to end even so, then
+/// because no index can spare that.
+pub(super) fn questions(board: &BoundBoard, params: &NamedParams) -> [Step; 3] {
+    let explain = format!("EXPLAIN (COSTS OFF) SELECT FROM {} WHERE {}", board.from, board.is_held());
+    [
+        Step::Batch("SET LOCAL enable_seqscan = off".into()),
+        params.put_into(&explain).step(),
+        Step::Batch("SET LOCAL enable_seqscan TO DEFAULT".into()),
+    ]
+}
+
+impl IndexUse {
+    /// What the plan says of a table of so many rows; nothing, unless those are more than are read in any case.
+    pub(super) fn new(watch: &Watch, rows: f64, plan: &[Row], effort: Effort) -> IndexUse {
+        let board = &watch.board;
+        let Some(held) = board.held.as_ref().filter(|_| rows >= effort.slice as f64) else {
+            return IndexUse::default();
+        };
+        let reads_all = plan.iter().filter_map(|row| row.get(0)).any(scans_claims);
+        let own = |sql: &str| sql.replace("c.\"", "\"").replace('\n', " ").trim().to_owned();
+        let ddl = || {
+            let (table, by) = (&watch.table.sql, by(board)?);
+            Some(format!("CREATE INDEX CONCURRENTLY ON {table} ({}) WHERE {}", own(by), own(held)))
+        };
+        // What depends on the clock or on another table cannot be a part of an index.
+        let can_be_indexed = !board.moves() && !held.to_ascii_uppercase().contains("SELECT");
+        let missing = if reads_all && can_be_indexed { ddl().into_iter().collect() } else { Vec::new() };
+        IndexUse { reads_all, missing }
     }
-    // If a table is read from end to end even so, then because no index can spare that.
-    link.batch("SET LOCAL enable_seqscan = off")?;
-    let plan = query(link, &params, &format!("EXPLAIN (COSTS OFF) {every_row} WHERE {held}"));
-    if plan.is_ok() {
-        link.batch("SET LOCAL enable_seqscan TO DEFAULT")?;
-    }
-    let reads_all = plan?.iter().filter_map(|row| row.get(0)).any(scans_claims);
-    let own = |sql: &str| sql.replace("c.\"", "\"").replace('\n', " ").trim().to_owned();
-    let ddl = || {
-        let (table, by) = (&watch.table.sql, by(board)?);
-        Some(format!("CREATE INDEX CONCURRENTLY ON {table} ({}) WHERE {}", own(by), own(held)))
-    };
-    // What depends on the clock or on another table cannot be a part of an index.
-    let can_be_indexed = !board.moves() && !held.to_ascii_uppercase().contains("SELECT");
-    Ok(if reads_all && can_be_indexed { ddl().into_iter().collect() } else { Vec::new() })
 }
 
 /// What a look asks for first among the claims.

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::connection::query;
 use super::dialect::PostgresDialect;
 use super::many::with_keys;
-use super::reader::WatchedProfile;
-use super::watch::{Watch, query};
 use crate::domain::claim::Registry;
 use crate::domain::time::Moment;
 use crate::postgres::error::PgError;
@@ -13,6 +12,7 @@ use crate::postgres::link::Link;
 use crate::store::driver::Row;
 use crate::store::image_sql;
 use crate::store::seen::{Place, RowsBehind, Seen, Spot};
+use crate::store::server::{Watch, WatchedProfile};
 use crate::store::watched;
 
 /// Locks those of the claims that can be locked without waiting, and looks at them: each with what was seen

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::cell::sent;
+use super::connection::query;
 use super::dialect::PostgresDialect;
 use super::named_params::{NamedParams, array};
-use super::watch::{Watch, query};
 use crate::domain::time::TimeUnit;
 use crate::postgres::error::PgError;
 use crate::postgres::link::Link;
@@ -14,6 +14,7 @@ use crate::profile::format::Act;
 use crate::store::act::Order;
 use crate::store::driver::Turn;
 use crate::store::seen::{Seen, Spot};
+use crate::store::server::Watch;
 use crate::store::statements::{ClaimValues, id_type, shared_values};
 
 /// A claim by the texts of its key.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::cell::sent;
 use super::schema::literal;
 use crate::domain::time::{Moment, Span, TimeUnit};
+use crate::postgres::link::Step;
 use crate::store::driver::TimeForm;
 pub(super) use crate::store::named_params::NamedParams;
 
@@ -54,6 +55,11 @@ pub(super) struct Put {
 }
 
 impl Put {
+    /// As one of several statements that are sent together.
+    pub(super) fn step(self) -> Step {
+        Step::Query(self.sql, self.values)
+    }
+
     pub(super) fn values(&self) -> Vec<Option<&str>> {
         self.values.iter().map(Option::as_deref).collect()
     }

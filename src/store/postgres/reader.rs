@@ -3,6 +3,7 @@
 //! A poll is one transaction that may only read, with one picture of the data and one clock, the
 //! database's own. No transaction outlives it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::audit_table;
@@ -11,12 +12,13 @@ use super::column_type::is_whole;
 use super::compiler::Postgres;
 use super::connection::OnLink;
 use super::dependencies::Dependencies;
-use super::found::FoundOrder;
+use super::dialect::PostgresDialect;
 use super::installed;
+use super::rights::Rights;
 use super::schema::{self, DatabaseCatalog, literal};
 use super::sentences::Sentences;
 use super::trust::{Allowed, Trust};
-use super::watch::Watch;
+use super::watch_plan;
 use super::zone;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
@@ -33,18 +35,16 @@ use crate::store::found::{FoundBoard, Overdue, RowRef};
 use crate::store::look::{Look, LookPurpose, ReadEngine};
 use crate::store::schema::{Schema, Table};
 use crate::store::selection::Selection;
+use crate::store::server::{self, FoundOrder, Watch, WatchedProfile};
 use crate::store::suspend::uninterrupted;
 use crate::store::watched::{self, BoardAt, PollContext, Watched};
 use crate::store::{Filter, Options, StoreError, clock};
-
-/// A profile under watch.
-pub(super) type WatchedProfile = Watched<Watch>;
 
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
     pub(super) target: Target,
-    pub(super) options: Options,
+    pub(super) options: Arc<Options>,
     link: Option<Link>,
     pub(super) watched: Vec<WatchedProfile>,
     pub(super) schema: Schema,
@@ -57,6 +57,8 @@ pub struct Reader {
     fingerprint: String,
     context: PollContext,
 }
+
+const FINDING: &str = "looking for claims";
 
 /// Profiles are laid onto the tables again after this long: tables of other profiles may have come.
 const FITS_FOR: Duration = Duration::from_secs(60);
@@ -97,7 +99,7 @@ impl Reader {
     pub fn open(target: Target, options: Options) -> Result<Reader, StoreError> {
         let mut reader = Reader {
             target,
-            options,
+            options: Arc::new(options),
             link: None,
             watched: Vec::new(),
             schema: Schema::default(),
@@ -149,23 +151,23 @@ impl Reader {
         }
         let remembered = self.options.registrations.of(&fingerprint);
         let mut all = Watched::all(bound?, &remembered, |board| {
-            let watch = Watch::new(board, &schema, self.options.prober.clone());
-            let planned =
-                watch.map(|mut watch| watch.plan(link, clock(), self.options.effort).map(|()| watch));
+            let watch = Watch::new(board, &PostgresDialect, &schema, self.options.prober.clone());
+            let planned = watch.map(|watch| {
+                let plan = watch_plan::plan(link, &watch, clock(), self.options.effort)?;
+                Ok(watch.with_plan(plan))
+            });
             planned.transpose().map_err(said)
         })?;
         for watched in &mut all {
             watched.notices.extend(differing(link, watched).map_err(said)?);
         }
-        let veiled = veiled(link, &all).map_err(said)?;
-        let is_superuser = link.query(IS_SUPERUSER, &[]).map_err(said)?;
-        let is_superuser = is_superuser.first().is_some_and(|row| row.is_true(0));
+        let Rights { veiled, warning } = Rights::read(link, &all).map_err(said)?;
         let profiles = all.iter().map(|watched| &watched.profile);
         let version = self.version.clone().read(link, profiles, &schema, &dependencies).map_err(said)?;
         let claims = all.iter().flat_map(|watched| &watched.boards).map(|watch| &watch.table);
         let (audit_table, distrust) = audit_table::trusted(&schema, claims);
         let mut warnings: Vec<String> = distrust.into_iter().collect();
-        warnings.extend(is_superuser.then(|| SUPERUSER.to_owned()));
+        warnings.extend(warning.map(str::to_owned));
         if let Some(warn) = &self.options.warn {
             let label = self.target.label();
             warnings.drain(..).for_each(|warning| warn.say(&format!("{label}: {warning}")));
@@ -186,39 +188,47 @@ impl Reader {
     pub(super) fn reading<T>(
         &mut self,
         doing: &str,
-        mut look: impl FnMut(&mut Reader, &mut Link, Moment) -> Result<T, PgError>,
+        mut look: impl FnMut(&mut Reader, &mut OnLink<'_>, Moment) -> Result<T, Failed>,
     ) -> Result<T, StoreError> {
-        let mut outcome = self.transaction(&mut look)?;
-        if outcome.as_ref().is_err_and(is_of_old_tables) {
+        let mut outcome = self.transaction(doing, &mut look)?;
+        if outcome.as_ref().is_err_and(Failed::is_of_old_tables) {
             // The tables have changed since the profiles were laid onto them.
             self.fit_again();
-            outcome = self.transaction(&mut look)?;
+            outcome = self.transaction(doing, &mut look)?;
         }
-        outcome.map_err(|error| self.options.sentence(&error, doing))
+        Ok(outcome?)
     }
 
     /// Runs `look` between the beginning and the end of a transaction that only reads.
     fn transaction<T>(
         &mut self,
-        mut look: impl FnMut(&mut Reader, &mut Link, Moment) -> Result<T, PgError>,
-    ) -> Result<Result<T, PgError>, StoreError> {
+        doing: &str,
+        mut look: impl FnMut(&mut Reader, &mut OnLink<'_>, Moment) -> Result<T, Failed>,
+    ) -> Result<Result<T, Failed>, StoreError> {
         let _uninterrupted = uninterrupted();
         self.connect()?;
         let Some(mut link) = self.link.take() else { return Err(gone(&self.options)) };
-        let begun = self.begin(&mut link);
-        let outcome = begun.map(|begun| begun.and_then(|now| look(self, &mut link, now)));
-        if !link.is_open() {
+        let options = Arc::clone(&self.options);
+        let mut connection = OnLink { link: &mut link, sentences: Sentences::of_polls(&options) };
+        let begun = self.begin(doing, &mut connection);
+        let outcome = begun.map(|begun| begun.and_then(|now| look(self, &mut connection, now)));
+        if !connection.link.is_open() {
             return outcome;
         }
         // Ends the transaction whatever happened; there is nothing to commit.
-        let ended = link.rollback();
+        let ended = connection.link.rollback();
+        let ended = connection.answered(doing, ended);
         self.link = Some(link);
         Ok(outcome?.and_then(|result| ended.map(|()| result)))
     }
 
     /// Begins a transaction with the database's clock, lays the profiles onto the tables if those have changed,
     /// and asks whether the rows contradict their zones.
-    fn begin(&mut self, link: &mut Link) -> Result<Result<Moment, PgError>, StoreError> {
+    fn begin(
+        &mut self,
+        doing: &str,
+        connection: &mut OnLink<'_>,
+    ) -> Result<Result<Moment, Failed>, StoreError> {
         let asked = clock();
         // A standby that has replayed nothing yet cannot be newer than its own start.
         let question = format!(
@@ -226,7 +236,8 @@ impl Reader {
              coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())::text, {}",
             self.version.sql()
         );
-        let rows = match link.begin_asking(Begin::Reading, &question, &[]) {
+        let rows = connection.link.begin_asking(Begin::Reading, &question, &[]);
+        let rows = match connection.answered(doing, rows) {
             Ok(rows) => rows,
             Err(error) => return Ok(Err(error)),
         };
@@ -240,10 +251,10 @@ impl Reader {
         // What a standby has not heard of yet cannot be held against anybody.
         let now = self.options.frozen_at.unwrap_or_else(|| replayed.unwrap_or(theirs).min(theirs));
         if !self.version.is(rows.first().and_then(|row| row.get(3))) {
-            self.fit(link)?;
+            self.fit(connection.link)?;
         }
         let mut watches = self.watched.iter_mut().flat_map(|watched| &mut watched.boards);
-        Ok(watches.try_for_each(|watch| watch.examine_zone(link, now)).map(|()| now))
+        Ok(watches.try_for_each(|watch| watch.examine_zone(connection, now)).map(|()| now))
     }
 
     /// Asks something apart from polls, in a transaction of its own that only reads.
@@ -252,7 +263,10 @@ impl Reader {
         doing: &str,
         mut ask: impl FnMut(&mut Link) -> Result<T, PgError>,
     ) -> Result<T, StoreError> {
-        self.reading(doing, |_, link, _| ask(link))
+        self.reading(doing, |_, connection, _| {
+            let answer = ask(connection.link);
+            connection.answered(doing, answer)
+        })
     }
 
     /// Lays the profiles onto the tables anew before the next look.
@@ -267,7 +281,7 @@ impl ReadEngine for Reader {
     }
 
     fn freeze(&mut self, at: Moment) {
-        self.options.frozen_at = Some(at);
+        Arc::make_mut(&mut self.options).frozen_at = Some(at);
     }
 
     fn fingerprint(&self) -> String {
@@ -284,9 +298,9 @@ impl ReadEngine for Reader {
 
     fn poll(&mut self) -> Result<Vec<Snapshot>, StoreError> {
         let started = Instant::now();
-        let now = self.reading("polling", |reader, link, now| {
+        let now = self.reading("polling", |reader, connection, now| {
             for watch in reader.watched.iter_mut().flat_map(|watched| &mut watched.boards) {
-                watch.refresh(link, now, reader.options.effort)?;
+                watch.refresh(connection, now, reader.options.effort)?;
             }
             Ok(now)
         })?;
@@ -299,42 +313,42 @@ impl ReadEngine for Reader {
         _: LookPurpose,
         look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
     ) -> Result<(), StoreError> {
-        let looked = self.reading(doing, |reader, link, now| {
-            let mut error = None;
-            let sentences = Sentences::of_polls(&reader.options);
-            let connection = OnLink { link, sentences, error: Some(&mut error) };
-            let looked = look(&mut reader.look_through(connection, now));
-            match (looked, error) {
-                (Err(_), Some(error)) => Err(error),
-                (looked, _) => Ok(looked),
-            }
-        })?;
-        Ok(looked?)
+        self.reading(doing, |reader, connection, now| {
+            let OnLink { link, sentences } = connection;
+            look(&mut reader.look_through(OnLink { link, sentences: *sentences }, now))
+        })
     }
 
     fn find_worst(&mut self, board: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError> {
-        self.reading("listing", |reader, link, now| {
+        self.reading("listing", |reader, connection, now| {
             let Some((_, watch)) = watched::find(&reader.watched, board) else { return Ok(Some(Vec::new())) };
-            if !watch.board.has_rowid {
+            if !watch.board.is_addressable() {
                 return Ok(None);
             }
             if filter.sets.is_empty() {
                 return Ok(Some(Vec::new()));
             }
-            watch.spotted(link, now, filter, FoundOrder::WorstFirst).map(Some)
+            watch.spotted(connection, now, filter, FoundOrder::WorstFirst).map(Some)
         })
     }
 
     fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError> {
-        self.places_of(filter)
+        self.reading(FINDING, |reader, connection, now| {
+            server::find_all(&reader.watched, connection, now, filter)
+        })
     }
 
     fn select_all(&mut self, filter: &Filter) -> Result<Option<Selection>, StoreError> {
-        self.selection(filter).map(Some)
+        let selection = self.reading(FINDING, |reader, connection, now| {
+            server::select_all(&reader.watched, connection, now, filter, &reader.schema)
+        })?;
+        Ok(Some(selection))
     }
 
     fn count_overdue(&mut self, board: &BoardId) -> Result<Option<Overdue>, StoreError> {
-        self.overdue(board)
+        self.reading("counting", |reader, connection, now| {
+            server::overdue(&reader.watched, connection, now, board)
+        })
     }
 
     fn zone(&mut self, name: &ZoneName, table: &Table) -> Result<Option<BoundZone>, StoreError> {
@@ -363,12 +377,6 @@ impl ReadEngine for Reader {
 /// After this long an attempt that was stamped is committed.
 const COMMITTED_AFTER: &str = "5 seconds";
 
-const IS_SUPERUSER: &str = "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user";
-
-/// What a superuser is told.
-const SUPERUSER: &str = "connected as a superuser: triggers and policies of any table owner run with all rights; log in \
-                         as a role of assets/schema/postgres/roles.sql instead";
-
 /// Tells this database from every other, whatever it is called.
 pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let sql = "SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::text,
@@ -380,28 +388,6 @@ pub(super) fn fingerprint(link: &mut Link) -> Result<String, PgError> {
     let text = |at: usize| rows.first().and_then(|row| row.get(at)).unwrap_or_default();
     let system = system.first().and_then(|row| row.get(0)).unwrap_or("server");
     Ok(format!("postgres:{system}:{}:{}", text(0), text(1)))
-}
-
-/// A sentence for every table whose rows are hidden from us by its policies.
-fn veiled(link: &mut Link, watched: &[WatchedProfile]) -> Result<Vec<String>, PgError> {
-    let mut sentences: Vec<String> = Vec::new();
-    for watch in watched.iter().flat_map(|watched| &watched.boards) {
-        for table in [Some(&watch.table), watch.registry.as_ref()].into_iter().flatten() {
-            let sql = "SELECT row_security_active(($1::text)::regclass)::text, current_user::text";
-            let rows = link.query(sql, &[Some(&table.sql)])?;
-            let Some(row) = rows.first().filter(|row| row.is_true(0)) else { continue };
-            let sentence = format!(
-                "row-level security is active on {} for the role {}: rows may be hidden; use a role with BYPASSRLS, \
-                 or a policy that lets it see all",
-                table.name,
-                row.get(1).unwrap_or_default()
-            );
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
-    }
-    Ok(sentences)
 }
 
 /// A sentence if the system's own functions in the database recover otherwise than these rules.
@@ -420,12 +406,6 @@ fn differing(link: &mut Link, watched: &WatchedProfile) -> Result<Option<String>
              compares them and names the settings that match"
         )
     }))
-}
-
-/// A table or column that was there when the profiles were fitted and is not any more, is another, or
-/// may not be read any more.
-fn is_of_old_tables(error: &PgError) -> bool {
-    matches!(error.code(), Some("42P01" | "42703" | "42883" | "42804" | "42501" | "0A000"))
 }
 
 fn gone(options: &Options) -> StoreError {

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::dependencies::Dependencies;
+use super::dependencies::{self, Dependencies};
 use super::names::Name;
 use crate::postgres::error::PgError;
-use crate::postgres::link::{Link, Row};
+use crate::postgres::link::{Link, Row, Step};
 use crate::postgres::search_path;
 use crate::store::driver::Row as _;
 use crate::store::schema::{Column, Names, Schema, Table, TableTrust};
@@ -36,20 +36,22 @@ const TABLES: &str = "
       (SELECT o.nspname::text FROM named AS o JOIN named AS own ON own.oid = c.oid
        WHERE o.relname = c.relname AND o.place > own.place AND o.relowner <> c.relowner
          AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relowner NOT IN (SELECT oid FROM trusted)
-       ORDER BY o.place LIMIT 1)
+       ORDER BY o.place LIMIT 1),
+      (c.relrowsecurity OR c.relkind = 'f')::text
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
       AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'
     ORDER BY c.oid";
 
-/// Their columns, less those that we may not read.
+/// Their columns, less those that we may not read; and whether the type of each came after the server was made.
 const COLUMNS: &str = "
-    SELECT a.attrelid::text, a.attname::text, format_type(a.atttypid, a.atttypmod), (a.attgenerated <> '')::text
+    SELECT a.attrelid::text, a.attname::text, format_type(a.atttypid, a.atttypmod), (a.attgenerated <> '')::text,
+      (a.atttypid >= 16384)::text
     FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
     JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
       AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
-      AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+      AND has_column_privilege(c.oid, a.attnum, 'SELECT')
     ORDER BY a.attrelid, a.attnum";
 
 /// What tells rows apart: the primary key, or else a unique index on columns that are never NULL.
@@ -187,17 +189,26 @@ impl Types {
 /// Reads everything anew.
 pub(super) fn read(link: &mut Link) -> Result<DatabaseCatalog, PgError> {
     let path = search_path(link)?;
-    let columns = link.query(COLUMNS, &[])?;
+    let [columns, keys, found, foreign_keys, triggers] = link.query_each([
+        Step::query(COLUMNS, &[]),
+        Step::query(KEYS, &[]),
+        Step::query(TABLES, &[Some(&path)]),
+        Step::query(dependencies::KEYS, &[]),
+        Step::query(dependencies::TRIGGERS, &[]),
+    ])?;
     let mut of_table: HashMap<&str, Vec<&Row>> = HashMap::new();
     for column in &columns {
         of_table.entry(column.get(0).unwrap_or_default()).or_default().push(column);
     }
-    let keys = link.query(KEYS, &[])?;
     let keys: HashMap<&str, &str> = keys.iter().filter_map(|key| Some((key.get(0)?, key.get(1)?))).collect();
-    let code = link.query(CODE, &[])?;
+    // Where everything is built in, there is nobody's code, and no other type.
+    let (mut code, mut types) = (Vec::new(), Vec::new());
+    if columns.iter().any(|column| column.is_true(4)) || found.iter().any(|table| table.is_true(9)) {
+        [code, types] = link.query_each([Step::query(CODE, &[]), Step::query(TYPES, &[Some(&path)])])?;
+    }
     let mut unreadable: BTreeMap<String, Option<String>> = BTreeMap::new();
     let (mut tables, mut names) = (Vec::new(), BTreeMap::new());
-    for row in link.query(TABLES, &[Some(&path)])? {
+    for row in found {
         let text = |at: usize| row.get(at).unwrap_or_default();
         let (oid, schema, name) = (text(0), text(1), text(2));
         let sql = format!("{}.{}", quoted(schema), quoted(name));
@@ -233,9 +244,9 @@ pub(super) fn read(link: &mut Link) -> Result<DatabaseCatalog, PgError> {
         names.insert(oid.to_owned(), table.name.clone());
         tables.push(table);
     }
-    let types = link.query(TYPES, &[Some(&path)])?.iter().map(user_type).collect();
+    let types = types.iter().map(user_type).collect();
     let schema = Schema::new(tables, Default::default()).beside(unreadable);
-    let dependencies = Dependencies::read(link, &schema, &names)?;
+    let dependencies = Dependencies::new(&foreign_keys, &triggers, &schema, &names);
     Ok(DatabaseCatalog { schema, dependencies, types: Types(types) })
 }
 

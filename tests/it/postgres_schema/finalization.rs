@@ -60,12 +60,12 @@ fn the_rows_timeout_alone_decides_when_a_claim_is_over() {
     claim(&database, "p1", 30);
     age(&database, 5);
     let taken = "f|p1|steps_in_process|Task already claimed for finalization";
-    assert_eq!(claim(&database, "p2", 1), taken, "the document calls this a race");
+    assert_eq!(claim(&database, "p2", 1), taken, "the specification calls this a race");
     age(&database, 35);
     assert_eq!(
         claim(&database, "p2", 300),
         "t|p2|steps_in_process|Successfully claimed for finalization",
-        "the document asks the caller's timeout and refuses"
+        "the specification asks the caller's timeout and refuses"
     );
     assert_eq!(all(&database, "SELECT claim_timeout_seconds FROM tasker_tasks"), ["300"]);
     age(&database, 400);

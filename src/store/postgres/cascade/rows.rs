@@ -8,11 +8,11 @@ use crate::postgres::link::{Link, Row};
 use crate::store::image::Image;
 use crate::store::image_sql;
 use crate::store::postgres::cell::sent;
+use crate::store::postgres::connection::query;
 use crate::store::postgres::dependencies::ForeignKey;
 use crate::store::postgres::dialect::PostgresDialect;
 use crate::store::postgres::named_params::{NamedParams, array};
 use crate::store::postgres::schema::quoted;
-use crate::store::postgres::watch::query;
 use crate::store::schema::Table;
 
 /// What tells a row of a table apart, as text.

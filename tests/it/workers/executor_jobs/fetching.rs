@@ -1,4 +1,4 @@
-//! Reclaim before fetching work, as the document's wrappers do.
+//! Reclaim before fetching work, as the wrappers of executor-jobs do.
 
 use super::*;
 

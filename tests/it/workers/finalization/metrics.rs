@@ -73,7 +73,7 @@ fn the_buckets_of_a_histogram_add_up() {
         assert!(buckets.last().unwrap().1 <= histogram.count());
         assert!(histogram.sum() > 0.0 && histogram.sum() < 60.0);
         for bound in [0.1, 0.5] {
-            assert!(buckets.iter().any(|(upper, _)| *upper == bound), "the document's limits are bounds");
+            assert!(buckets.iter().any(|(upper, _)| *upper == bound), "the specified limits are bounds");
         }
     });
 }

@@ -3,22 +3,43 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::{BURDEN, MOST, POLLING, PollFindings, SHARE, Watch};
+use super::candidate_queries::CandidateQuery;
+use super::sessions;
+use super::sql::HoldersAsked;
+use super::watch::{BURDEN, PollFindings, SHARE, Watch};
+use super::{POLLING, one_more};
 use crate::domain::claim::Process;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
 use crate::domain::verdict::judge;
-use crate::store::driver::{Connection, Failed, QueryRows};
+use crate::store::driver::{Connection, Failed, QueryRows, Row};
 use crate::store::found::RowRef;
-use crate::store::mysql::candidate_queries::CandidateQuery;
-use crate::store::mysql::sessions;
 use crate::store::named_params::NamedParams;
 
-/// Holders whose claims one statement asks for.
-const HOLDERS: usize = 1_000;
+/// Claims that one query may bring in; more are only said to be there.
+pub(super) const MOST: usize = 20_000;
 /// Holders that one poll looks up apart from their claims.
-const MOST_HOLDERS: u64 = 20_000;
+const MOST_HOLDERS: usize = 20_000;
+
+/// The claims that a statement asks for.
+#[derive(Debug)]
+pub(super) struct ClaimsAsked<'a> {
+    pub condition: &'a str,
+    pub params: NamedParams,
+    pub most: usize,
+    pub state: StateRead,
+}
+
+/// When the state of a claim's row is read, which its token is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum StateRead {
+    /// With the claim: there are so few that all of them are shown.
+    Along,
+    /// By a second statement, for those that are shown.
+    #[default]
+    Apart,
+}
 
 /// A query that no index answers.
 #[derive(Debug)]
@@ -63,28 +84,40 @@ impl GatheredClaims {
 
 impl Watch {
     /// Reads the claims that meet a condition; whether there are more than may be read.
-    pub(super) fn gather_up_to(
+    pub(super) fn gather(
         &self,
-        most: usize,
         connection: &mut dyn Connection,
         now: Moment,
-        condition: &str,
-        mut params: NamedParams,
+        asked: ClaimsAsked<'_>,
         claims: &mut GatheredClaims,
     ) -> Result<bool, Failed> {
+        let ClaimsAsked { condition, mut params, most, state } = asked;
         params.extend(self.clock(now));
-        let sql = format!("{}{condition} LIMIT {}", self.reader.select(), most.saturating_add(1));
+        let select = match state {
+            StateRead::Along => self.reader.select_with_state(&[]),
+            StateRead::Apart => self.reader.select(),
+        };
+        let sql = format!("{select}{condition} LIMIT {}", one_more(most));
         let mut own = GatheredClaims::default();
         let mut rows = 0;
         connection.each(POLLING, &sql, &params, &mut |row| {
             rows += 1;
             if rows <= most {
                 let place = row.text(0).and_then(|place| RowRef::parse(&place));
-                own.add(place, self.reader.read(row, &self.board, now));
+                let judged = match state {
+                    StateRead::Along => self.reader.read_with_state(row, &self.board, now),
+                    StateRead::Apart => self.reader.read(row, &self.board, now),
+                };
+                own.add(place, judged);
             }
         })?;
         claims.join(own);
         Ok(rows > most)
+    }
+
+    /// The claims that meet a condition, up to as many as one query may bring in.
+    fn asked<'a>(&self, condition: &'a str, params: NamedParams) -> ClaimsAsked<'a> {
+        ClaimsAsked { condition, params, most: MOST, state: self.state_read }
     }
 
     /// Each query by itself, so that each can use its own index; what no index answers is asked less often.
@@ -97,31 +130,32 @@ impl Watch {
         claims: &mut GatheredClaims,
     ) -> Result<(), Failed> {
         let mut burdens = std::mem::take(&mut self.burdens);
-        let mut asked = HashSet::new();
-        for (number, query) in queries.iter().enumerate() {
-            if burdens.get(&number).is_some_and(|burden| Instant::now() < burden.next) {
-                continue;
-            }
+        burdens.retain(|sql, _| queries.iter().any(|query| query.sql == *sql));
+        let is_due =
+            |burden: Option<&UnindexedQuery>| burden.is_none_or(|burden| burden.next <= Instant::now());
+        let (due, not_due): (Vec<_>, Vec<_>) =
+            queries.iter().partition(|query| is_due(burdens.get(&query.sql)));
+        for query in due {
             let started = Instant::now();
             let mut own = GatheredClaims::default();
             found.more |= match self.bad_holders(connection, now, query)? {
                 Some(holders) => self.gather_of(connection, now, &holders, &mut own)?,
                 None => {
-                    let (condition, params) = (format!(" AND ({})", query.sql), query.params.clone());
-                    self.gather_up_to(MOST, connection, now, &condition, params, &mut own)?
+                    let condition = format!(" AND ({})", query.sql);
+                    self.gather(connection, now, self.asked(&condition, query.params.clone()), &mut own)?
                 }
             };
             let took = started.elapsed();
-            burdens.remove(&number);
+            burdens.remove(&query.sql);
             if took > BURDEN {
                 let next = Instant::now() + took * SHARE;
-                burdens.insert(number, UnindexedQuery { claims: own.all.clone(), at: now, next });
+                let burden = UnindexedQuery { claims: own.all.clone(), at: now, next };
+                burdens.insert(query.sql.clone(), burden);
             }
             claims.join(own);
-            asked.insert(number);
         }
         // What was just read says it better than what is remembered.
-        for burden in burdens.iter().filter(|(number, _)| !asked.contains(number)).map(|(_, burden)| burden) {
+        for burden in not_due.iter().filter_map(|query| burdens.get(&query.sql)) {
             found.since = Some(found.since.map_or(burden.at, |since| since.min(burden.at)));
             let mut remembered = GatheredClaims::default();
             for known in &burden.claims {
@@ -135,38 +169,31 @@ impl Watch {
         Ok(())
     }
 
-    /// The holders whose own row is in trouble or missing; nothing, if that is no way. The server goes from one holder
-    /// to the next through the index: a correlated comparison could not.
+    /// The holders whose own row is in trouble or missing, found one by one through the index on the claims' holders;
+    /// nothing, if that is no way.
     fn bad_holders(
         &self,
         connection: &mut dyn Connection,
         now: Moment,
         candidates: &CandidateQuery,
     ) -> Result<Option<Vec<Value>>, Failed> {
-        let (true, Some(holder), Some(registry)) =
-            (candidates.is_of_holders, &self.board.holder, &self.board.registry)
-        else {
+        let (true, true, Some(holder), Some(registry)) = (
+            candidates.is_of_holders,
+            self.plan.holder_is_indexed && !self.board.looks_at_session,
+            &self.board.holder,
+            &self.board.registry,
+        ) else {
             return Ok(None);
         };
-        let Some(column) = holder.column.as_ref().filter(|_| !self.board.looks_at_session) else {
-            return Ok(None);
-        };
-        let (from, held, h) = (&self.board.from, self.board.is_held(), &holder.text);
+        let asked = HoldersAsked { holder, registry, condition: &candidates.sql, most: MOST_HOLDERS };
+        let Some(sql) = self.sql.holders(&self.board, &asked) else { return Ok(None) };
         let mut params = self.clock(now);
         params.extend(candidates.params.clone());
-        let column = crate::store::schema::quoted(column);
-        let sql = format!(
-            "SELECT held.{column} FROM (SELECT DISTINCT {h} FROM {from} WHERE ({held}) AND {h} IS NOT NULL LIMIT {}) AS held \
-             LEFT JOIN {} ON {} {} held.{column} WHERE {}",
-            MOST_HOLDERS + 1,
-            registry.from,
-            registry.id.text,
-            registry.equality,
-            candidates.sql
-        );
-        let holders = connection.all(POLLING, &sql, &params, |row| row.value(0, &holder.declared))?;
+        let read = |row: &dyn Row| (row.value(0, &holder.declared), row.is_true(1));
+        let holders = connection.all(POLLING, &sql, &params, read)?;
         // As many holders as claims: then the join is the shorter way.
-        Ok((holders.len() as u64 <= MOST_HOLDERS).then_some(holders))
+        let too_many = holders.iter().any(|(_, too_many)| *too_many);
+        Ok((!too_many).then(|| holders.into_iter().map(|(holder, _)| holder).collect()))
     }
 
     /// The claims of some holders, and those of nobody.
@@ -179,17 +206,14 @@ impl Watch {
     ) -> Result<bool, Failed> {
         let Some(holder) = &self.board.holder else { return Ok(false) };
         let mut more = false;
-        for some in holders.chunks(HOLDERS) {
+        for some in holders.chunks(self.sql.values_at_once()) {
             let mut params = NamedParams::default();
-            let names = some.iter().enumerate().map(|(at, value)| {
-                params.add_value(&format!("holder{at}"), &holder.declared, value.clone());
-                format!(":holder{at}")
-            });
-            let condition = format!(" AND {} IN ({})", holder.text, names.collect::<Vec<_>>().join(", "));
-            more |= self.gather_up_to(MOST, connection, now, &condition, params, claims)?;
+            let is_theirs = self.sql.is_one_of(&holder.text, &holder.declared, some, &mut params);
+            let condition = format!(" AND {is_theirs}");
+            more |= self.gather(connection, now, self.asked(&condition, params), claims)?;
         }
         let nobody = format!(" AND {} IS NULL", holder.text);
-        Ok(self.gather_up_to(MOST, connection, now, &nobody, NamedParams::default(), claims)? || more)
+        Ok(self.gather(connection, now, self.asked(&nobody, NamedParams::default()), claims)? || more)
     }
 
     /// The claims about which the kernel knows more than the tables.
@@ -202,9 +226,8 @@ impl Watch {
         let (Some(prober), Some(pid)) = (&self.prober, &self.board.pid) else { return Ok(()) };
         let Some(registry) = &self.board.registry else {
             let condition = format!(" AND ({pid}) IS NOT NULL");
-            return self
-                .gather_up_to(MOST, connection, now, &condition, NamedParams::default(), claims)
-                .map(drop);
+            let asked = self.asked(&condition, NamedParams::default());
+            return self.gather(connection, now, asked, claims).map(drop);
         };
         let mut dead = Vec::new();
         for (id, session, mut worker) in sessions::read(connection, self, registry)? {

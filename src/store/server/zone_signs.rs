@@ -4,7 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{MOST, POLLING, Watch};
+use super::POLLING;
+use super::gather::MOST;
+use super::sql::ServerSql;
+use super::watch::Watch;
+use crate::domain::rules::DeadlineRule;
 use crate::domain::time::Moment;
 use crate::domain::zone_doubt::{Signs, ZoneDoubt};
 use crate::store::bound::TimeSql;
@@ -26,7 +30,7 @@ pub(super) struct ZoneExamination {
 
 impl Watch {
     /// Finds out whether the rows contradict the zone in which their times are read.
-    pub(crate) fn examine_zone(
+    pub(in crate::store) fn examine_zone(
         &mut self,
         connection: &mut dyn Connection,
         now: Moment,
@@ -56,7 +60,8 @@ impl Watch {
             return Ok(());
         };
         let most = registrations::MOST + 1;
-        let sql = format!("SELECT {} FROM {} LIMIT {most}", registry.id.text, registry.from);
+        let sql =
+            format!("SELECT {} FROM {} LIMIT {most}", self.sql.selected(&registry.id.text), registry.from);
         let present = connection.all(POLLING, &sql, &NamedParams::default(), |row| row.text(0))?;
         let present: HashSet<String> = present.into_iter().flatten().collect();
         registry.remembered.note(&registry.table, present);
@@ -74,24 +79,41 @@ impl Watch {
         let is_text = |time: &&TimeSql| time.is_naive && time.bound_type.is_none();
         let one_by_one = own.iter().chain(&session).flatten().any(is_text);
         let mut signs = Signs::default();
-        let columns = columns(&own, one_by_one);
-        let kind = board.kind.as_deref().unwrap_or("NULL");
-        let (count, end) =
-            if one_by_one { ("1", format!("LIMIT {MOST}")) } else { ("COUNT(*)", "GROUP BY 1".into()) };
+        let selected = |time: Option<&TimeSql>| self.sql.selected(&newest(self.sql, time, one_by_one));
+        let timeout = self
+            .sql
+            .newest_timeout(board)
+            .filter(|_| !one_by_one && board.rules.deadline == DeadlineRule::Timeout);
+        let kind = self.sql.selected(board.kind.as_deref().unwrap_or("NULL"));
+        let (count, end) = if one_by_one {
+            (self.sql.selected("1"), format!(" LIMIT {MOST}"))
+        } else {
+            (self.sql.selected("COUNT(*)"), String::new())
+        };
         let sql = format!(
-            "SELECT {kind}, {columns}, {count} FROM {} WHERE ({}) {end}",
+            "SELECT {kind}, {}, {}, {}, {count} FROM {} WHERE ({}){}",
+            selected(own[0]),
+            selected(own[1]),
+            timeout.as_ref().map_or_else(|| selected(own[2]), |timeout| self.sql.selected(timeout)),
             board.joined_if(false),
-            board.is_held()
+            board.is_held(),
+            if one_by_one { &end } else { " GROUP BY 1" },
         );
+        let naive = |row: &dyn Row, at: usize, time: Option<&TimeSql>| {
+            self.sql.read_naive(row, at, time.filter(|time| time.is_naive)?)
+        };
         connection.each(POLLING, &sql, &self.clock(now), &mut |row| {
             signs.add(row.text(0), naive(row, 1, own[0]).max(naive(row, 2, own[1])));
-            signs.deadline = signs.deadline.max(naive(row, 3, own[2]));
+            let deadline = match timeout {
+                Some(_) => row.text(3).and_then(|text| Moment::parse(&text)),
+                None => naive(row, 3, own[2]),
+            };
+            signs.deadline = signs.deadline.max(deadline);
             signs.count += row.count(4);
         })?;
         if let Some(registry) = &board.registry {
-            let columns = self::columns(&session, one_by_one);
-            let end = if one_by_one { format!(" LIMIT {MOST}") } else { String::new() };
-            let sql = format!("SELECT {columns}, {count} FROM {}{end}", registry.from);
+            let [beat, stale] = session.map(selected);
+            let sql = format!("SELECT {beat}, {stale}, {count} FROM {}{end}", registry.from);
             connection.each(POLLING, &sql, &self.clock(now), &mut |row| {
                 signs.session = signs.session.max(naive(row, 0, session[0]));
                 signs.session_end = signs.session_end.max(naive(row, 1, session[1]));
@@ -102,18 +124,11 @@ impl Watch {
     }
 }
 
-/// Times that name no zone: each, or the newest of them.
-fn columns(times: &[Option<&TimeSql>], one_by_one: bool) -> String {
-    let column = |time: &Option<&TimeSql>| match time.filter(|time| time.is_naive) {
+/// A time that names no zone: each, or the newest of them.
+fn newest(sql: &dyn ServerSql, time: Option<&TimeSql>, one_by_one: bool) -> String {
+    match time.filter(|time| time.is_naive) {
         Some(time) if one_by_one => time.selected.clone(),
-        Some(time) => format!("MAX({})", time.selected),
+        Some(time) => sql.newest(time),
         None => "NULL".into(),
-    };
-    times.iter().map(column).collect::<Vec<_>>().join(", ")
-}
-
-/// The time in a cell whose meaning depends on the zone.
-fn naive(row: &dyn Row, at: usize, time: Option<&TimeSql>) -> Option<Moment> {
-    let time = time.filter(|time| time.is_naive)?;
-    time.unit.read_naive(&row.time(at, &time.cell.declared), time.zone.own.unwrap_or_default())
+    }
 }

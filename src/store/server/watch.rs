@@ -1,17 +1,16 @@
 //! One board under watch: its troubled claims from poll to poll.
 
-mod gather;
-mod signs;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::backlog::CountedBacklog;
+use super::backlog::{BacklogPlan, CountedBacklog};
 use super::candidate_queries;
-use super::dialect::MysqlDialect;
-use super::rows;
+use super::gather::{ClaimsAsked, GatheredClaims, MOST, StateRead, UnindexedQuery};
 use super::sessions;
+use super::sql::ServerSql;
+use super::zone_signs::ZoneExamination;
+use super::{POLLING, one_more};
 use crate::domain::snapshot::{self, BoardSnapshot, Counts, Gaps, Judged, Sessions};
 use crate::domain::time::Moment;
 use crate::domain::verdict::{Reason, Set};
@@ -25,34 +24,49 @@ use crate::store::options::Effort;
 use crate::store::rows::RowReader;
 use crate::store::schema::{Schema, Table};
 use crate::store::watched::WatchedBoard;
-use gather::{GatheredClaims, UnindexedQuery};
-use signs::ZoneExamination;
 
-/// Claims that one query may bring in; more are only said to be there.
-pub(super) const MOST: usize = 20_000;
 /// Claims are counted up to this many slices of the effort; beyond there are "more than".
 const COUNTED_SLICES: usize = 50;
 
-/// A count that takes longer than this is a burden, and taken at most for this share of the time.
-const BURDEN: Duration = Duration::from_millis(200);
-const SHARE: u32 = 20;
+/// So many claims are read in full where the table is read in any case.
+const FEW: usize = 5_000;
 
-const POLLING: &str = "polling";
+/// What takes longer than this is a burden, and asked at most for this share of the time.
+pub(super) const BURDEN: Duration = Duration::from_millis(200);
+pub(super) const SHARE: u32 = 20;
 
 /// A board and what is known of it.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(in crate::store) struct Watch {
     pub board: BoundBoard,
     pub reader: RowReader,
+    pub table: Table,
+    pub registry: Option<Table>,
+    pub plan: WatchPlan,
+    pub(super) sql: &'static dyn ServerSql,
     /// What each query found, where that is taken from an earlier poll.
-    burdens: BTreeMap<usize, UnindexedQuery>,
-    examined: ZoneExamination,
+    pub(super) burdens: BTreeMap<String, UnindexedQuery>,
+    pub(super) examined: ZoneExamination,
+    /// How many claims there were at the last poll, and how those in trouble are read at the next.
+    last_total: Option<u64>,
+    pub(super) state_read: StateRead,
     /// How many claims there are, where that took long to count.
     counted: Option<CountedClaims>,
-    prober: Option<Prober>,
+    pub(super) prober: Option<Prober>,
     found: PollFindings,
     sessions: Option<Sessions>,
     backlog: CountedBacklog,
+}
+
+/// What the indexes of a board's tables can answer.
+#[derive(Debug, Default)]
+pub(in crate::store) struct WatchPlan {
+    pub holder_is_indexed: bool,
+    /// No index leads to the claims: every look at them reads the table from end to end.
+    pub reads_all: bool,
+    /// Statements that would add the indexes it lacks.
+    pub missing_indexes: Vec<String>,
+    pub backlog: BacklogPlan,
 }
 
 /// How many claims there were at an instant.
@@ -68,14 +82,14 @@ struct CountedClaims {
 
 /// What a poll found.
 #[derive(Debug, Default)]
-struct PollFindings {
+pub(super) struct PollFindings {
     counts: Counts,
     reasons: BTreeMap<Reason, u64>,
     worst: Vec<Judged>,
     /// There are more claims, or more in trouble, than were counted.
-    more: bool,
+    pub(super) more: bool,
     /// The oldest of the looks that it rests on, if that is not this poll's.
-    since: Option<Moment>,
+    pub(super) since: Option<Moment>,
 }
 
 impl WatchedBoard for Watch {
@@ -112,7 +126,7 @@ impl WatchedBoard for Watch {
                 total_since: None,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
-                indexes: Vec::new(),
+                indexes: self.plan.missing_indexes.clone(),
                 backlog: self.backlog.more.clone(),
             },
         }
@@ -120,19 +134,26 @@ impl WatchedBoard for Watch {
 }
 
 impl Watch {
-    pub(super) fn new(
+    pub(in crate::store) fn new(
         board: BoundBoard,
-        dialect: &'static MysqlDialect,
+        sql: &'static dyn ServerSql,
         schema: &Schema,
         prober: Option<Prober>,
     ) -> Option<Watch> {
-        let table: &Table = schema.table(&board.table)?;
-        let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table));
-        let reader = rows::reader(&board, dialect, table, registry, prober.clone());
+        let table = schema.table(&board.table)?.clone();
+        let registry = board.registry.as_ref().and_then(|registry| schema.table(&registry.table)).cloned();
+        let layout = sql.row_layout(&board, &table, registry.as_ref());
+        let reader = RowReader::new(&board, sql, layout, prober.clone());
         Some(Watch {
             reader,
+            table,
+            registry,
+            plan: WatchPlan::default(),
+            sql,
             burdens: BTreeMap::new(),
             examined: ZoneExamination::default(),
+            last_total: None,
+            state_read: StateRead::default(),
             counted: None,
             prober,
             found: PollFindings::default(),
@@ -142,14 +163,18 @@ impl Watch {
         })
     }
 
+    pub(in crate::store) fn with_plan(self, plan: WatchPlan) -> Watch {
+        Watch { plan, ..self }
+    }
+
     /// The params that a profile's own expressions may name in reading.
-    pub(super) fn clock(&self, now: Moment) -> NamedParams {
+    pub(in crate::store) fn clock(&self, now: Moment) -> NamedParams {
         self.reader.clock(&self.board, now)
     }
 
     /// The condition for a claim to be possibly in trouble, to be added to others.
     pub(super) fn trouble(&self, now: Moment) -> (String, NamedParams) {
-        let Some(queries) = candidate_queries::queries(&self.board, now) else {
+        let Some(queries) = candidate_queries::queries(&self.board, self.sql, now) else {
             return (String::new(), NamedParams::default());
         };
         let mut params = NamedParams::default();
@@ -167,29 +192,19 @@ impl Watch {
     }
 
     /// Brings everything up to `now`.
-    pub(super) fn refresh(
+    pub(in crate::store) fn refresh(
         &mut self,
         connection: &mut dyn Connection,
         now: Moment,
         effort: Effort,
     ) -> Result<(), Failed> {
         self.remember_holders(connection)?;
-        let counted = self.count(connection, now, effort.slice.saturating_mul(COUNTED_SLICES))?;
-        let total = counted.total;
-        let since = (counted.at < now).then_some(counted.at);
-        let mut found = PollFindings { more: counted.more, since, ..PollFindings::default() };
+        let mut found = PollFindings::default();
         let mut claims = GatheredClaims::default();
-        match candidate_queries::queries(&self.board, now) {
-            Some(queries) if total > effort.slice as u64 => {
-                self.gather_by_query(connection, now, &queries, &mut found, &mut claims)?;
-            }
-            _ => {
-                let (condition, params) = self.trouble(now);
-                // Who asks for everything gets it.
-                let most = effort.slice.max(MOST);
-                found.more |= self.gather_up_to(most, connection, now, &condition, params, &mut claims)?;
-            }
-        }
+        let total = match self.gather_all(connection, now, &mut claims)? {
+            Some(total) => total,
+            None => self.gather_troubled(connection, now, effort, &mut found, &mut claims)?,
+        };
         self.ask_the_kernel(connection, now, &mut claims)?;
         found.counts.total = total;
         let mut worst = Vec::new();
@@ -205,16 +220,66 @@ impl Watch {
             worst.push((place, judged));
         }
         found.counts.healthy = total.saturating_sub(worst.len() as u64);
+        let few = worst.len() <= effort.rows;
         found.worst = self.with_tokens(connection, now, keep_worst(worst, effort.rows))?;
+        self.state_read = if few { StateRead::Along } else { StateRead::Apart };
+        self.last_total = Some(total);
         self.found = found;
         let mut backlog = std::mem::take(&mut self.backlog);
-        backlog.refresh(connection, self, now, effort)?;
+        backlog.refresh(connection, self, now)?;
         self.backlog = backlog;
         self.sessions = match &self.board.registry {
             Some(registry) => Some(sessions::count(connection, self, registry, now)?),
             None => None,
         };
         Ok(())
+    }
+
+    /// Reads every claim of a table that no index spares us to read in full, and how many they are; nothing, if they
+    /// are many, or nobody knows yet. That is one pass over the table instead of two.
+    fn gather_all(
+        &self,
+        connection: &mut dyn Connection,
+        now: Moment,
+        claims: &mut GatheredClaims,
+    ) -> Result<Option<u64>, Failed> {
+        if !self.plan.reads_all || self.last_total.is_none_or(|total| total > FEW as u64) {
+            return Ok(None);
+        }
+        let (params, state) = (NamedParams::default(), StateRead::Apart);
+        let asked = ClaimsAsked { condition: "", params, most: 2 * FEW, state };
+        if self.gather(connection, now, asked, claims)? {
+            *claims = GatheredClaims::default();
+            return Ok(None);
+        }
+        Ok(Some(claims.all.len() as u64))
+    }
+
+    /// Reads the claims that may be in trouble; how many there are in all.
+    fn gather_troubled(
+        &mut self,
+        connection: &mut dyn Connection,
+        now: Moment,
+        effort: Effort,
+        found: &mut PollFindings,
+        claims: &mut GatheredClaims,
+    ) -> Result<u64, Failed> {
+        let counted = self.count(connection, now, effort.slice.saturating_mul(COUNTED_SLICES))?;
+        found.more = counted.more;
+        found.since = (counted.at < now).then_some(counted.at);
+        match candidate_queries::queries(&self.board, self.sql, now) {
+            Some(queries) if counted.total > effort.slice as u64 => {
+                self.gather_by_query(connection, now, &queries, found, claims)?;
+            }
+            _ => {
+                let (condition, params) = self.trouble(now);
+                // Who asks for everything gets it.
+                let most = effort.slice.max(MOST);
+                let asked = ClaimsAsked { condition: &condition, params, most, state: self.state_read };
+                found.more |= self.gather(connection, now, asked, claims)?;
+            }
+        }
+        Ok(counted.total)
     }
 
     /// How many claims there are. What takes long to count is counted at most for a twentieth of the time.
@@ -229,10 +294,11 @@ impl Watch {
         }
         let started = Instant::now();
         let sql = format!(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {}) AS counted",
+            "SELECT {} FROM (SELECT 1 FROM {} WHERE {} LIMIT {}) AS counted",
+            self.sql.selected("COUNT(*)"),
             self.board.from,
             self.board.is_held(),
-            most.saturating_add(1)
+            one_more(most)
         );
         let count = connection.count(POLLING, &sql, &self.clock(now))?;
         let took = started.elapsed();
@@ -250,7 +316,8 @@ impl Watch {
         now: Moment,
         worst: Vec<(Option<RowRef>, Judged)>,
     ) -> Result<Vec<Judged>, Failed> {
-        let places: Vec<RowRef> = worst.iter().filter_map(|(place, _)| place.clone()).collect();
+        let without = worst.iter().filter(|(_, judged)| judged.seen.is_none());
+        let places: Vec<RowRef> = without.filter_map(|(place, _)| place.clone()).collect();
         let mut fresh: Vec<(RowRef, Judged)> = Vec::new();
         for some in places.chunks(self.reader.dialect().places_at_once(&self.board)) {
             let mut params = self.clock(now);

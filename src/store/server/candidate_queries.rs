@@ -3,8 +3,7 @@
 //! Each query is wider than the verdict, never narrower: what it lets through is judged row by row, so that there is one
 //! definition of trouble and the database only spares us the healthy rows.
 
-use super::conditions::bytes;
-use super::dialect::scaled;
+use super::sql::ServerSql;
 use crate::domain::rules::{DeadlineRule, Thresholds};
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
@@ -22,11 +21,15 @@ pub(super) struct CandidateQuery {
 }
 
 /// All ways into trouble on a board; nothing, if every claim has to be looked at.
-pub(super) fn queries(board: &BoundBoard, now: Moment) -> Option<Vec<CandidateQuery>> {
+pub(super) fn queries(
+    board: &BoundBoard,
+    sql: &'static dyn ServerSql,
+    now: Moment,
+) -> Option<Vec<CandidateQuery>> {
     if board.rules.doubt.is_some() {
         return None;
     }
-    let mut all = CandidateQueries { now, margin: Margin::Warning, queries: Vec::new(), names: 0 };
+    let mut all = CandidateQueries { sql, now, margin: Margin::Warning, queries: Vec::new(), names: 0 };
     all.deadline(board)?;
     all.own_times(board)?;
     if let Some(registry) = &board.registry {
@@ -39,12 +42,16 @@ pub(super) fn queries(board: &BoundBoard, now: Moment) -> Option<Vec<CandidateQu
 }
 
 /// That a claim is past its deadline, to be counted and not to be judged; nothing, where no condition says so.
-pub(super) fn overdue(board: &BoundBoard, now: Moment) -> Option<CandidateQuery> {
+pub(super) fn overdue(
+    board: &BoundBoard,
+    sql: &'static dyn ServerSql,
+    now: Moment,
+) -> Option<CandidateQuery> {
     // Of a holder's silence the claim's row knows nothing, and of a time in doubt nobody.
     if board.rules.deadline == DeadlineRule::Holder || board.rules.doubt.is_some() {
         return None;
     }
-    let mut all = CandidateQueries { now, margin: Margin::None, queries: Vec::new(), names: 0 };
+    let mut all = CandidateQueries { sql, now, margin: Margin::None, queries: Vec::new(), names: 0 };
     all.deadline(board)?;
     // What follows the first query are deadlines that cannot be read.
     (!all.queries.is_empty()).then(|| all.queries.swap_remove(0))
@@ -59,6 +66,7 @@ enum Margin {
 }
 
 struct CandidateQueries {
+    sql: &'static dyn ServerSql,
     now: Moment,
     margin: Margin,
     queries: Vec<CandidateQuery>,
@@ -67,9 +75,6 @@ struct CandidateQueries {
 
 /// What one clock's tick or a rounded bound may hide.
 const SLACK: Span = Span::seconds(2);
-
-/// The first year that the server can compare; what lies before it are the dates that are none.
-const FIRST: &str = "CAST('0001-01-01' AS DATETIME)";
 
 impl CandidateQueries {
     fn ahead(&self, warning: Span) -> Span {
@@ -83,13 +88,7 @@ impl CandidateQueries {
     fn bound(&mut self, time: &TimeSql, at: Moment, params: &mut NamedParams) -> Option<String> {
         let name = format!("claimtop_{}", self.names);
         self.names += 1;
-        match time.bound_type? {
-            "datetime" => {
-                let shown = time.zone.own?.shown(at).format("%Y-%m-%d %H:%M:%S%.6f").to_string();
-                params.add_as(&name, "CAST({} AS DATETIME(6))", Some(shown));
-            }
-            _ => params.add_value(&name, "bigint", scaled(time.unit, at.micros())),
-        }
+        self.sql.add_bound(params, &name, time, at)?;
         Some(format!(":{name}"))
     }
 
@@ -108,24 +107,18 @@ impl CandidateQueries {
                 self.push(format!("{t} <= {due}"), params);
                 let mut params = NamedParams::default();
                 let last = self.bound(time, Moment::LATEST, &mut params)?;
-                self.push(format!("({t} IS NULL OR {t} > {last})"), params);
+                let beyond = self.sql.ends_too_late(time, &last);
+                self.push(format!("({t} IS NULL OR {beyond})"), params);
             }
             DeadlineRule::Timeout => {
                 let (since, timeout) = (board.claimed_at.as_ref()?, board.timeout.as_ref()?);
                 let bound = self.bound(since, due, &mut params)?;
-                let s = &since.comparable;
-                let sql = match since.bound_type? {
-                    "datetime" => {
-                        format!("TIMESTAMPDIFF(MICROSECOND, {s}, {bound}) >= ({timeout}) * 1000000")
-                    }
-                    _ => format!("{s} + ({timeout}) * {} <= {bound}", since.unit.per_second()),
-                };
-                self.push(format!("({sql})"), params);
+                let over = self.sql.is_timed_out(board, since, timeout, &bound)?;
+                self.push(format!("({over})"), params);
                 // A timeout beyond reason cannot be read.
-                self.push(
-                    format!("(({timeout}) IS NULL OR ({timeout}) > 1000000000)"),
-                    NamedParams::default(),
-                );
+                let seconds = self.sql.timeout_seconds(timeout, &board.timeout_type);
+                let odd = format!("(({timeout}) IS NULL OR {seconds} > 1000000000)");
+                self.push(odd, NamedParams::default());
             }
             DeadlineRule::Ttl => self.ttl(board, None)?,
             DeadlineRule::Holder => {
@@ -147,11 +140,11 @@ impl CandidateQueries {
         let mut by_kind = String::new();
         for (kind, limits) in &board.rules.kinds {
             let condition = self.older_than(board, limits, &mut params)?;
-            by_kind += &format!(" WHEN {} THEN {condition}", bytes(&literal(kind)));
+            by_kind += &format!(" WHEN {} THEN {condition}", self.sql.exact(&literal(kind)));
         }
         let sql = match &board.kind {
             Some(kind) if !by_kind.is_empty() => {
-                format!("CASE {}{by_kind} ELSE {otherwise} END", bytes(kind))
+                format!("CASE {}{by_kind} ELSE {otherwise} END", self.sql.exact(kind))
             }
             _ => format!("({otherwise})"),
         };
@@ -207,10 +200,7 @@ impl CandidateQueries {
     fn odd(&mut self, board: &BoundBoard, time: &TimeSql, params: &mut NamedParams) -> Option<String> {
         let ahead = self.now.plus(board.rules.clock_noise).minus(SLACK);
         let edge = self.bound(time, ahead, params)?;
-        let first = match time.bound_type? {
-            "datetime" => FIRST.to_owned(),
-            _ => self.bound(time, Moment::EARLIEST, params)?,
-        };
+        let first = self.bound(time, Moment::EARLIEST, params)?;
         Some(format!("({t} > {edge} OR {t} < {first})", t = time.comparable))
     }
 
@@ -269,13 +259,12 @@ impl CandidateQueries {
         if gone.is_empty() {
             return;
         }
-        let mut params = NamedParams::default();
-        let names = gone.iter().enumerate().map(|(at, holder)| {
-            params.add_value(&format!("claimtop_gone{at}"), "varchar", Value::Text(holder.clone()));
-            format!(":claimtop_gone{at}")
-        });
-        let sql = format!("{} IN ({})", holder.text, names.collect::<Vec<_>>().join(", "));
-        self.push(sql, params);
+        let gone: Vec<Value> = gone.into_iter().map(Value::Text).collect();
+        for some in gone.chunks(self.sql.values_at_once()) {
+            let mut params = NamedParams::default();
+            let sql = self.sql.is_one_of(&self.sql.selected(&holder.text), "text", some, &mut params);
+            self.push(sql, params);
+        }
     }
 }
 
