@@ -9,6 +9,7 @@
 
 use claimtop::app::Msg;
 use claimtop::app::keymap::Keymap;
+use claimtop::app::message::SourcePoll;
 use claimtop::app::model::{Model, ModelSettings};
 use claimtop::app::source::{Access, Poll, SourceView};
 use claimtop::config::Config;
@@ -163,7 +164,7 @@ fn frame(path: &Path) -> (Duration, usize) {
     let mut model = Model::new(vec![source], settings, Keymap::default(), clock());
     let poll =
         Poll { snapshots, horizon: Some(horizon), whole: None, warnings: Vec::new(), facts, causes: None };
-    model.update(clock(), Msg::Polled { source: 0, poll: Ok(poll), events: Vec::new() });
+    model.update(clock(), Msg::Polled(vec![SourcePoll { source: 0, poll: Ok(poll), events: Vec::new() }]));
     let theme = Theme::new(Palette::Dark, Depth::True);
     let area = Rect::new(0, 0, 200, 60);
     let mut view = View::default();

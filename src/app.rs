@@ -29,6 +29,7 @@ pub mod query;
 pub mod replay;
 pub mod row;
 pub mod source;
+pub mod source_names;
 pub mod timeline;
 pub mod update;
 

@@ -83,8 +83,8 @@
 //! ```text
 //! main        arguments in, an exit code out
 //! cli         the command line: one file per verb; setup opens sources
-//! runtime     the dashboard's loop: messages in, effects out; a reading and an acting thread per source
-//! poller      the polling loop that the dashboard, `check --watch`, `sweep` and `serve` share
+//! runtime     the dashboard's loop: messages in, effects out
+//! poller      a pool of threads polls all sources of the dashboard, `check`, `sweep`, `record` and `serve`
 //! signals     receives all signals
 //! background  the one async runtime
 //! terminal    takes the terminal over and restores it

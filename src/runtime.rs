@@ -4,54 +4,53 @@
 //!   keys ─────────────┐
 //!   polls (watch) ────┼──► Msg ──► Model::update ──► draw
 //!   answers (mpsc) ───┤                 │
-//!   signals, ticks ───┘                 └──► Effect ──► reader thread, act thread, terminal
+//!   signals, ticks ───┘                 └──► Effect ──► readers, actors, terminal
 //! ```
 //!
-//! Only this file awaits. Nothing here waits for a database: each source has a thread that reads, and one that acts
-//! if it may be written.
+//! Only this file awaits. Nothing here waits for a database: a pool of threads reads all sources, and another one acts
+//! on those that may be written.
 
-mod act_thread;
+mod captures;
+mod effects;
 mod input;
-mod reader_thread;
+mod poll_answers;
 mod replay_feed;
 mod source_access;
+mod source_actor;
+mod source_reader;
 mod state_file;
 mod suspension;
 mod trail_thread;
 
-use std::io::{self, Write, stdout};
-use std::path::Path;
+use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::Event;
-use crossterm::execute;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use tokio::sync::mpsc;
 
-use crate::app::message::{Effect, Format, Msg};
+use crate::app::message::Msg;
 use crate::app::model::{Model, PollIntake};
 use crate::app::replay::{Replay, ReplayMove};
 use crate::background;
-use crate::domain::saved_view::ScreenState;
 use crate::domain::time::{Moment, Span};
 use crate::job_control::StopRequests;
-use crate::poller::SharedRecording;
-use crate::recording::{RecordingOptions, SourceIdentity};
+use crate::poller::{Poller, PollerPool, SharedRecording};
+use crate::recording::SourceIdentity;
 use crate::signals::{SignalRequest, Signals};
 use crate::store::clock;
 use crate::store::suspend::Idle;
 use crate::terminal::{self, Mouse, Screen};
-use crate::ui::theme::Palette;
 use crate::ui::{self, Theme, View};
-use act_thread::{ActRequest, ActThread};
+use effects::is_of_screen;
 use input::Input;
-use reader_thread::{ReaderThread, SourceQuestion};
+use poll_answers::PollAnswers;
 pub use replay_feed::ReplayFeed;
 pub use source_access::{ProberMaker, SourceAccess, WriteOpener, WriteOpeners};
+use source_actor::ActorHandle;
+use source_reader::SourceQuestion;
 pub use state_file::StateFile;
-use trail_thread::{TrailQuestion, TrailThread};
+use trail_thread::TrailThread;
 
 /// How often a replay moves on while it plays.
 const PLAYING: Duration = Duration::from_millis(200);
@@ -116,9 +115,9 @@ struct Dashboard {
     /// The sources as a recording names them, and the recording under way.
     identities: Vec<SourceIdentity>,
     recording: Option<SharedRecording>,
-    readers: Vec<ReaderThread>,
+    readers: Vec<Poller<SourceQuestion>>,
     /// One for each source that may be written.
-    act_threads: Vec<Option<ActThread>>,
+    actors: Vec<Option<ActorHandle>>,
     past: Option<TrailThread>,
     messages: mpsc::Receiver<Msg>,
     inputs: mpsc::Receiver<Input>,
@@ -141,17 +140,21 @@ impl Dashboard {
     ) -> io::Result<Dashboard> {
         let (sender, messages) = mpsc::channel(WAITING);
         let inputs = input::start()?;
-        let (mut readers, mut act_threads) = (Vec::new(), Vec::new());
+        let (mut readers, mut actors) = (Vec::new(), Vec::new());
+        let (reading, acting) = (PollerPool::new("poller"), PollerPool::new("acts"));
         let interval = model.settings.interval.duration();
         let labels: Vec<String> = feeds.iter().map(|feed| feed.label.clone()).collect();
         let identities: Vec<SourceIdentity> = feeds.iter().map(|feed| feed.identity.clone()).collect();
         let is_replay = model.replay.is_some();
+        let polls = PollAnswers::new(feeds.len());
+        polls.forward_to(sender.clone());
         for (source, feed) in feeds.into_iter().enumerate() {
-            let reader = ReaderThread::start(source, &feed, interval, sender.clone())?;
-            reader.report_to(source, &sender);
-            readers.push(reader);
-            let act = |writing| ActThread::start(source, &feed.label, writing, &feed.probers, sender.clone());
-            act_threads.push(feed.writing.map(act).transpose()?);
+            let polls = Arc::clone(&polls);
+            readers.push(source_reader::start(&reading, source, &feed, interval, polls, sender.clone())?);
+            let act = |writing| {
+                ActorHandle::start(&acting, source, &feed.label, writing, &feed.probers, sender.clone())
+            };
+            actors.push(feed.writing.map(act));
         }
         // A replay does not open the trail.
         let past = if is_replay { None } else { Some(TrailThread::start(labels, sender)?) };
@@ -168,7 +171,7 @@ impl Dashboard {
             identities,
             recording: None,
             readers,
-            act_threads,
+            actors,
             past,
             messages,
             inputs,
@@ -315,170 +318,4 @@ impl Dashboard {
         model.scroll_end = view.scroll_end;
         Ok(())
     }
-
-    fn run_effect(&mut self, effect: Effect) -> io::Result<()> {
-        match effect {
-            Effect::Act { target, action, authorization } => {
-                self.tell_act_thread(
-                    target.id.source,
-                    ActRequest::Act { target: Box::new(target), action, authorization },
-                );
-            }
-            Effect::PrepareBulk { question, source, action, what } => {
-                self.tell_act_thread(source, ActRequest::Prepare { question, action, what });
-            }
-            Effect::RunBulk { question, source, authorization } => {
-                self.tell_act_thread(source, ActRequest::Run { question, authorization });
-            }
-            Effect::CancelBulk { source } => {
-                if let Some(Some(thread)) = self.act_threads.get(source) {
-                    thread.cancel();
-                }
-            }
-            Effect::GatherFacts { source } => self.ask(source, SourceQuestion::Facts),
-            Effect::PrepareUndo { source, action_id } => {
-                self.tell_act_thread(source, ActRequest::PrepareUndo { action_id });
-            }
-            Effect::Undo { source, action_id } => {
-                self.tell_act_thread(source, ActRequest::Undo { action_id });
-            }
-            Effect::LoadTrail(filter) => self.ask_trail(TrailQuestion::Acts(filter)),
-            Effect::LoadBulk { id, filter } => self.ask_trail(TrailQuestion::Bulk { id, filter }),
-            Effect::LoadHistory(claim) => self.ask_trail(TrailQuestion::Claim(claim)),
-            Effect::Probe(rows) => {
-                for source in 0..self.readers.len() {
-                    let here: Vec<_> = rows.iter().filter(|row| row.id.source == source).cloned().collect();
-                    if !here.is_empty() {
-                        self.ask(source, SourceQuestion::Probe(here));
-                    }
-                }
-            }
-            Effect::LoadList { source, request } => self.ask(source, SourceQuestion::List(request)),
-            Effect::LoadDead(query) => self.ask(query.source, SourceQuestion::Dead(query)),
-            Effect::LoadHolders { source } => self.ask(source, SourceQuestion::Holders),
-            Effect::LoadKinds { source } => self.ask(source, SourceQuestion::Kinds),
-            Effect::Examine { target } => {
-                self.ask(target.id.source, SourceQuestion::Examine(Box::new(target)));
-            }
-            Effect::SetPace { interval, paused } => {
-                for source in 0..self.readers.len() {
-                    self.ask(source, SourceQuestion::Pace { interval: interval.duration(), paused });
-                }
-            }
-            Effect::SetTheme(name) => {
-                if let Some(palette) = Palette::named(name) {
-                    self.theme = self.theme.in_palette(palette);
-                }
-            }
-            Effect::Copy(text) => execute!(stdout(), CopyToClipboard::to_clipboard_from(text))?,
-            Effect::Save(format) => self.save(format)?,
-            Effect::Remember(state) => self.remember(&state)?,
-            Effect::Replay(to) => self.move_replay(to)?,
-            // Only in a replay, which answers it.
-            Effect::LoadBacktest => {}
-            Effect::Record(file) => self.record(&file)?,
-            Effect::StopRecording => self.finish_recording(),
-            Effect::Bell => stdout().write_all(b"\x07").and_then(|()| stdout().flush())?,
-            Effect::Suspend => self.take_request(SignalRequest::Suspend)?,
-            Effect::Quit => self.ended = true,
-        }
-        Ok(())
-    }
-
-    /// Saves choices for the next start.
-    fn remember(&mut self, state: &ScreenState) -> io::Result<()> {
-        let kept = match &self.state_file {
-            Some(file) => file.keep(state).map_err(|error| error.to_string()),
-            None => Err("no folder for it is known; set XDG_STATE_HOME".into()),
-        };
-        match kept {
-            Ok(()) => Ok(()),
-            Err(why) => self.take(Msg::Notice(format!("this is not kept for the next start: {why}"))),
-        }
-    }
-
-    /// Records what the readers poll from now on.
-    fn record(&mut self, file: &str) -> io::Result<()> {
-        let options = RecordingOptions::default();
-        match SharedRecording::begin(Path::new(file), &self.identities, options) {
-            Ok(recording) => {
-                for source in 0..self.readers.len() {
-                    self.ask(source, SourceQuestion::Record(Some(recording.recorder(source))));
-                }
-                self.recording = Some(recording);
-                self.take(Msg::RecordingBegan(file.into()))
-            }
-            Err(error) => self.take(Msg::RecordingStopped(error.to_string())),
-        }
-    }
-
-    /// Ends the recording, if there is one; polls that are still under way are not recorded.
-    fn finish_recording(&mut self) {
-        for source in 0..self.readers.len() {
-            self.ask(source, SourceQuestion::Record(None));
-        }
-        let ended = self.recording.take().map_or(Ok(()), |recording| recording.finish());
-        if let Err(error) = ended {
-            self.model.update(clock(), Msg::RecordingStopped(error.to_string()));
-        }
-    }
-
-    fn ask_trail(&self, question: TrailQuestion) {
-        if let Some(past) = &self.past {
-            past.ask(question);
-        }
-    }
-
-    fn ask(&self, source: usize, question: SourceQuestion) {
-        // The silence of a thread that has ended shows: its source becomes stale.
-        if let Some(reader) = self.readers.get(source) {
-            reader.questions.ask(question);
-        }
-    }
-
-    fn tell_act_thread(&mut self, source: usize, job: ActRequest) {
-        let said = match self.act_threads.get(source) {
-            Some(Some(act_thread)) if act_thread.give(job) => return,
-            Some(Some(_)) => {
-                "nothing was done: the thread that acts on this source has ended unexpectedly; start claimtop again"
-            }
-            Some(None) | None => "nothing was done: this source is open read-only",
-        };
-        self.model.update(clock(), Msg::Notice(said.into()));
-    }
-
-    /// Saves the screen as a file in the working directory.
-    fn save(&mut self, format: Format) -> io::Result<()> {
-        let size = self.screen.size()?;
-        let mut buffer = Buffer::empty(Rect::new(0, 0, size.width, size.height));
-        let area = buffer.area;
-        ui::render(&self.model, &mut View::default(), &self.theme, area, &mut buffer);
-        let (ending, text) = match format {
-            Format::Text => ("txt", ui::picture::plain(&buffer)),
-            Format::Ansi => ("ansi", ui::picture::ansi(&buffer)),
-            Format::Svg => ("svg", ui::picture::svg(&buffer, self.theme.background)),
-        };
-        let at: String = clock().rfc3339().chars().filter(char::is_ascii_digit).take(17).collect();
-        let name = format!("claimtop-{at}.{ending}");
-        let folder =
-            std::env::current_dir().map_or_else(|_| ".".into(), |folder| folder.display().to_string());
-        let said = match std::fs::write(&name, text) {
-            Ok(()) => format!("saved as {name} in {folder}"),
-            Err(error) => format!("{name} could not be written in {folder}: {error}"),
-        };
-        self.take(Msg::Notice(said))
-    }
-}
-
-/// Whether an effect concerns the screen alone, and so exists in a replay too.
-fn is_of_screen(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::SetTheme(_)
-            | Effect::Copy(_)
-            | Effect::Save(_)
-            | Effect::Replay(_)
-            | Effect::Suspend
-            | Effect::Quit
-    )
 }

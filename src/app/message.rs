@@ -23,15 +23,20 @@ use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
 use crate::events::Event;
 
+/// The result of polling one source.
+#[derive(Debug)]
+pub struct SourcePoll {
+    pub source: usize,
+    pub poll: Result<Poll, PollFailure>,
+    /// The events of this poll and of earlier polls that were not taken in.
+    pub events: Vec<Event>,
+}
+
 /// Something that happened.
 #[derive(Debug)]
 pub enum Msg {
-    Polled {
-        source: usize,
-        poll: Result<Poll, PollFailure>,
-        /// The events of this poll and of earlier polls that were not taken in.
-        events: Vec<Event>,
-    },
+    /// Each source at most once.
+    Polled(Vec<SourcePoll>),
     /// The answer of a source is overdue.
     Silent {
         source: usize,

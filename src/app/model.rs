@@ -14,6 +14,7 @@ use super::query::Query;
 use super::replay::Replay;
 use super::row::RowId;
 use super::source::SourceView;
+use super::source_names::SourceNames;
 use crate::domain::cause::{Cause, Facts, GroupBy, find_in_all};
 use crate::domain::detail::{Holder, HolderActivity, Kinds};
 use crate::domain::saved_view::{SavedView, ScreenState};
@@ -22,7 +23,6 @@ use crate::domain::snapshot::Counts;
 use crate::domain::time::{Moment, Span};
 use crate::domain::token::SeenToken;
 use crate::domain::verdict::Set;
-use crate::domain::visible::safe;
 use crate::events::Event;
 
 /// The panes, in the order of their tabs.
@@ -220,6 +220,7 @@ pub struct ModelSettings {
 pub struct Model {
     pub now: Moment,
     pub sources: Vec<SourceView>,
+    pub source_names: SourceNames,
     /// Only this source, where there are several.
     pub only: Option<usize>,
     pub pane: Pane,
@@ -295,6 +296,7 @@ impl Model {
     pub fn new(sources: Vec<SourceView>, settings: ModelSettings, keymap: Keymap, now: Moment) -> Model {
         Model {
             now,
+            source_names: SourceNames::of(&sources),
             sources,
             only: None,
             pane: Pane::Overview,
@@ -363,10 +365,7 @@ impl Model {
 
     /// The short name of a source, with its number if another one has the same.
     pub fn name_of(&self, source: usize) -> String {
-        let Some(view) = self.sources.get(source) else { return String::new() };
-        let is_same = |other: &&SourceView| other.name() == view.name();
-        let is_unique = self.sources.iter().filter(is_same).count() == 1;
-        if is_unique { safe(view.name()) } else { format!("{}·{}", source + 1, safe(view.name())) }
+        self.source_names.get(source).cloned().unwrap_or_default()
     }
 
     /// A sentence about a source, with its name if there are several.

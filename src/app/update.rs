@@ -43,7 +43,7 @@ impl Model {
             Msg::Scrolled(_) if !self.overlay.is_empty() => Vec::new(),
             Msg::Scrolled(lines) => self.step(lines),
             Msg::Tick => self.tick(),
-            Msg::Polled { source, poll, events } => self.polled(source, poll, events),
+            Msg::Polled(polls) => self.polled(polls),
             Msg::Silent { source, since } => self.silent(source, since),
             Msg::Acted(done) => self.acted(done),
             Msg::UndoReady { action_id, ready } => self.undo_ready(&action_id, ready),

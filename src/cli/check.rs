@@ -1,29 +1,27 @@
 //! `claimtop check`: polls all sources at once; with `--watch` repeatedly.
 
 mod checked_source;
+mod source_pool;
 
 use clap::Args;
-use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use super::event_stream::{BatchArgs, EventStream};
 use super::output::{complain, print};
 use super::recorded;
 use super::setup::Setup;
-use crate::domain::time::{Moment, Span};
-use crate::events::Event;
+use crate::domain::time::Span;
 use crate::exit::Exit;
-use crate::poller::{self, NextPoll, Polled};
 use crate::report::check::{CheckResult, CheckThresholds, GaugeLimit, json, plugin, text};
 use crate::report::json::line;
 use crate::report::paint::Paint;
 use crate::signals::Signals;
 use crate::store::clock;
 use checked_source::CheckedSource;
+use source_pool::SourcePool;
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -75,16 +73,16 @@ pub(super) fn run(setup: &Setup, arguments: &CheckArgs) -> Exit {
         Ok(rounds) => rounds,
         Err(sentence) => return complain(&sentence),
     };
-    if arguments.watch.is_none() {
+    let Some(interval) = arguments.watch else {
         rounds.round();
         return rounds.exit;
-    }
-    // The loop ends when the sender is dropped.
-    let (sender, requests) = channel();
+    };
+    // A signal drops the sender, which ends the pause.
+    let (sender, stopped) = channel::<()>();
     if let Err(error) = Signals::that_stop().and_then(|signals| signals.at_stop(move || drop(sender))) {
         return complain(&format!("cannot start: {error}"));
     }
-    poller::run(&mut rounds, requests);
+    while rounds.next() && stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {}
     rounds.exit
 }
 
@@ -112,32 +110,10 @@ struct CheckRounds<'a> {
     setup: &'a Setup,
     arguments: &'a CheckArgs,
     thresholds: CheckThresholds,
-    sources: Vec<CheckedSource>,
+    sources: SourcePool,
     stream: EventStream,
     rounds: u64,
     exit: Exit,
-}
-
-impl Polled for CheckRounds<'_> {
-    type Request = Infallible;
-
-    fn poll(&mut self) -> NextPoll {
-        // Separate pages from each other; JSON lines contain their time.
-        let plain = !self.setup.json && !self.arguments.plugin && self.has_stdout();
-        let gap = if self.rounds == 0 { "" } else { "\n" };
-        let at = self.setup.now.unwrap_or_else(clock).rfc3339();
-        let is_read = (!plain || print(&format!("{gap}{at}\n"))) & self.round();
-        self.rounds += 1;
-        let done = !is_read || self.arguments.count.is_some_and(|count| self.rounds >= count);
-        match self.arguments.watch {
-            Some(interval) if !done => NextPoll::At(Instant::now() + interval),
-            _ => NextPoll::Never,
-        }
-    }
-
-    fn answer(&mut self, request: Infallible) -> NextPoll {
-        match request {}
-    }
 }
 
 impl CheckRounds<'_> {
@@ -149,14 +125,25 @@ impl CheckRounds<'_> {
         let batching = arguments.batches.batching(&setup.config.events);
         let stream = EventStream::open(arguments.events.as_deref(), batching)?;
         let source = |word: &String| CheckedSource::new(setup, word, arguments.exact, stream.is_open());
-        let sources = setup.sources_or_all(&arguments.sources)?.iter().map(source).collect();
+        let sources = SourcePool::new(setup.sources_or_all(&arguments.sources)?.iter().map(source));
         Ok(CheckRounds { setup, arguments, thresholds, sources, stream, rounds: 0, exit: Exit::Fine })
+    }
+
+    /// One round of several, with its time. Returns whether another one follows.
+    fn next(&mut self) -> bool {
+        // Separate pages from each other; JSON lines contain their time.
+        let plain = !self.setup.json && !self.arguments.plugin && self.has_stdout();
+        let gap = if self.rounds == 0 { "" } else { "\n" };
+        let at = self.setup.now.unwrap_or_else(clock).rfc3339();
+        let is_read = (!plain || print(&format!("{gap}{at}\n"))) & self.round();
+        self.rounds += 1;
+        is_read && self.arguments.count.is_none_or(|count| self.rounds < count)
     }
 
     /// One round. Returns whether standard output is still open.
     fn round(&mut self) -> bool {
         let at = self.setup.now.unwrap_or_else(clock);
-        let (looked, events) = look_at_all(&mut self.sources, at);
+        let (looked, events) = self.sources.look(at);
         let shown = if self.setup.json {
             format!("{}\n", line(&json(&looked, self.setup.now.unwrap_or_else(clock))))
         } else if self.arguments.plugin {
@@ -186,20 +173,4 @@ impl CheckRounds<'_> {
 
 fn remark(text: &str) -> bool {
     std::io::stderr().write_all(text.as_bytes()).is_ok()
-}
-
-/// One thread for every source except the last, which this thread handles.
-fn look_at_all(sources: &mut [CheckedSource], at: Moment) -> (Vec<CheckResult>, Vec<Vec<Event>>) {
-    let Some((last, others)) = sources.split_last_mut() else { return (Vec::new(), Vec::new()) };
-    thread::scope(|scope| {
-        let threads: Vec<_> = others
-            .iter_mut()
-            .map(|source| (source.crashed(), scope.spawn(move || source.look(at))))
-            .collect();
-        let last = last.look(at);
-        let joined = threads
-            .into_iter()
-            .map(|(crashed, thread)| thread.join().unwrap_or_else(|_| (crashed, Vec::new())));
-        joined.chain([last]).unzip()
-    })
 }

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::dashboard;
@@ -173,7 +174,7 @@ fn on_screen(setup: &Setup, arguments: &DemoArgs, server: Option<DemoServer>) ->
     let mut setup = setup.clone();
     // Keys and colours come from the user's config, the source from the demo's.
     match Config::load(Some(&fleet.folder().config())) {
-        Ok(config) => setup.config.source = config.source,
+        Ok(config) => Arc::make_mut(&mut setup.config).source = config.source,
         Err(error) => return Ok(complain(&error.to_string())),
     }
     let exit = dashboard::run(&setup, &[demo::SOURCE.into()]);

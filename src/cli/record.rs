@@ -14,7 +14,7 @@ use crate::domain::time::Span;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::poller::{
-    FullLook, NextPoll, Opener, Polled, Poller, Recorder, SMALL, SharedRecording, SourceWatch,
+    FullLook, NextPoll, Opener, Polled, Poller, PollerPool, Recorder, SMALL, SharedRecording, SourceWatch,
 };
 use crate::recording::{RecordingOptions, SourceIdentity};
 use crate::signals::Signals;
@@ -170,7 +170,7 @@ pub(super) struct RecordingPlan<'a> {
     terms: &'a RecordingTerms,
 }
 
-/// Threads that poll and record, one per source.
+/// The sources that are polled and recorded.
 pub(super) struct ActiveRecording {
     recording: SharedRecording,
     pollers: Vec<Poller<()>>,
@@ -219,7 +219,7 @@ impl ActiveRecording {
         };
         let recording =
             SharedRecording::begin(plan.out, &sources, options).map_err(|error| error.to_string())?;
-        let mut pollers = Vec::new();
+        let (pool, mut pollers) = (PollerPool::new("recorder"), Vec::new());
         for (number, word) in words.iter().enumerate() {
             let (own, name) = (setup.silent(), word.clone());
             let slice = setup.config.census_slice;
@@ -236,7 +236,7 @@ impl ActiveRecording {
                 news: news.clone(),
                 state: SourceState::New,
             };
-            let started = Poller::start(format!("recorder {number}"), recorded);
+            let started = pool.start(recorded);
             pollers.push(started.map_err(|error| format!("cannot start: {error}"))?);
         }
         Ok(ActiveRecording { recording, pollers })

@@ -15,7 +15,7 @@ use crate::domain::time::Span;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
 use crate::metrics::MetricsRegistry;
-use crate::poller::{Opener, Poller};
+use crate::poller::{Opener, Poller, PollerPool};
 use crate::recovery::trail::Trail;
 use crate::report::json::line;
 use crate::serve::{LivePage, Reopen, ServedContent, follow, start, watch};
@@ -117,7 +117,9 @@ impl MetricsServer<'_> {
             match signals.wait() {
                 SignalRequest::Stop => break,
                 SignalRequest::Reload if setup.reload(self.common) => {
-                    watchers.iter().for_each(|watcher| watcher.ask(Reopen));
+                    for watcher in &watchers {
+                        watcher.ask(Reopen);
+                    }
                     sweeper.iter().for_each(Sweeper::reload);
                 }
                 SignalRequest::Reload | SignalRequest::Suspend | SignalRequest::Continue => {}
@@ -148,6 +150,7 @@ impl MetricsServer<'_> {
     }
 
     fn watchers(&self, setup: &SharedSetup, answers: &ServedContent) -> Result<Vec<Poller<Reopen>>, String> {
+        let pool = PollerPool::new("watcher");
         let watcher = |(number, word): (usize, &String)| {
             let (setup, word) = (setup.clone(), word.clone());
             let has_page = answers.page.is_some();
@@ -158,7 +161,7 @@ impl MetricsServer<'_> {
                 let rows = if has_page { setup.config.row_limit } else { ROWS };
                 setup.options(&word, Effort { rows, slice, whole: slice })
             });
-            started(watch(number, open, self.arguments.every, answers))
+            started(watch(&pool, number, open, self.arguments.every, answers))
         };
         self.sources.iter().enumerate().map(watcher).collect()
     }

@@ -22,7 +22,8 @@ use crate::store::{Registrations, SessionMode, Source, Warn, WriteRules};
 
 #[derive(Debug, Clone)]
 pub(super) struct Setup {
-    pub config: Config,
+    /// Shared: every source has a setup.
+    pub config: Arc<Config>,
     /// The config as it was read: `config` may have other sources by now.
     loaded: Arc<LoadedConfig>,
     pub library: Library,
@@ -90,7 +91,7 @@ impl Setup {
             named.push(library.find(name).map_err(|error| error.to_string())?);
         }
         Ok(Setup {
-            config: loaded.config.clone(),
+            config: Arc::new(loaded.config.clone()),
             write_rules: write_rules(common, &loaded.config),
             recognised: Arc::default(),
             loaded: Arc::new(loaded),

@@ -1,6 +1,7 @@
 //! Where profiles come from: compiled in, from the user's config folder, or from a named file.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::format::{Profile, ProfileError};
 use crate::domain::similar::did_you_mean;
@@ -117,10 +118,10 @@ impl ProfileOrigin {
     }
 }
 
-/// Every profile that can be used by its name.
+/// Every profile that can be used by its name. All sources share one.
 #[derive(Debug, Clone)]
 pub struct Library {
-    entries: Vec<LibraryEntry>,
+    entries: Arc<Vec<LibraryEntry>>,
 }
 
 impl Library {
@@ -131,7 +132,7 @@ impl Library {
             origin: ProfileOrigin::BuiltIn,
             text: text.into(),
         };
-        Library { entries: BUILT_IN.map(entry).into() }
+        Library { entries: Arc::new(BUILT_IN.map(entry).into()) }
     }
 
     /// The built-in profiles and those in `folder`, which go before built-in ones of their name.
@@ -147,8 +148,9 @@ impl Library {
         paths.sort();
         for path in paths {
             let entry = read(&path)?;
-            library.entries.retain(|known| known.name != entry.name);
-            library.entries.push(entry);
+            let entries = Arc::make_mut(&mut library.entries);
+            entries.retain(|known| known.name != entry.name);
+            entries.push(entry);
         }
         Ok(library)
     }

@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::store::recoveries::Recoveries;
 
 /// The result of polling one source.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CheckResult {
     /// The name that the user typed.
     pub source: String,

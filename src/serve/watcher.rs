@@ -8,7 +8,7 @@ use super::page::{LivePage, PageData};
 use super::router::ServedContent;
 use crate::domain::seen_boards::SeenBoards;
 use crate::metrics::{MetricsRegistry, PollRecord, PollResult};
-use crate::poller::{CleanupObserver, FactsWatch, NextPoll, OpenSource, Opener, Polled, Poller};
+use crate::poller::{CleanupObserver, FactsWatch, NextPoll, OpenSource, Opener, Polled, Poller, PollerPool};
 use crate::store::{AttemptCursor, Pace, StoreError};
 
 /// Kinds cost more than the rest: they are read on every sixth poll only.
@@ -22,6 +22,7 @@ pub struct Reopen;
 
 /// Starts to poll the source with this number, at this interval.
 pub fn watch(
+    pool: &PollerPool,
     source: usize,
     open: Opener,
     every: Duration,
@@ -46,7 +47,7 @@ pub fn watch(
         attempts: None,
         cleanups: CleanupObserver::default(),
     };
-    Poller::start(format!("watcher {source}"), watcher)
+    pool.start(watcher)
 }
 
 struct Watcher {

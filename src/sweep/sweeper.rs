@@ -1,11 +1,11 @@
-//! Continuous sweeping: the polling loop on every source.
+//! Continuous sweeping: every source is swept when it is due.
 
 use std::io;
 
 use super::swept_source::{Reload, SweptSource};
-use crate::poller::Poller;
+use crate::poller::{Poller, PollerPool};
 
-/// The threads that sweep.
+/// The sources that are swept.
 #[derive(Debug)]
 pub struct Sweeper {
     sources: Vec<Poller<Reload>>,
@@ -14,13 +14,16 @@ pub struct Sweeper {
 impl Sweeper {
     /// Sweeps every source now, and again whenever it is due.
     pub fn start(sources: Vec<SweptSource>) -> io::Result<Sweeper> {
-        let start = |(number, source)| Poller::start(format!("sweep {number}"), source);
-        Ok(Sweeper { sources: sources.into_iter().enumerate().map(start).collect::<io::Result<_>>()? })
+        let pool = PollerPool::new("sweep");
+        let start = |source| pool.start(source);
+        Ok(Sweeper { sources: sources.into_iter().map(start).collect::<io::Result<_>>()? })
     }
 
     /// Makes every source use the reloaded config.
     pub fn reload(&self) {
-        self.sources.iter().for_each(|source| source.ask(Reload));
+        for source in &self.sources {
+            source.ask(Reload);
+        }
     }
 
     /// Ends after the current batches. The stop flag that the sources were given must be set before.

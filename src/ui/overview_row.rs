@@ -80,8 +80,7 @@ fn one_line(model: &Model, theme: &Theme, row: &Row, room: usize) -> Line<'stati
 /// The name of its source, as wide as the widest of them but for `most`.
 fn source(model: &Model, row: &Row, most: usize) -> Option<String> {
     let name = model.source_name(row.id.source)?;
-    let all = (0..model.sources.len()).map(|source| text::width(&model.name_of(source)));
-    Some(text::fit(&name, all.max().unwrap_or(0).min(most), false))
+    Some(text::fit(&name, model.source_names.widest().min(most), false))
 }
 
 /// Room for "not registered".

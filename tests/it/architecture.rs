@@ -204,7 +204,7 @@ const WAYS_TO_WRITE: [(&str, &[&str]); 10] = [
     ("WriteRules", &["store.rs", "store/write_access.rs", "cli/setup.rs"]),
     (".grant(", &["store/write_access.rs", "cli/setup/opening.rs"]),
     (" Actor::open(", &["store", "recovery/audited_actor.rs"]),
-    ("AuditedActor::open(", &["cli/recovery.rs", "runtime/act_thread/open_actor.rs"]),
+    ("AuditedActor::open(", &["cli/recovery.rs", "runtime/source_actor/open_actor.rs"]),
     ("AuditedActor::rehearsing(", &["cli/recovery.rs"]),
     // Connections that could write to a source without an actor: of code that is handed a `WriteAccess` as well, and of
     // the workers. The trail's index and a recording are files of our own.

@@ -11,6 +11,7 @@ mod incident;
 mod interruptions;
 mod kept_choices;
 mod lost_servers;
+mod many_sources;
 mod moved_claims;
 mod on_postgres;
 pub mod pty;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::logged_event::LoggedEvent;
-use super::super::message::{Effect, Probed};
+use super::super::message::{Effect, Probed, SourcePoll};
 use super::super::model::{Model, Pane, PollIntake, Tone};
 use super::super::overlay::{Examination, Overlay};
 use super::super::row::{Row, RowId};
@@ -17,30 +17,26 @@ use crate::domain::visible::safe;
 use crate::events::{Batching, Event, EventKind, batched};
 
 impl Model {
-    pub(super) fn polled(
-        &mut self,
-        source: usize,
-        poll: Result<Poll, PollFailure>,
-        events: Vec<Event>,
-    ) -> Vec<Effect> {
-        if source >= self.sources.len() {
-            return Vec::new();
-        }
+    pub(super) fn polled(&mut self, polls: Vec<SourcePoll>) -> Vec<Effect> {
+        let polls = polls.into_iter().filter(|poll| poll.source < self.sources.len());
+        let polls: Vec<SourcePoll> = polls.collect();
         if self.pace == PollIntake::Paused {
-            self.events_while_paused.entry(source).or_default().extend(events);
+            for SourcePoll { source, events, .. } in polls {
+                self.events_while_paused.entry(source).or_default().extend(events);
+            }
             return Vec::new();
         }
         self.hold_selection();
-        let earlier = self.events_while_paused.remove(&source).unwrap_or_default();
-        self.log(source, earlier.into_iter().chain(events));
-        match poll {
-            Ok(poll) => self.polled_well(source, poll),
-            Err(trouble) => {
-                let now = self.now;
-                self.sources[source].fail(now, trouble);
-                Vec::new()
+        let (now, mut read) = (self.now, Vec::new());
+        for SourcePoll { source, poll, events } in polls {
+            let earlier = self.events_while_paused.remove(&source).unwrap_or_default();
+            self.log(source, earlier.into_iter().chain(events));
+            match poll {
+                Ok(poll) => read.push((source, poll)),
+                Err(trouble) => self.sources[source].fail(now, trouble),
             }
         }
+        if read.is_empty() { Vec::new() } else { self.polled_well(read) }
     }
 
     /// The answer of a source is overdue since then.
@@ -52,21 +48,26 @@ impl Model {
         Vec::new()
     }
 
-    pub(super) fn polled_well(&mut self, source: usize, poll: Poll) -> Vec<Effect> {
-        let (now, had) = (self.now, self.sources[source].facts.clone());
-        self.sources[source].receive(source, poll, now);
-        self.settle_column();
+    pub(super) fn polled_well(&mut self, polls: Vec<(usize, Poll)>) -> Vec<Effect> {
         let is_same = |one: &Option<Arc<Facts>>, other: &Option<Arc<Facts>>| match (one, other) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
         };
-        if !is_same(&had, &self.sources[source].facts) {
+        let (now, mut has_new_facts, mut polled) = (self.now, false, Vec::new());
+        for (source, poll) in polls {
+            let had = self.sources[source].facts.clone();
+            self.sources[source].receive(source, poll, now);
+            has_new_facts |= !is_same(&had, &self.sources[source].facts);
+            self.apply_probes(source);
+            polled.push(source);
+        }
+        self.settle_column();
+        if has_new_facts {
             self.find_causes();
         }
-        self.apply_probes(source);
         let mut effects: Vec<Effect> = self.alarm().into_iter().collect();
         match self.pane {
-            Pane::Claims => effects.extend(self.load_claims_of(source)),
+            Pane::Claims => effects.extend(polled.into_iter().flat_map(|source| self.load_claims_of(source))),
             Pane::Sessions | Pane::Jobs => effects.extend(self.load_pane()),
             _ => {}
         }

@@ -126,7 +126,7 @@ impl Model {
         };
         self.log(source, events.into_iter());
         let effects = match shown.poll {
-            Some(poll) => self.polled_well(source, poll),
+            Some(poll) => self.polled_well(vec![(source, poll)]),
             None => Vec::new(),
         };
         if let Some((since, trouble)) = shown.lost {

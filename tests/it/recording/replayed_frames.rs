@@ -1,7 +1,7 @@
 //! A frame shows what the poll read, and the screen what the live one showed.
 
 use claimtop::app::keymap::Keymap;
-use claimtop::app::message::Msg;
+use claimtop::app::message::{Msg, SourcePoll};
 use claimtop::app::model::{Model, ModelSettings};
 use claimtop::app::source::{Access, Poll, SourceView};
 use claimtop::domain::claim::Claim;
@@ -128,7 +128,7 @@ fn screen(snapshot: Snapshot, whole: Whole, now: Moment) -> Vec<String> {
         facts: None,
         causes: None,
     };
-    model.update(now, Msg::Polled { source: 0, poll: Ok(poll), events: Vec::new() });
+    model.update(now, Msg::Polled(vec![SourcePoll { source: 0, poll: Ok(poll), events: Vec::new() }]));
     let mut buffer = Buffer::empty(Rect::new(0, 0, 140, 40));
     let area = buffer.area;
     let theme = Theme::new(Palette::named("dark").expect("a theme"), Depth::None);

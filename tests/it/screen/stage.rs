@@ -10,7 +10,7 @@ pub mod world;
 
 use claimtop::app::audit::{AuditLine, TrailPage};
 use claimtop::app::keymap::Keymap;
-use claimtop::app::message::{ClickTarget, TrailLine};
+use claimtop::app::message::{ClickTarget, SourcePoll, TrailLine};
 use claimtop::app::model::{ModelSettings, Tone};
 use claimtop::app::source::{Access, LinkState, PollFailure, SourceView};
 use claimtop::app::{Effect, Model, Msg};
@@ -114,13 +114,13 @@ impl Stage {
             .detector(source)
             .observe(look, now, &mut |_| Ok::<_, ()>(again.clone()))
             .expect("nothing is lost");
-        self.tell(Msg::Polled { source, poll: Ok(poll), events })
+        self.tell(Msg::Polled(vec![SourcePoll { source, poll: Ok(poll), events }]))
     }
 
     pub fn poll_fails(&mut self, why: &str) -> Vec<Effect> {
         let now = self.now;
         let events = self.detector(0).fail(why, now).into_iter().collect();
-        self.tell(Msg::Polled { source: 0, poll: Err(why.into()), events })
+        self.tell(Msg::Polled(vec![SourcePoll { source: 0, poll: Err(why.into()), events }]))
     }
 
     /// Who compares the polls of a source, as its poller does.
@@ -129,7 +129,11 @@ impl Stage {
     }
 
     pub fn poll_cannot_reach(&mut self, why: &str) -> Vec<Effect> {
-        self.tell(Msg::Polled { source: 0, poll: Err(PollFailure::NoLink(why.into())), events: Vec::new() })
+        self.tell(Msg::Polled(vec![SourcePoll {
+            source: 0,
+            poll: Err(PollFailure::NoLink(why.into())),
+            events: Vec::new(),
+        }]))
     }
 
     /// Answers every request for a part of the list of claims, and those that follow from the answers.

@@ -1,10 +1,13 @@
 //! The same on PostgreSQL.
 
+use rusqlite::Connection;
 use std::path::PathBuf;
 
 use super::metric_values::agrees;
 use super::*;
+use crate::support::COORDINATION;
 use crate::support::postgres::PgDatabase;
+use crate::support::server::Server as PgServer;
 
 const JOBS: &str = include_str!("../../../assets/schema/postgres/executor-jobs.sql");
 const FINALIZATION: &str = include_str!("../../../assets/schema/postgres/finalization.sql");
@@ -81,4 +84,75 @@ fn attempts_to_finalize_count_on_a_server_too() {
     let told =
         server.wait("two attempts", |told| told.get("finalization_claim_attempts_total", &[]) == Some(2.0));
     assert_eq!(told.get("finalization_claim_success_total", &[]), Some(1.0));
+}
+
+/// How often each of these sources was polled well.
+fn good_polls(told: &Exposition, names: &[String]) -> Vec<f64> {
+    let of = |name: &String| told.get("claimtop_polls_total", &[("source", name), ("result", "good")]);
+    names.iter().map(|name| of(name).unwrap_or(0.0)).collect()
+}
+
+#[test]
+fn sources_that_hang_delay_no_other_and_need_a_thread_each_at_most() {
+    const LOCKED: usize = 4;
+    const READABLE: usize = 40;
+    const POLLS: f64 = 10.0;
+    let frozen = PgServer::start();
+    frozen.create_database("jobs", JOBS);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: String| folder.path().join(name);
+    let make = |path: &PathBuf, journal: &str| {
+        let connection = Connection::open(path).expect("a database");
+        connection.pragma_update(None, "journal_mode", journal).expect("a journal");
+        connection.execute_batch(COORDINATION).expect("its tables");
+        connection
+    };
+    let readable: Vec<PathBuf> = (0..READABLE).map(|number| file(format!("readable-{number}.db"))).collect();
+    readable.iter().for_each(|path| drop(make(path, "wal")));
+    let locked: Vec<PathBuf> = (0..LOCKED).map(|number| file(format!("locked-{number}.db"))).collect();
+    let lockers: Vec<Connection> = locked.iter().map(|path| make(path, "delete")).collect();
+    let fifo = file("fifo.db".into());
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    let server = PathBuf::from(frozen.url("jobs"));
+    let all: Vec<&Path> =
+        [&server, &fifo].into_iter().chain(&locked).chain(&readable).map(PathBuf::as_path).collect();
+    let config = config(folder.path(), "busy_timeout = \"60s\"\npoll_timeout = \"60s\"\n");
+    let serving = Server::start(&["--config", config.to_str().expect("UTF-8")], &all);
+    let names: Vec<String> = readable.iter().map(|path| path.display().to_string()).collect();
+    let is_up = |told: &Exposition, at: &Path| {
+        told.get("claimtop_up", &[("source", &*at.display().to_string())]) == Some(1.0)
+    };
+    serving.wait("a poll of all but the pipe", |told| {
+        told.all("claimtop_up").iter().filter(|(_, up)| *up == 1.0).count() == all.len() - 1
+    });
+    // From here on these wait for an answer that does not come.
+    frozen.freeze();
+    for locker in &lockers {
+        locker.execute_batch("BEGIN EXCLUSIVE").expect("the lock");
+    }
+    let started = good_polls(&serving.scrape(), &names);
+    let least =
+        |counts: &[f64]| counts.iter().zip(&started).map(|(now, then)| now - then).fold(f64::MAX, f64::min);
+    let most = |counts: &[f64]| counts.iter().zip(&started).map(|(now, then)| now - then).fold(0.0, f64::max);
+    let told = serving.wait("polls of all that answer", |told| least(&good_polls(told, &names)) >= POLLS);
+    // Relative to each other they are on time: none has waited while others went on.
+    let counts = good_polls(&told, &names);
+    assert!(most(&counts) <= 3.0 * least(&counts), "{counts:?} since {started:?}");
+    for waiting in locked.iter().chain([&server]) {
+        assert!(
+            is_up(&told, waiting),
+            "{} was given up: the test was too slow to show anything",
+            waiting.display()
+        );
+    }
+    let threads =
+        std::fs::read_dir(format!("/proc/{}/task", serving.child.id())).expect("its threads").count();
+    assert!(threads <= 16 + LOCKED + 1, "{threads} threads");
+    frozen.thaw();
+    drop(lockers);
+    let after = good_polls(&told, &names);
+    serving.wait("polls of all", |told| {
+        let every = good_polls(told, &names).iter().zip(&after).all(|(now, then)| now > then);
+        every && locked.iter().all(|path| is_up(told, path))
+    });
 }

@@ -1,7 +1,7 @@
 //! Several sources: each has its own state, every row and message names its own, and no key reaches another by chance.
 
 use claimtop::app::Msg;
-use claimtop::app::message::Done;
+use claimtop::app::message::{Done, SourcePoll};
 use claimtop::app::source::PollFailure;
 use claimtop::domain::recovery::{Confirmation, Outcome};
 
@@ -53,7 +53,7 @@ fn a_broken_source_shows_its_own_message_beside_the_others() {
     let mut stage = Stage::waiting_for(&[named("billing", &["a-1"]), empty("search")]);
     stage.poll_of(0, &named("billing", &["a-1"]));
     let poll = Err(PollFailure::Unreadable("is not a SQLite database".into()));
-    stage.tell(Msg::Polled { source: 1, poll, events: Vec::new() });
+    stage.tell(Msg::Polled(vec![SourcePoll { source: 1, poll, events: Vec::new() }]));
     let text = stage.text();
     assert!(text.contains("[search: cannot be read]"), "{text}");
     assert!(text.contains("search: is not a SQLite database") && text.contains("LIVE 1s"), "{text}");
@@ -65,7 +65,7 @@ fn what_cannot_be_read_is_not_calm() {
     let mut stage = Stage::waiting_for(&[empty("billing"), empty("search")]);
     stage.poll_of(0, &empty("billing"));
     let poll = Err(PollFailure::Unreadable("is not a SQLite database".into()));
-    stage.tell(Msg::Polled { source: 1, poll, events: Vec::new() });
+    stage.tell(Msg::Polled(vec![SourcePoll { source: 1, poll, events: Vec::new() }]));
     let text = stage.text();
     assert!(
         text.contains("calm, as far as 1 of 2 sources can be read") && !text.contains("all calm"),

@@ -3,6 +3,7 @@
 
 use claimtop::app::Msg;
 use claimtop::app::bulk::{Ready, Unnamed};
+use claimtop::app::message::SourcePoll;
 use claimtop::app::model::Pane;
 use claimtop::domain::recovery::Confirmation;
 use claimtop::domain::source_label::{LabelColour, SourceLabel};
@@ -73,7 +74,7 @@ fn several_sources(key: &str) -> Stage {
         stage.poll_of(source, world);
     }
     let broken = Err("search.db is not a database".into());
-    stage.tell(Msg::Polled { source: 2, poll: broken, events: Vec::new() });
+    stage.tell(Msg::Polled(vec![SourcePoll { source: 2, poll: broken, events: Vec::new() }]));
     stage.model.sources[0].badge = Some(SourceLabel { text: "prod".into(), colour: LabelColour::Red });
     stage.model.sources[0].confirmation = Confirmation::Always;
     stage.browse(&worlds, key);

@@ -1,4 +1,4 @@
-//! One thread per source that acts, one request after the other.
+//! Acts on one source, one request after the other.
 
 mod bulk;
 mod open_actor;
@@ -6,9 +6,7 @@ mod undo;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::{ProberMaker, WriteOpeners};
@@ -17,6 +15,7 @@ use crate::app::message::{Done, Msg, ShownClaim};
 use crate::domain::change::ClaimChange;
 use crate::domain::recovery::{Action, Authorization, Moved, Outcome, Refusal};
 use crate::domain::visible::visible;
+use crate::poller::{NextPoll, Polled, Poller, PollerPool};
 use crate::recovery::{ActReport, AuditedActor};
 use crate::store::Seen;
 use bulk::PreparedBulk;
@@ -51,27 +50,27 @@ pub(super) enum ActRequest {
     },
 }
 
-/// A handle on the thread.
+/// A handle on the actor. No thread waits for its first request.
 #[derive(Debug)]
-pub(super) struct ActThread {
-    jobs: Sender<ActRequest>,
+pub(super) struct ActorHandle {
+    jobs: Poller<ActRequest>,
     /// When set, the running bulk ends after its current transaction.
     cancelled: Arc<AtomicBool>,
 }
 
-impl ActThread {
+impl ActorHandle {
     pub(super) fn start(
+        pool: &PollerPool,
         source: usize,
         label: &str,
         writing: WriteOpeners,
         probers: &ProberMaker,
         answers: mpsc::Sender<Msg>,
-    ) -> std::io::Result<ActThread> {
-        let (jobs, inbox) = channel();
+    ) -> ActorHandle {
         let open = |open| OpenActor::new(label, open, probers());
         let (claims, dead) = (open(writing.claims), open(writing.dead));
         let cancelled = Arc::<AtomicBool>::default();
-        let work = ActWorker {
+        let actor = SourceActor {
             source,
             claims,
             dead,
@@ -80,13 +79,12 @@ impl ActThread {
             question: 0,
             cancelled: Arc::clone(&cancelled),
         };
-        thread::Builder::new().name(format!("acts {source}")).spawn(move || work.run(&inbox))?;
-        Ok(ActThread { jobs, cancelled })
+        ActorHandle { jobs: pool.start_when_asked(actor), cancelled }
     }
 
-    /// Sends a request; `false` if the thread has ended.
+    /// Sends a request; `false` if nobody takes it.
     pub(super) fn give(&self, job: ActRequest) -> bool {
-        self.jobs.send(job).is_ok()
+        self.jobs.ask(job)
     }
 
     /// Ends the running bulk after its current transaction.
@@ -95,7 +93,7 @@ impl ActThread {
     }
 }
 
-struct ActWorker {
+struct SourceActor {
     source: usize,
     claims: OpenActor,
     /// The same source, for its dead jobs.
@@ -107,41 +105,47 @@ struct ActWorker {
     cancelled: Arc<AtomicBool>,
 }
 
-impl ActWorker {
-    fn run(mut self, inbox: &Receiver<ActRequest>) {
-        loop {
-            let job = match inbox.recv_timeout(KEPT) {
-                Ok(job) => job,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.claims.close();
-                    self.dead.close();
-                    continue;
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let msg = match job {
-                ActRequest::Act { target, action, authorization } => {
-                    Msg::Acted(self.act(&target, action, &authorization))
-                }
-                ActRequest::Prepare { question, action, what } => {
-                    self.question = question;
-                    Msg::BulkReady { question, ready: self.prepare(action, &what) }
-                }
-                ActRequest::Run { question, authorization } => {
-                    Msg::BulkDone(self.run_prepared(question, &authorization))
-                }
-                ActRequest::PrepareUndo { action_id } => {
-                    let ready = self.prepare_undo(&action_id);
-                    Msg::UndoReady { action_id, ready }
-                }
-                ActRequest::Undo { action_id } => self.undo(&action_id),
-            };
-            if self.answers.blocking_send(msg).is_err() {
-                return;
+impl Polled for SourceActor {
+    type Request = ActRequest;
+
+    /// Closes connections that were unused for a while.
+    fn poll(&mut self) -> NextPoll {
+        self.claims.close();
+        self.dead.close();
+        NextPoll::WhenAsked
+    }
+
+    fn answer(&mut self, job: ActRequest) -> NextPoll {
+        let msg = match job {
+            ActRequest::Act { target, action, authorization } => {
+                Msg::Acted(self.act(&target, action, &authorization))
             }
+            ActRequest::Prepare { question, action, what } => {
+                self.question = question;
+                Msg::BulkReady { question, ready: self.prepare(action, &what) }
+            }
+            ActRequest::Run { question, authorization } => {
+                Msg::BulkDone(self.run_prepared(question, &authorization))
+            }
+            ActRequest::PrepareUndo { action_id } => {
+                let ready = self.prepare_undo(&action_id);
+                Msg::UndoReady { action_id, ready }
+            }
+            ActRequest::Undo { action_id } => self.undo(&action_id),
+        };
+        match self.answers.blocking_send(msg) {
+            Ok(()) => NextPoll::At(Instant::now() + KEPT),
+            Err(_) => NextPoll::Never,
         }
     }
 
+    /// Everything that was asked for is done.
+    fn replaces(_: &ActRequest, _: &ActRequest) -> bool {
+        false
+    }
+}
+
+impl SourceActor {
     fn act(&mut self, target: &ShownClaim, action: Action, authorization: &Authorization) -> Done {
         let source = self.source;
         let done = |outcome: Outcome| Done {

@@ -1,34 +1,24 @@
-//! The thread that reads one source for the dashboard: it polls, and answers detailed questions in between.
+//! Reads one source for the dashboard: polls it, and answers detailed questions in between.
 
 mod answers;
 mod dashboard_poll;
-mod forwarding;
 
 use std::mem::discriminant;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
+use super::poll_answers::PollAnswers;
 use super::{ProberMaker, SourceAccess};
 use crate::app::message::{DeadJobsQuery, Msg, ShownClaim};
 use crate::app::row::Row;
 use crate::app::source::{Poll, PollFailure};
 use crate::domain::claim_list::ListRequest;
 use crate::events::Event;
-use crate::poller::{FullLook, NextPoll, OpenSource, Polled, Poller, Recorder, SILENCE, SourceWatch};
+use crate::poller::{FullLook, NextPoll, OpenSource, Polled, Poller, PollerPool, Recorder, SourceWatch};
 use crate::store::error::ConnectFailures;
 use crate::store::{Backoff, Pace, StoreError};
-
-/// The result of one poll, or why it failed, and its events.
-#[derive(Debug)]
-pub(super) struct PollAnswer {
-    pub poll: Result<Poll, PollFailure>,
-    pub events: Vec<Event>,
-}
-
-/// The latest result. If it was not taken in time, only its events are kept.
-pub(super) type LatestAnswer = Arc<Mutex<Option<PollAnswer>>>;
 
 /// Questions to a source between polls.
 #[derive(Debug)]
@@ -51,53 +41,34 @@ pub(super) enum SourceQuestion {
     Record(Option<Recorder>),
 }
 
-/// A handle on the thread.
-#[derive(Debug)]
-pub(super) struct ReaderThread {
-    pub questions: Poller<SourceQuestion>,
-    /// Counts the polls; the latest result is in `latest` until it is taken.
-    pub polls: watch::Receiver<u64>,
-    pub latest: LatestAnswer,
-    /// Odd while the thread waits for the database.
-    pub turns: watch::Receiver<u64>,
-}
-
-/// At most this many events, the latest ones, are kept while the screen takes none.
-const UNTAKEN: usize = 10_000;
 /// A server that refuses the login is tried again after this long: it may count the attempts.
 const DENIED: Duration = Duration::from_secs(10);
 
-impl ReaderThread {
-    pub(super) fn start(
-        source: usize,
-        feed: &SourceAccess,
-        interval: Duration,
-        answers: mpsc::Sender<Msg>,
-    ) -> std::io::Result<ReaderThread> {
-        let (polled, polls) = watch::channel(0);
-        let (turn, turns) = watch::channel(0);
-        let latest = LatestAnswer::default();
-        let work = SourceReader {
-            source,
-            watch: SourceWatch::new(&feed.label, Arc::clone(&feed.open)),
-            dead: OpenSource::new(Arc::clone(&feed.dead)),
-            probers: Arc::clone(&feed.probers),
-            interval,
-            paused: false,
-            due: Instant::now(),
-            full: FullLook::default(),
-            recorder: None,
-            out_of_reach: None,
-            backoff: Backoff::new(),
-            pace: Pace::default(),
-            turn,
-            polled,
-            latest: Arc::clone(&latest),
-            answers,
-        };
-        let questions = Poller::start(format!("poller {source}"), work)?;
-        Ok(ReaderThread { questions, polls, latest, turns })
-    }
+/// Starts to poll a source, and returns a handle for questions.
+pub(super) fn start(
+    pool: &PollerPool,
+    source: usize,
+    feed: &SourceAccess,
+    interval: Duration,
+    polls: Arc<PollAnswers>,
+    answers: mpsc::Sender<Msg>,
+) -> std::io::Result<Poller<SourceQuestion>> {
+    pool.start(SourceReader {
+        source,
+        watch: SourceWatch::new(&feed.label, Arc::clone(&feed.open)),
+        dead: OpenSource::new(Arc::clone(&feed.dead)),
+        probers: Arc::clone(&feed.probers),
+        interval,
+        paused: false,
+        due: Instant::now(),
+        full: FullLook::default(),
+        recorder: None,
+        out_of_reach: None,
+        backoff: Backoff::new(),
+        pace: Pace::default(),
+        polls,
+        answers,
+    })
 }
 
 struct SourceReader {
@@ -117,10 +88,16 @@ struct SourceReader {
     out_of_reach: Option<(String, ConnectFailures)>,
     backoff: Backoff,
     pace: Pace,
-    turn: watch::Sender<u64>,
-    polled: watch::Sender<u64>,
-    latest: LatestAnswer,
+    polls: Arc<PollAnswers>,
     answers: mpsc::Sender<Msg>,
+}
+
+impl Drop for SourceReader {
+    /// It ends with the dashboard, or because of a panic: then its source would look calm for ever.
+    fn drop(&mut self) {
+        let ended = "the reader of this source has ended unexpectedly";
+        self.polls.put(self.source, Err(ended.into()), Vec::new());
+    }
 }
 
 impl Polled for SourceReader {
@@ -128,9 +105,8 @@ impl Polled for SourceReader {
 
     fn poll(&mut self) -> NextPoll {
         let started = Instant::now();
-        self.take_turn();
-        let looked = self.look(started);
-        self.take_turn();
+        let polls = Arc::clone(&self.polls);
+        let looked = polls.waiting(self.source, || self.look(started));
         self.due = self.due_after(started, looked.as_ref().err());
         self.hand_out(looked);
         self.next()
@@ -149,9 +125,8 @@ impl Polled for SourceReader {
                 self.due = self.due.min(Instant::now() + interval);
             }
             question => {
-                self.take_turn();
-                let (msg, lost) = self.reply(question);
-                self.take_turn();
+                let polls = Arc::clone(&self.polls);
+                let (msg, lost) = polls.waiting(self.source, || self.reply(question));
                 if self.answers.blocking_send(msg).is_err() {
                     return NextPoll::Never;
                 }
@@ -173,7 +148,7 @@ impl Polled for SourceReader {
 
 impl SourceReader {
     fn next(&self) -> NextPoll {
-        if self.polled.is_closed() {
+        if self.answers.is_closed() {
             NextPoll::Never
         } else if self.paused {
             NextPoll::WhenAsked
@@ -197,19 +172,7 @@ impl SourceReader {
                 (Err(trouble), events)
             }
         };
-        if let Ok(mut latest) = self.latest.lock() {
-            let mut all: Vec<Event> = latest.take().map(|answer| answer.events).unwrap_or_default();
-            all.extend(events);
-            let too_many = all.len().saturating_sub(UNTAKEN);
-            all.drain(..too_many);
-            *latest = Some(PollAnswer { poll, events: all });
-        }
-        self.polled.send_modify(|polls| *polls += 1);
-    }
-
-    /// Marks the start or the end of a wait for the database.
-    fn take_turn(&self) {
-        self.turn.send_modify(|turns| *turns += 1);
+        self.polls.put(self.source, poll, events);
     }
 
     /// When to poll again.

@@ -1,6 +1,6 @@
 //! Undo: a rehearsal of what would be written, and the undo itself.
 
-use super::{ActWorker, shown};
+use super::{SourceActor, shown};
 use crate::app::bulk::{BulkOf, Summary};
 use crate::app::message::{Done, Msg};
 use crate::domain::recovery::{Outcome, Refusal};
@@ -14,7 +14,7 @@ const SHOWN: usize = 50;
 /// So many acts of a bulk are looked at before it is taken back.
 const LOOKED_AT: usize = 10_000;
 
-impl ActWorker {
+impl SourceActor {
     /// Every row and column that an undo would write; of a bulk, how many acts can be undone, which cannot, and the
     /// rows of its last acts.
     pub(super) fn prepare_undo(&mut self, action_id: &str) -> Result<Vec<String>, String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use super::{ActWorker, still_there};
+use super::{SourceActor, still_there};
 use crate::app::bulk::{BulkOf, Many, PreviewLine, Ready, Summary, Unnamed, filter_of_worst};
 use crate::app::message::Msg;
 use crate::domain::recovery::{Action, Authorization, Outcome};
@@ -27,7 +27,7 @@ enum BulkTarget {
 /// At most this many claims of a bulk act are remembered by address.
 const REMEMBERED: usize = 10_000;
 
-impl ActWorker {
+impl SourceActor {
     pub(super) fn prepare(&mut self, action: Action, what: &Many) -> Result<Ready, String> {
         if let Some(PreparedBulk { actor, .. }) = self.prepared.take() {
             self.claims.keep(actor);
