@@ -194,11 +194,12 @@ impl CheckedMysql {
         })
     }
 
-    /// Whether the account could run a statement. It is prepared and never run: the server looks up its rights for that,
-    /// also in a session that is read-only.
+    /// Whether the account could run a statement. It is prepared and never run. The server looks up its rights first, and
+    /// refuses it after that because the session is read-only.
     fn may(&mut self, statement: &str) -> Result<bool, MyError> {
         match self.link.prepare(statement) {
             Ok(_) => Ok(true),
+            Err(error) if error.is_read_only() => Ok(true),
             Err(error) if error.is_not_allowed() => Ok(false),
             Err(error) => Err(error),
         }
