@@ -7,6 +7,7 @@
 //! file             how the file is journaled          file_system  on what kind of disk it is
 //! server           the server and its load            role_privileges  what our role may do there
 //! cron             cleanup that the server runs itself
+//! mysql_server     a server of MySQL or MariaDB, its settings, and what our account may do there
 //! profile_fit      which profiles fit, or nearly fit  claims       what a poll shows
 //! holders          where their processes run          permissions  may we act, is there a trail
 //! recording        whether the thresholds in force were right
@@ -18,6 +19,8 @@ mod cron;
 mod file;
 mod file_system;
 mod holders;
+#[cfg(feature = "mysql")]
+mod mysql_server;
 mod permissions;
 mod profile_fit;
 mod recording;
@@ -122,13 +125,12 @@ pub fn examine(target: &DoctorTarget) -> Diagnosis {
             check_contents(target, &mut checks);
             checks.extend(server.tables(target));
         }),
-        // Of the server itself nothing is checked yet.
         #[cfg(feature = "mysql")]
-        SourceLocation::Mysql(at) => crate::store::mysql::identify(at).map(|_| {
-            checks.push(DoctorCheck::ok("reachable", "the server answers"));
+        SourceLocation::Mysql(at) => mysql_server::check(at, options, &mut checks).map(|mut server| {
             check_contents(target, &mut checks);
             // Nobody looks for missing indexes there yet, so none may be called present.
             checks.retain(|check| check.name != "indexes");
+            checks.extend(server.tables(target));
         }),
         SourceLocation::Nowhere(why) => {
             Err(StoreError::BadTarget { source_name: options.name(), why: why.clone() })

@@ -62,7 +62,7 @@ pub(super) fn check(
     Ok(server)
 }
 
-fn offset(offset: Span) -> DoctorCheck {
+pub(super) fn offset(offset: Span) -> DoctorCheck {
     if offset.abs() <= CLOCK_NOISE {
         return DoctorCheck::ok("server clock", "it agrees with ours; the server's decides");
     }
@@ -98,7 +98,7 @@ impl CheckedServer {
     /// The checks of the tables that fit.
     pub(super) fn tables(&mut self, target: &DoctorTarget) -> Vec<DoctorCheck> {
         let Ok(found) = fits(&target.options, target.profiles.clone()) else { return Vec::new() };
-        let tables = tables(&found, &target.profiles);
+        let tables = tables(&found, &target.profiles, Engine::Postgres);
         let mut checks = Vec::new();
         let looks: [(&'static str, TableCheck); 3] = [
             ("row security", role_privileges::hidden),
@@ -142,10 +142,10 @@ fn unclear(name: &'static str, error: &PgError) -> DoctorCheck {
 }
 
 /// The tables of all boards that fit and of their registries, each once.
-fn tables(found: &[Fit], profiles: &[Profile]) -> Vec<CheckedTable> {
+pub(super) fn tables(found: &[Fit], profiles: &[Profile], engine: Engine) -> Vec<CheckedTable> {
     let mut all: Vec<CheckedTable> = Vec::new();
     for (fit, profile) in found.iter().zip(profiles) {
-        let Ok(profile) = profile.clone().on(Engine::Postgres) else { continue };
+        let Ok(profile) = profile.clone().on(engine) else { continue };
         for board in &fit.boards {
             let named = |field: &str| {
                 let column = board.columns.iter().find(|(name, _)| *name == field);

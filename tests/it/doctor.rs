@@ -3,6 +3,7 @@
 mod claims;
 mod cron;
 mod files;
+mod on_mysql;
 mod on_postgres;
 mod output;
 mod permissions;

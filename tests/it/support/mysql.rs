@@ -114,6 +114,11 @@ pub struct MyAccount<'a> {
 }
 
 impl MyAccount<'_> {
+    /// Its name and its password.
+    pub fn login(&self) -> (&str, &'static str) {
+        (&self.name, "seCret1")
+    }
+
     /// The address of the database for this account.
     pub fn url(&self) -> String {
         let url = self.database.url();
