@@ -9,6 +9,7 @@
 //! | `causes` | a cause of trouble is named if there is one, and only then |
 //! | `incident` | a dead host is named as the cause on every output, and its claims are recovered |
 //! | `polling` | a reader that stays open sees what a new one sees, and blocks nobody |
+//! | `mysql_acts` | acts on MySQL and MariaDB do no more than was seen, whatever these servers take for equal |
 //! | `mysql_reading` | MySQL and MariaDB are read right, and nothing can be changed through them |
 //! | `postgres_reading` | types, names, zones, roles and standbys of a server are read right |
 //! | `reference_systems` | the five systems are judged as they describe themselves |
@@ -82,6 +83,7 @@ mod init;
 mod init_postgres;
 mod list_command;
 mod load;
+mod mysql_acts;
 mod mysql_reading;
 mod polling;
 mod postgres_commands;

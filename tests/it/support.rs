@@ -8,6 +8,7 @@ pub mod faketime;
 pub mod figures;
 mod intents;
 pub mod mysql;
+pub mod mysql_server;
 pub mod options;
 pub mod postgres;
 pub mod preload;
