@@ -4,8 +4,12 @@
 //! existing tables that differ. Columns that a later version brought are added.
 
 mod comparison;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "postgres")]
+mod server_columns;
 mod upgrade;
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -61,6 +65,16 @@ impl System {
             System::ExecutorJobs => Some(include_str!("../assets/schema/postgres/executor-jobs.sql")),
             System::Finalization => Some(include_str!("../assets/schema/postgres/finalization.sql")),
             System::TaskQueue => Some(include_str!("../assets/schema/postgres/task-queue.sql")),
+            System::Coordination | System::MergeQueue => None,
+        }
+    }
+
+    /// Its tables and indexes on MySQL and MariaDB, if it exists there.
+    pub fn mysql(self) -> Option<&'static str> {
+        match self {
+            System::ExecutorJobs => Some(include_str!("../assets/schema/mysql/executor-jobs.sql")),
+            System::Finalization => Some(include_str!("../assets/schema/mysql/finalization.sql")),
+            System::TaskQueue => Some(include_str!("../assets/schema/mysql/task-queue.sql")),
             System::Coordination | System::MergeQueue => None,
         }
     }

@@ -1,5 +1,7 @@
 //! `claimtop init`: creates the reference tables of a system.
 
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 
@@ -14,6 +16,8 @@ use super::recovery::{ActFailure, no_access};
 use super::setup::Setup;
 use crate::domain::visible::safe;
 use crate::exit::Exit;
+#[cfg(feature = "mysql")]
+use crate::reference::mysql::MysqlError;
 #[cfg(feature = "postgres")]
 use crate::reference::postgres::PostgresError;
 use crate::reference::{InstallError, InstallOutcome, InstalledObject, System, install};
@@ -97,6 +101,11 @@ enum InitError {
         source_name: String,
         error: Box<PostgresError>,
     },
+    #[cfg(feature = "mysql")]
+    Mysql {
+        source_name: String,
+        error: Box<MysqlError>,
+    },
 }
 
 impl InitError {
@@ -105,6 +114,8 @@ impl InitError {
             InitError::ActFailure(why) => why.exit(),
             #[cfg(feature = "postgres")]
             InitError::Server { error, .. } if postgres::is_refusal(error) => Exit::Refused,
+            #[cfg(feature = "mysql")]
+            InitError::Mysql { error, .. } if mysql::is_refusal(error) => Exit::Refused,
             _ => Exit::Error,
         }
     }
@@ -116,7 +127,7 @@ impl fmt::Display for InitError {
             InitError::ActFailure(why) => write!(f, "{why}"),
             InitError::NoName => f.write_str("the source has no name; name the file to make"),
             InitError::NoFunctions => f.write_str(
-                "--wrapper and --rollback are for --system executor-jobs on a PostgreSQL server; on SQLite the \
+                "--wrapper and --rollback are for --system executor-jobs on a PostgreSQL server; elsewhere the \
                  library's `fetch` reclaims before it claims",
             ),
             InitError::NoFolder { path, folder } => {
@@ -129,6 +140,8 @@ impl fmt::Display for InitError {
             }
             #[cfg(feature = "postgres")]
             InitError::Server { source_name, error } => write!(f, "{source_name}: {error}"),
+            #[cfg(feature = "mysql")]
+            InitError::Mysql { source_name, error } => write!(f, "{source_name}: {error}"),
         }
     }
 }
@@ -150,8 +163,8 @@ fn systems(wanted: &[SystemArg], source: &Source) -> Vec<System> {
     let is_there = |system: &System| match source {
         Source::Sqlite(_) => true,
         Source::Postgres(_) => system.postgres().is_some(),
-        // Their tables are not written for MySQL yet.
-        Source::Mysql(_) | Source::Unsupported(_) => false,
+        Source::Mysql(_) => system.mysql().is_some(),
+        Source::Unsupported(_) => false,
     };
     let named = |system: &System| {
         wanted.contains(&SystemArg::One(*system)) || wanted.contains(&SystemArg::All) && is_there(system)
@@ -185,10 +198,7 @@ fn lay(
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => return postgres::lay(&access, target, (&systems, mode), patience),
         #[cfg(feature = "mysql")]
-        SourceLocation::Mysql(_) => {
-            let why = "creating tables on MySQL is not supported yet".to_owned();
-            return Err(StoreError::BadTarget { source_name: setup.label(word), why }.into());
-        }
+        SourceLocation::Mysql(target) => return mysql::lay(&access, target, &systems, patience),
         SourceLocation::Nowhere(why) => {
             let (source_name, why) = (setup.label(word), why.clone());
             return Err(StoreError::BadTarget { source_name, why }.into());

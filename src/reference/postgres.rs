@@ -7,10 +7,11 @@ mod catalog;
 
 use thiserror::Error;
 
+use super::server_columns::differs;
 use super::upgrade::AddedColumn;
 use super::{InstallError, InstallOutcome, InstalledObject, System};
 use crate::postgres::{Begin, ConnectError, Link, PgError, home};
-use catalog::{ObjectDifference, SchemaCatalog};
+use catalog::SchemaCatalog;
 
 /// Why the tables were not created on a server.
 #[derive(Debug, Error)]
@@ -248,11 +249,6 @@ fn add_columns(link: &mut Link, system: System) -> Result<Vec<InstalledObject>, 
         }
     }
     Ok(added)
-}
-
-fn differs(system: System, kind: &str, name: &str, differences: &[ObjectDifference]) -> InstallError {
-    let how = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    InstallError::Differs { system: system.as_str(), kind: kind.into(), name: name.into(), how }
 }
 
 /// What the file creates, as the catalog shows it.

@@ -3,6 +3,7 @@
 mod actor;
 mod audit_table;
 mod backlog;
+mod batch;
 mod beside;
 mod beside_text;
 mod candidate_queries;
@@ -30,9 +31,9 @@ mod writable_server;
 mod zone;
 
 use super::{Options, StoreError};
-pub use crate::mysql::Target;
+pub use crate::mysql::{Limits, Link, MyError, Purpose, Target};
 pub use actor::Actor;
-pub use identify::identify;
+pub use identify::{fingerprint, identify};
 pub use reader::{Reader, fits};
 
 /// Why no profile can be drafted yet.

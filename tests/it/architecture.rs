@@ -32,7 +32,7 @@ const MAY_KNOW: [(&str, &[&str]); 27] = [
         "serve",
         &["background", "domain", "http_server", "metrics", "poller", "recovery", "report", "serve", "store"],
     ),
-    ("reference", &["domain", "postgres"]),
+    ("reference", &["domain", "mysql", "postgres"]),
     ("worker", &["clock", "domain", "liveness", "postgres", "reference", "worker"]),
     ("demo", &["config", "demo", "domain", "postgres", "reference", "store", "worker"]),
     ("doctor", &["doctor", "domain", "postgres", "profile", "recording", "recovery", "store"]),

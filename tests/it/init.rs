@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 use crate::support::{COORDINATION, claimtop, command, json, lines, stderr, stdout};
@@ -31,7 +31,8 @@ fn schema(path: &Path) -> Vec<String> {
     texts.map(|text| text.expect("a text")).collect()
 }
 
-fn names(list: &Json) -> Vec<String> {
+/// The names of the objects of an answer.
+pub fn names(list: &Json) -> Vec<String> {
     let entries = list.as_array().expect("a list");
     entries.iter().map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
 }
@@ -132,15 +133,10 @@ fn all_systems_share_one_database_and_a_second_time_finds_them() {
     assert_eq!(check.status.code(), Some(0), "{}{}", stdout(&check), stderr(&check));
 }
 
-#[test]
-fn many_at_once_make_everything_exactly_once() {
-    let (_folder, path) = folder();
-    let start = || {
-        let mut command = command(&["init", "--json", "--system", "coordination"]);
-        command.arg(&path).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        command.spawn().expect("claimtop starts")
-    };
-    let running: Vec<_> = (0..8).map(|_| start()).collect();
+/// Several at once, of which one makes each object and the others find it.
+pub fn make_everything_exactly_once(mut command: impl FnMut() -> Command) {
+    let start = |_| command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("claimtop starts");
+    let running: Vec<_> = (0..6).map(start).collect();
     let mut made: BTreeMap<String, usize> = BTreeMap::new();
     for child in running {
         let output = child.wait_with_output().expect("its end");
@@ -150,6 +146,16 @@ fn many_at_once_make_everything_exactly_once() {
         }
     }
     assert!(made.len() > 4 && made.values().all(|times| *times == 1), "{made:?}");
+}
+
+#[test]
+fn many_at_once_make_everything_exactly_once() {
+    let (_folder, path) = folder();
+    make_everything_exactly_once(|| {
+        let mut command = command(&["init", "--json", "--system", "coordination"]);
+        command.arg(&path);
+        command
+    });
 }
 
 #[test]

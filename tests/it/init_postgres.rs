@@ -1,20 +1,15 @@
 //! `claimtop init` on a server: made once, compared ever after, and never altered silently.
 
-use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::process::{Output, Stdio};
+use serde_json::json;
+use std::process::Output;
 
+use crate::init::{make_everything_exactly_once, names};
 use crate::support::postgres::PgDatabase;
 use crate::support::server::Server;
 use crate::support::{command, json, stderr, stdout};
 
 fn init(database: &PgDatabase, options: &[&str]) -> Output {
     database.claimtop(&[&["init"], options].concat())
-}
-
-fn names(list: &Json) -> Vec<String> {
-    let entries = list.as_array().expect("a list");
-    entries.iter().map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 /// Everything of the database that init could touch, in the catalog's words.
@@ -101,20 +96,7 @@ fn what_is_missing_is_made_and_rows_survive() {
 #[test]
 fn many_at_once_make_everything_exactly_once() {
     let database = PgDatabase::new("");
-    let start = || {
-        let mut command = database.command(&["init", "--json", "--system", "task-queue"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("claimtop starts")
-    };
-    let running: Vec<_> = (0..6).map(|_| start()).collect();
-    let mut made: BTreeMap<String, usize> = BTreeMap::new();
-    for child in running {
-        let output = child.wait_with_output().expect("its end");
-        assert!(output.status.success(), "{}", stderr(&output));
-        for name in names(&json(&output)["made"]) {
-            *made.entry(name).or_default() += 1;
-        }
-    }
-    assert!(made.len() > 4 && made.values().all(|times| *times == 1), "{made:?}");
+    make_everything_exactly_once(|| database.command(&["init", "--json", "--system", "task-queue"]));
 }
 
 #[test]

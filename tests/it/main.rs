@@ -40,7 +40,7 @@
 //! | `events` | the stream of events: the differences between two polls, in order |
 //! | `api` | `api`: the task queue over HTTP, for honest workers and hostile clients |
 //! | `serve` | `serve`: metrics, readiness, the sweeper inside |
-//! | `init`, `init_postgres` | `init`: the tables of a system, created once and never altered |
+//! | `init`, `init_postgres`, `init_mysql` | `init`: the tables of a system, created once and never altered |
 //! | `demo` | `demo`: real processes, a real database, and nothing left behind |
 //! | `postgres_commands` | the reading commands, on the reference tables of a server |
 //! | `postgres_schema` | the reference tables on PostgreSQL do what they describe |
@@ -80,6 +80,7 @@ mod fuzzing;
 mod guarded_acts;
 mod incident;
 mod init;
+mod init_mysql;
 mod init_postgres;
 mod list_command;
 mod load;

@@ -1,10 +1,9 @@
 //! The contents of the first schema of the search path, as the catalog shows them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
+use super::super::server_columns::{CatalogColumn, ObjectDifference, compare};
 use super::super::upgrade;
-use crate::domain::visible::safe;
 use crate::postgres::{Link, PgError, Row};
 
 /// A table, view, index, function or trigger.
@@ -15,26 +14,6 @@ pub(super) struct CatalogObject {
     /// Its definition, part by part; empty for a table, which is described by its columns.
     parts: Vec<(String, String)>,
     columns: BTreeMap<String, CatalogColumn>,
-}
-
-#[derive(Debug)]
-struct CatalogColumn {
-    kind: String,
-    /// Its position in the primary key, from 1; 0 if it is not part of it.
-    key: String,
-    may_be_empty: bool,
-    /// Whether a row can be written without naming it.
-    may_be_left_out: bool,
-}
-
-/// One difference from the reference.
-#[derive(Debug)]
-pub(super) struct ObjectDifference(String);
-
-impl fmt::Display for ObjectDifference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&safe(&self.0))
-    }
 }
 
 #[derive(Debug)]
@@ -157,13 +136,13 @@ impl CatalogObject {
     /// How this differs from `wanted`; empty if it is usable.
     pub(super) fn differences(&self, wanted: &CatalogObject) -> Vec<ObjectDifference> {
         if self.kind != wanted.kind {
-            return vec![ObjectDifference(format!("it is no {}", wanted.kind))];
+            return vec![ObjectDifference::new(format!("it is no {}", wanted.kind))];
         }
         if self.kind == "table" {
             return compare(&self.columns, &wanted.columns);
         }
         let other = self.parts.iter().zip(&wanted.parts).filter(|(is, wanted)| is != wanted);
-        other.map(|((part, is), (_, wanted))| ObjectDifference(unlike(part, is, wanted))).collect()
+        other.map(|((part, is), (_, wanted))| ObjectDifference::new(unlike(part, is, wanted))).collect()
     }
 }
 
@@ -175,32 +154,4 @@ fn unlike(part: &str, is: &str, wanted: &str) -> String {
         "arguments" => format!("its arguments are ({is}), not ({wanted})"),
         _ => format!("its {part} is {is}, not {wanted}"),
     }
-}
-
-fn compare(
-    has: &BTreeMap<String, CatalogColumn>,
-    wants: &BTreeMap<String, CatalogColumn>,
-) -> Vec<ObjectDifference> {
-    let mut wrong = Vec::new();
-    for (name, wanted) in wants {
-        match has.get(name) {
-            None => wrong.push(format!("the column {name} is missing")),
-            Some(is) if is.kind != wanted.kind => {
-                wrong.push(format!("the column {name} is {}, not {}", is.kind, wanted.kind));
-            }
-            Some(is) if is.key != wanted.key => {
-                wrong.push(format!("the column {name} has another place in the primary key"));
-            }
-            Some(is) if wanted.may_be_empty && !is.may_be_empty => {
-                wrong.push(format!("the column {name} may not be empty"));
-            }
-            Some(is) if wanted.may_be_left_out && !is.may_be_left_out => {
-                wrong.push(format!("the column {name} may not be left out"));
-            }
-            Some(_) => {}
-        }
-    }
-    let unknown = has.iter().filter(|(name, is)| !wants.contains_key(*name) && !is.may_be_left_out);
-    wrong.extend(unknown.map(|(name, _)| format!("the column {name} is unknown and may not be left out")));
-    wrong.into_iter().map(ObjectDifference).collect()
 }

@@ -26,6 +26,8 @@ pub struct Actor {
     pub(super) mark: Option<String>,
     /// The same of a transaction whose connection we gave up.
     pub(super) abandoned: Option<String>,
+    /// What the audit table is to keep of the acts of this batch: the name of each, and its record.
+    pub(super) records: Vec<(String, String)>,
 }
 
 /// Changes with every table, trigger and foreign key of the database.
@@ -47,7 +49,8 @@ impl Actor {
         let dialect = dialect::of(reader.flavor());
         let link = Link::closed(&reader.target, reader.flavor(), limits(&reader.options));
         let dependencies = Dependencies::default();
-        Ok(Actor { reader, link, dialect, dependencies, catalog: None, mark: None, abandoned: None })
+        let records = Vec::new();
+        Ok(Actor { reader, link, dialect, dependencies, catalog: None, mark: None, abandoned: None, records })
     }
 
     /// Begins a transaction that may write, with the tables as they are.

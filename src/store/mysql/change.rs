@@ -31,6 +31,9 @@ macro_rules! done {
 }
 pub(super) use done;
 
+/// A row, and the values that an act sets in it, by their columns.
+type Evaluated = (Image, Vec<(String, Value)>);
+
 impl Actor {
     /// Runs the statements of an act, unless it does not change exactly the one row, or rows that nobody can name.
     pub(super) fn perform(
@@ -103,11 +106,7 @@ impl Actor {
     }
 
     /// The row as it is, under its lock, and the values that the act sets.
-    fn evaluate(
-        &mut self,
-        table: &Table,
-        statements: &Statements,
-    ) -> Result<Option<(Image, Vec<(String, Value)>)>, Failed> {
+    fn evaluate(&mut self, table: &Table, statements: &Statements) -> Result<Option<Evaluated>, Failed> {
         let alias = statements.alias;
         let image = image_sql::columns(self.dialect, table, alias);
         // The line break ends a comment in the expression.

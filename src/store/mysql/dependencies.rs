@@ -26,8 +26,8 @@ const TRIGGERS: &str =
     "SELECT event_object_table FROM information_schema.triggers WHERE event_object_schema = DATABASE()";
 
 /// Columns that the server sets: numbers that it hands out, and the time of the last write.
-const OWN: &str = "SELECT table_name, column_name, LOWER(extra) FROM information_schema.columns
-    WHERE table_schema = DATABASE() AND extra <> ''";
+const OWN: &str = "SELECT table_name, column_name, extra LIKE '%on update%', extra LIKE '%auto_increment%'
+    FROM information_schema.columns WHERE table_schema = DATABASE() AND extra <> ''";
 
 /// Tables in parts: a row that is written there counts twice.
 const PARTITIONED: &str = "SELECT table_name FROM information_schema.tables
@@ -59,9 +59,9 @@ impl Dependencies {
         let mut all = Dependencies { keys: foreign_keys(link)?, ..Dependencies::default() };
         for row in link.query(OWN, Vec::new())? {
             let text = |at: usize| row.text(at).unwrap_or_default();
-            if text(2).contains("on update") {
+            if row.is_true(2) {
                 all.stamped.entry(text(0)).or_default().push(text(1));
-            } else if text(2).contains("auto_increment") {
+            } else if row.is_true(3) {
                 all.numbered.insert(text(0), text(1));
             }
         }
@@ -91,6 +91,11 @@ impl Dependencies {
     /// How often the server counts a row that is written.
     pub(super) fn counted(&self, table: &str) -> u64 {
         if self.partitioned.contains(table) { 2 } else { 1 }
+    }
+
+    /// Whether some foreign key may take rows of others along.
+    pub(super) fn passes_on(&self, table: &str, effect: &RowEffect) -> bool {
+        self.keys.iter().any(|key| key.to == table && key.passes_on(effect))
     }
 
     /// Unless an effect on a row reaches no others by foreign keys. The row is locked, so nobody can refer to it anew.
@@ -149,7 +154,7 @@ fn foreign_keys(link: &mut Link) -> Result<Vec<ForeignKey>, MyError> {
     for row in link.query(KEYS, Vec::new())? {
         let text = |at: usize| row.text(at).unwrap_or_default();
         let follows = |at: usize| matches!(text(at).as_str(), "CASCADE" | "SET NULL" | "SET DEFAULT");
-        if !keys.last().is_some_and(|last| (&last.from, &last.name) == (&text(0), &text(1))) {
+        if keys.last().is_none_or(|last| (&last.from, &last.name) != (&text(0), &text(1))) {
             keys.push(ForeignKey {
                 from: text(0),
                 name: text(1),

@@ -35,6 +35,16 @@ pub(super) fn of(flavor: Flavor) -> &'static MysqlDialect {
     }
 }
 
+impl MysqlDialect {
+    /// Locks sessions' rows against writers of them, less those that somebody else holds.
+    pub(super) fn shared_locks(&self) -> &'static str {
+        match self.flavor {
+            Flavor::MySql => "FOR SHARE SKIP LOCKED",
+            Flavor::MariaDb => "LOCK IN SHARE MODE SKIP LOCKED",
+        }
+    }
+}
+
 impl Dialect for MysqlDialect {
     fn engine(&self) -> Engine {
         Engine::Mysql

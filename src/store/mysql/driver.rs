@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::actor::Actor;
 use super::audit_table;
+use super::batch::MOST;
 use super::commit_resolution;
 use crate::domain::recovery::Refusal;
 use crate::domain::time::Moment;
@@ -209,18 +210,28 @@ impl Driver for Actor {
         budget: Duration,
     ) -> Result<(Turn, BatchPart<'a, 'b>), StoreError> {
         let turn = self.begin()?;
+        self.records.clear();
+        let all = &all[..all.len().min(MOST)];
         Ok((turn, BatchPart { all, passed: 0, until: Some(Instant::now() + budget) }))
     }
 
     fn act_fast(
         &mut self,
-        _: &Turn,
-        _: &BatchPart<'_, '_>,
-        _: &Order<'_>,
-        _: &mut Vec<Acted>,
-        _: &mut dyn Intents,
+        turn: &Turn,
+        part: &BatchPart<'_, '_>,
+        order: &Order<'_>,
+        tried: &mut Vec<Acted>,
+        intents: &mut dyn Intents,
     ) -> Result<(), StoreError> {
+        if tried.is_empty() {
+            *tried = self.act_at_once(turn, part, order, intents)?;
+        }
         Ok(())
+    }
+
+    fn record_batch(&mut self, turn: &Turn, intents: &mut dyn Intents) -> Result<(), String> {
+        intents.write()?;
+        self.write_records(turn).map_err(|failed| StoreError::from(failed).to_string())
     }
 
     fn end_batch(&mut self, batch: Batch, _: Instant) -> Batch {

@@ -35,7 +35,7 @@ pub(super) fn expect(link: &mut Link, options: &Options, read: &str) -> Result<(
 
 /// The server's own name and the database. MySQL makes its name up when its data is made; MariaDB derives it from the
 /// machine and the port.
-pub(super) fn fingerprint(link: &mut Link) -> Result<String, MyError> {
+pub fn fingerprint(link: &mut Link) -> Result<String, MyError> {
     let server = match link.flavor() {
         Flavor::MySql => "@@server_uuid",
         Flavor::MariaDb => "@@server_uid",

@@ -1,6 +1,7 @@
 //! Databases on the MySQL or MariaDB server of this test run.
 
-use claimtop::mysql::{Limits, Link, Purpose, Target};
+use claimtop::mysql::link::Flavor;
+use claimtop::mysql::{Begin, Limits, Link, Purpose, Target};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::process::{Command, Output};
@@ -51,11 +52,6 @@ impl MyDatabase {
         for one in sql.split(";\n").map(str::trim).filter(|one| !one.is_empty()) {
             link.run(one.trim_end_matches(';')).expect(one);
         }
-    }
-
-    /// What the server says to a statement that it refuses.
-    pub fn attempt(&self, sql: &str) -> Result<(), String> {
-        self.link.borrow_mut().run(sql).map_err(|error| error.to_string())
     }
 
     /// Every row of every table, each cell by its bytes.
@@ -114,6 +110,27 @@ impl MyDatabase {
         rows.first().and_then(|row| row.text(0)).unwrap_or_default()
     }
 
+    /// What the server says to a statement that it refuses.
+    #[track_caller]
+    pub fn refused(&self, sql: &str) -> String {
+        self.link.borrow_mut().run(sql).expect_err(sql).to_string()
+    }
+
+    pub fn is_mariadb(&self) -> bool {
+        self.link.borrow().flavor() == Flavor::MariaDb
+    }
+
+    /// A new account that has this role from the start.
+    pub fn account(&self, role: &str) -> MyAccount<'_> {
+        let name = format!("ct_{}", &uuid::Uuid::now_v7().simple().to_string()[8..]);
+        let to = if self.is_mariadb() { "FOR" } else { "TO" };
+        self.run(&format!(
+            "CREATE USER {name}@'%' IDENTIFIED BY 'seCret1';\n GRANT {role} TO {name}@'%';\n
+             SET DEFAULT ROLE {role} {to} {name}@'%';\n"
+        ));
+        MyAccount { database: self, name }
+    }
+
     /// claimtop with these arguments, then this database's address.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = super::command(arguments);
@@ -141,6 +158,42 @@ impl Drop for MyDatabase {
         let dropped = self.link.borrow_mut().run(&format!("DROP DATABASE {}", self.name));
         if !std::thread::panicking() {
             dropped.expect("the database is dropped");
+        }
+    }
+}
+
+/// An account of the server, dropped at the end of the test.
+pub struct MyAccount<'a> {
+    database: &'a MyDatabase,
+    name: String,
+}
+
+impl MyAccount<'_> {
+    /// The address of the database for this account.
+    pub fn url(&self) -> String {
+        let url = self.database.url();
+        let rest = url.split_once('@').map_or("", |(_, rest)| rest);
+        format!("mysql://{}:seCret1@{rest}", self.name)
+    }
+
+    /// Whether it may run a statement, which is taken back.
+    #[track_caller]
+    pub fn may(&self, sql: &str) -> bool {
+        let mut link = open(&self.url());
+        link.begin(Begin::Acting).expect("a transaction");
+        match link.run(sql) {
+            Ok(()) => link.rollback().is_ok(),
+            Err(error) if error.is_not_allowed() => false,
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+}
+
+impl Drop for MyAccount<'_> {
+    fn drop(&mut self) {
+        let dropped = self.database.link.borrow_mut().run(&format!("DROP USER {}@'%'", self.name));
+        if !std::thread::panicking() {
+            dropped.expect("the account is dropped");
         }
     }
 }

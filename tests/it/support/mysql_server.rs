@@ -66,6 +66,8 @@ impl MyServer {
             .command(&program("mariadbd").expect("a server"))
             .args(["--no-defaults", &option("datadir", "data"), &option("socket", "s")])
             .args([&option("pid-file", "pid"), &option("log-error", "log")])
+            // At its start a server removes the temporary tables of all others in the same folder.
+            .args([&option("tmpdir", "")])
             .args(["--skip-networking", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=1"])
             .args([
                 "--innodb-log-file-size=8M",
