@@ -22,6 +22,8 @@ const TRANSACTION_GONE: u16 = 1213;
 /// After these the server closes the connection: it shuts down, or somebody has ended our session.
 const FINAL: [u16; 4] = [1053, 1080, 1927, 4031];
 
+const ACCESS_DENIED: u16 = 1045;
+
 impl MyError {
     pub fn code(&self) -> Option<u16> {
         match self {
@@ -100,6 +102,12 @@ impl From<mysql_async::Error> for MyError {
             mysql_async::Error::Server(said) => MyError::Server { code: said.code, message: said.message },
             mysql_async::Error::Io(mysql_async::IoError::Io(why)) => MyError::Lost(why.to_string()),
             mysql_async::Error::Io(mysql_async::IoError::Tls(why)) => MyError::Lost(why.to_string()),
+            // For an account that it does not know MySQL invents a way to log in, so that nobody learns which ones it
+            // has: it refuses as it does for a wrong password.
+            mysql_async::Error::Driver(mysql_async::DriverError::UnknownAuthPlugin { name }) => {
+                let message = format!("Access denied: the server asks for the login method {name}");
+                MyError::Server { code: ACCESS_DENIED, message }
+            }
             mysql_async::Error::Driver(why) => MyError::Lost(why.to_string()),
             other => MyError::Lost(other.to_string()),
         }

@@ -60,6 +60,9 @@ const PORT: u16 = 3306;
 const PATIENCE: Duration = Duration::from_secs(10);
 const FORM: &str = "write mysql://USER@HOST/DATABASE, or mysql://USER@localhost/DATABASE?socket=PATH";
 
+const UNENCRYPTED: &str = "ssl-mode DISABLED is for this machine only; write REQUIRED or VERIFY_IDENTITY, or go through \
+                           an SSH tunnel to 127.0.0.1";
+
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Target").field("label", &self.label).field("mode", &self.mode).finish_non_exhaustive()
@@ -70,7 +73,9 @@ impl Target {
     /// From a URL, `mysql://` or `mariadb://`.
     pub fn parse(text: &str, password_command: Option<&str>) -> Result<Target, ConnectError> {
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        let file = home.map(|home| OptionFile::read(&home.join(".my.cnf"))).unwrap_or_default();
+        let suffix = std::env::var("MYSQL_GROUP_SUFFIX").ok();
+        let file = home.map(|home| OptionFile::read(&home.join(".my.cnf"), suffix.as_deref()));
+        let file = file.unwrap_or_default();
         Target::parse_in(text, password_command, &file, &|name| std::env::var(name).ok())
     }
 
@@ -181,7 +186,9 @@ impl Target {
         let (is_socket, near) = (matches!(self.place, ServerPlace::Socket(_)), self.is_loopback());
         let verified = match (self.mode, near) {
             _ if is_socket => return Ok(None),
-            (Some(Mode::Disabled), _) | (None, true) => return Ok(None),
+            (Some(Mode::Disabled) | None, true) => return Ok(None),
+            // Without encryption a password could be had by whoever answers in the server's place.
+            (Some(Mode::Disabled), false) => return Err(UNENCRYPTED.into()),
             (Some(Mode::Required), _) if self.roots.is_none() => false,
             (Some(Mode::Required | Mode::VerifyIdentity), _) | (None, false) => true,
         };
@@ -367,7 +374,7 @@ mod tests {
             ("mysql://db.example/app", true, true),
             ("mysql://db.example/app?ssl-mode=VERIFY_IDENTITY", true, true),
             ("mysql://db.example/app?ssl-mode=REQUIRED", true, false),
-            ("mysql://db.example/app?ssl-mode=DISABLED", false, false),
+            ("mysql://127.0.0.1/app?ssl-mode=DISABLED", false, false),
             ("mysql://127.0.0.1/app", false, false),
             ("mysql://[::1]:3306/app", false, false),
             ("mysql://127.0.0.1/app?ssl-mode=verify-full", true, true),
@@ -376,6 +383,12 @@ mod tests {
             assert_eq!(tls.is_some(), is_encrypted, "{address}");
             assert_eq!(tls.is_some_and(|tls| !tls.accept_invalid_certs()), is_verified, "{address}");
         }
+    }
+
+    #[test]
+    fn nothing_leaves_this_machine_unencrypted() {
+        let why = target("mysql://db.example/app?ssl-mode=DISABLED").unwrap().tls().unwrap_err();
+        assert!(why.contains("for this machine only"), "{why}");
     }
 
     #[test]

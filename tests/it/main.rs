@@ -10,6 +10,7 @@
 //! | `incident` | a dead host is named as the cause on every output, and its claims are recovered |
 //! | `polling` | a reader that stays open sees what a new one sees, and blocks nobody |
 //! | `mysql_acts` | acts on MySQL and MariaDB do no more than was seen, whatever these servers take for equal |
+//! | `mysql_profiles` | popular queues are recognised and judged on MySQL as well |
 //! | `mysql_reading` | MySQL and MariaDB are read right, and nothing can be changed through them |
 //! | `postgres_reading` | types, names, zones, roles and standbys of a server are read right |
 //! | `reference_systems` | the five systems are judged as they describe themselves |
@@ -30,7 +31,7 @@
 //! | `read_only` | a read-only session changes nothing |
 //! | `untrusted_text` | no text of a database controls the terminal or looks like another text |
 //! | `untrusted_roles` | nothing that another role creates runs with an operator's rights |
-//! | `postgres_connection` | every form of address, every refusal, and a timeout for every wait |
+//! | `postgres_connection`, `mysql_connection` | every form of address, every refusal, and a timeout for every wait |
 //! | `error_messages` | an error is reported in one sentence, and does not hide what works |
 //! | `dashboard` | the dashboard in a real terminal: keys in, screen and database out |
 //! | `screen` | every pane in every state, text and style |
@@ -85,6 +86,8 @@ mod init_postgres;
 mod list_command;
 mod load;
 mod mysql_acts;
+mod mysql_connection;
+mod mysql_profiles;
 mod mysql_reading;
 mod polling;
 mod postgres_commands;

@@ -1,14 +1,15 @@
 //! What the tests share: databases in temporary folders and on servers, and the program itself.
 
 mod asking;
+pub mod certificates;
 mod database;
 mod ending;
 pub mod engine;
 pub mod faketime;
 pub mod figures;
 mod intents;
+pub mod mariadb;
 pub mod mysql;
-pub mod mysql_server;
 pub mod options;
 pub mod postgres;
 pub mod preload;

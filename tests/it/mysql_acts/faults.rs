@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::races::Ends;
 use super::*;
 use crate::support::figures;
+use crate::support::mariadb::MariaDb;
 use crate::support::mysql::{number, open};
-use crate::support::mysql_server::MyServer;
 
 /// `./tests/run --soak` asks for more of both.
 fn acts() -> u64 {
@@ -179,13 +179,13 @@ fn sessions_that_are_ended_at_any_moment() {
 
 #[test]
 fn a_server_that_freezes_falls_and_comes_back() {
-    let Some(server) = MyServer::start() else { return };
+    // What such a server has acknowledged is there after a crash.
+    let options = ["--innodb-flush-log-at-trx-commit=1"];
+    let Some(mut server) = MariaDb::start(&options, |_| {}) else { return };
     let acts = acts();
-    let url = server.create_database("app");
-    let mut link = open(&url);
-    fill(&|sql| MyDatabase::run_on(&mut open(&url), sql), &url, acts);
-    assert!(link.run("SELECT 1").is_ok());
-    drop(link);
+    server.run("mysql", "CREATE DATABASE app");
+    let url = server.url("app");
+    fill(&|sql| server.run("app", sql), &url, acts);
     let done = AtomicU64::new(0);
     let tally = std::thread::scope(|scope| {
         let acting = scope.spawn(|| reclaim_all(&url, acts, &done));
@@ -201,10 +201,9 @@ fn a_server_that_freezes_falls_and_comes_back() {
                 } else {
                     100
                 }));
-                server.thaw();
+                server.go_on();
             } else {
-                server.fall();
-                server.start_again();
+                server.restart();
             }
         }
         acting.join().expect("the operator")

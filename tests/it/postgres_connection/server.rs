@@ -1,5 +1,6 @@
 //! A PostgreSQL server of its own in a temporary folder, gone at the end of the test.
 
+use crate::support::certificates;
 use crate::support::engine::not_in_fast;
 use crate::support::server::free_port;
 use std::fs;
@@ -35,7 +36,8 @@ impl Server {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
         give(folder.path());
         if kind == Kind::Tls {
-            certificates(folder.path());
+            certificates::make(folder.path());
+            give(&folder.path().join("srv.key"));
         }
         let data = folder.path().join("data");
         fs::write(folder.path().join("pw"), CANARY).expect("a file");
@@ -120,21 +122,6 @@ fn launch(folder: &Path, kind: Kind) -> u16 {
         }
     }
     panic!("no server starts: {:?}", fs::read_to_string(folder.join("data/log")));
-}
-
-/// An authority, another one, and a certificate of the first for `localhost`.
-fn certificates(folder: &Path) {
-    let script = "
-        for ca in ca other; do
-          openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=$ca \
-            -keyout $ca.key -out $ca.crt
-        done
-        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout srv.key -out srv.csr
-        printf 'subjectAltName=DNS:localhost\\nbasicConstraints=CA:FALSE\\n' >ext
-        openssl x509 -req -in srv.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -extfile ext -out srv.crt
-        chmod 600 srv.key";
-    run(Command::new("sh").args(["-ec", script]).current_dir(folder).stderr(Stdio::null()));
-    give(&folder.join("srv.key"));
 }
 
 /// PgBouncer in front of a server, one connection of its own for many.

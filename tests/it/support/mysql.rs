@@ -43,14 +43,8 @@ impl MyDatabase {
     /// Statements, divided by semicolons at the end of a line, none of which may fail.
     #[track_caller]
     pub fn run(&self, sql: &str) {
-        MyDatabase::run_on(&mut self.link.borrow_mut(), sql);
-    }
-
-    /// The same on a connection of the test's own.
-    #[track_caller]
-    pub fn run_on(link: &mut Link, sql: &str) {
         for one in sql.split(";\n").map(str::trim).filter(|one| !one.is_empty()) {
-            link.run(one.trim_end_matches(';')).expect(one);
+            self.link.borrow_mut().run(one.trim_end_matches(';')).expect(one);
         }
     }
 
@@ -199,7 +193,7 @@ impl Drop for MyAccount<'_> {
 }
 
 /// The address of a database on the server.
-pub fn address(server: &str, database: &str) -> String {
+fn address(server: &str, database: &str) -> String {
     match server.split_once('?') {
         Some((place, parameters)) => format!("{}/{database}?{parameters}", place.trim_end_matches('/')),
         None => format!("{}/{database}", server.trim_end_matches('/')),
@@ -207,13 +201,10 @@ pub fn address(server: &str, database: &str) -> String {
 }
 
 pub fn open(url: &str) -> Link {
-    try_open(&Target::parse(url, None).expect("an address")).expect("the server of this run")
-}
-
-pub fn try_open(target: &Target) -> Result<Link, claimtop::postgres::ConnectError> {
     let patience = Duration::from_secs(60);
     let limits = Limits { statement: patience, lock: patience, answer: patience };
-    Link::open(target, Purpose::Acts, limits)
+    let target = Target::parse(url, None).expect("an address");
+    Link::open(&target, Purpose::Acts, limits).expect("the server of this run")
 }
 
 /// A figure that `./tests/run --soak` may ask for otherwise.
