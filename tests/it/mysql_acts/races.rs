@@ -33,7 +33,7 @@ reclaim = { set = { state = "'queued'" } }
 
 /// Collisions to see; `./tests/run --soak` asks for more.
 fn collisions() -> u64 {
-    number("CLAIMTOP_COLLISIONS", 150)
+    number("CLAIMTOP_COLLISIONS", 40)
 }
 
 /// Renews, lets the lease run out, and takes what was freed, again and again.

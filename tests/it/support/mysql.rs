@@ -204,7 +204,10 @@ pub fn open(url: &str) -> Link {
     let patience = Duration::from_secs(60);
     let limits = Limits { statement: patience, lock: patience, answer: patience };
     let target = Target::parse(url, None).expect("an address");
-    Link::open(&target, Purpose::Acts, limits).expect("the server of this run")
+    let mut link = Link::open(&target, Purpose::Acts, limits).expect("the server of this run");
+    // A test may be at work elsewhere for longer than an act.
+    link.run("SET SESSION wait_timeout = 28800").expect("patience");
+    link
 }
 
 /// A figure that `./tests/run --soak` may ask for otherwise.
