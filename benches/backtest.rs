@@ -142,7 +142,7 @@ fn snapshot(nature: &Arc<Nature>, now: i64) -> Snapshot {
             sessions: None,
             backlog: BTreeMap::new(),
             oldest_queued: None,
-            worst: Vec::new(),
+            worst: Default::default(),
             gaps: Gaps::default(),
         }],
         notices: Vec::new(),

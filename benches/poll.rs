@@ -1,9 +1,11 @@
 //! The cost of watching: one poll of claimtop beside the queries of coordination, run raw on the
 //! same file in the same run.
 //!
-//! `cargo bench --bench poll` prints the ratios for 10 thousand, 100 thousand and 1 million claims
-//! over 1,000 sessions, compares every count with a brute-force answer, and measures the peak
-//! memory of `claimtop check`. `cargo bench --bench poll -- 10000` runs one size only.
+//! `cargo bench --bench poll` prints the ratios for 10 thousand to 5 million claims over 1,000
+//! sessions, compares every count with a brute-force answer, and measures the peak memory of
+//! `claimtop check`. It goes on with 10 thousand claims of as many holders, with a table without
+//! indexes, and with the start of the program on a small file; last it prints how each figure grows.
+//! `cargo bench --bench poll -- 10000` runs one size only.
 
 #![allow(clippy::expect_used, clippy::print_stdout)]
 
@@ -24,26 +26,118 @@ const SESSIONS: i64 = 1_000;
 const MINUTE: i64 = 60_000;
 
 fn main() {
-    let sizes: Vec<i64> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
-    let sizes = if sizes.is_empty() { vec![10_000, 100_000, 1_000_000] } else { sizes };
+    let asked: Vec<i64> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let sizes = if asked.is_empty() { vec![10_000, 100_000, 1_000_000, 5_000_000] } else { asked.clone() };
+    println!("times are medians of one run on this machine, read the ratios\n");
     println!(
-        "claims over {SESSIONS} sessions; times are medians of one run on this machine, read the ratios\n"
+        "{:>9}  {:>8}  {:>10}  {:>10}  {:>7}  {:>10}  {:>10}  {:>7}  {:>10}  {:>8}  {:>8}",
+        "claims",
+        "holders",
+        "documents",
+        "poll",
+        "ratio",
+        "worst",
+        "check",
+        "ratio",
+        "quiet",
+        "ratio",
+        "memory"
     );
-    println!(
-        "{:>9}  {:>10}  {:>10}  {:>7}  {:>10}  {:>7}  {:>10}  {:>7}  {:>8}",
-        "claims", "documents", "poll", "ratio", "check", "ratio", "quiet", "ratio", "memory"
-    );
+    let mut all = Vec::new();
     for claims in sizes {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("tasks.db");
-        build(&path, claims);
-        measure(&path, claims);
+        let (_folder, path) = file();
+        build(&path, claims, SESSIONS);
+        all.push((claims, measure(&path, claims, SESSIONS)));
     }
+    if !asked.is_empty() {
+        return;
+    }
+    let (_folder, path) = file();
+    build(&path, 10_000, 10_000);
+    measure(&path, 10_000, 10_000);
+    without_index(&path);
+    start();
+    growth(&all);
+}
+
+fn file() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("tasks.db");
+    (folder, path)
+}
+
+/// What one size takes.
+struct Figures {
+    documents: Duration,
+    poll: Duration,
+    check: Duration,
+    quiet: Duration,
+}
+
+/// How each figure grows from the smallest size on.
+fn growth(all: &[(i64, Figures)]) {
+    let Some((_, first)) = all.first() else { return };
+    println!("\n{:>9}  {:>10}  {:>8}  {:>8}  {:>8}", "claims", "documents", "poll", "check", "quiet");
+    for (claims, figures) in all {
+        let times = |one: fn(&Figures) -> Duration| {
+            let ratio = one(figures).as_secs_f64() / one(first).as_secs_f64().max(1e-9);
+            format!("{ratio:.1} x")
+        };
+        println!(
+            "{claims:>9}  {:>10}  {:>8}  {:>8}  {:>8}",
+            times(|one| one.documents),
+            times(|one| one.poll),
+            times(|one| one.check),
+            times(|one| one.quiet)
+        );
+    }
+}
+
+/// The same file without a useful index: every poll reads a slice of it.
+fn without_index(path: &Path) {
+    std::fs::remove_file(path).expect("the old file");
+    build(path, 200_000, SESSIONS);
+    let connection = Connection::open(path).expect("the database");
+    connection
+        .execute_batch(
+            "DROP INDEX idx_claims_session; DROP INDEX idx_claims_expires; DROP INDEX idx_claims_heartbeat;
+             DROP INDEX idx_sessions_heartbeat;",
+        )
+        .expect("no indexes");
+    let mut reader = Reader::open(options(path)).expect("a reader");
+    reader.poll().expect("a poll");
+    let documents = median(7, || documents_queries(&Connection::open(path).expect("the database")));
+    let mut writes = 0;
+    let poll = median(15, || {
+        writes += 1;
+        let write = "UPDATE sessions SET metadata = ?1 WHERE id = 'session-00500'";
+        connection.execute(write, [writes]).expect("a write");
+        timed(|| drop(reader.poll().expect("a poll")))
+    });
+    println!(
+        "\n200,000 claims without an index: documents {:.2} ms, one poll, a slice of the table, {:.2} ms",
+        ms(documents),
+        ms(poll)
+    );
+}
+
+/// `claimtop check` on a small file, with every built-in profile to choose from, beside `true`.
+fn start() {
+    let (_folder, path) = file();
+    build(&path, 100, 10);
+    let nothing = median(31, || timed(|| drop(Command::new("true").output().expect("true runs"))));
+    let check = median(31, || timed(|| drop(claimtop(&["check".as_ref(), path.as_os_str()]))));
+    println!(
+        "start: `claimtop check` of 100 claims with {} built-in profiles takes {:.1} ms more than `true` ({:.1} ms)",
+        Library::built_in().entries().len(),
+        ms(check.saturating_sub(nothing)),
+        ms(nothing)
+    );
 }
 
 /// The running system's tables and indexes, with 1 % expired, 1 % expiring, 1 % of stale sessions
 /// and 0.5 % of missing sessions.
-fn build(path: &Path, claims: i64) {
+fn build(path: &Path, claims: i64, sessions: i64) {
     let mut connection = Connection::open(path).expect("a database");
     connection
         .execute_batch(
@@ -66,9 +160,10 @@ fn build(path: &Path, claims: i64) {
         let mut insert = transaction
             .prepare("INSERT INTO sessions VALUES (?1, '/project', 'cli', ?2, ?3, '{}', ?4)")
             .expect("a statement");
-        // Sessions 0 to 9 are stale, 10 to 14 are missing.
-        for number in (0..SESSIONS).filter(|number| !(10..15).contains(number)) {
-            let beat = if number < 10 { now - 20 * MINUTE } else { now - 30_000 };
+        // The first 1 % are stale, the next 0.5 % are missing.
+        let (stale, missing) = (sessions / 100, sessions / 100..sessions / 100 + sessions / 200);
+        for number in (0..sessions).filter(|number| !missing.contains(number)) {
+            let beat = if number < stale { now - 20 * MINUTE } else { now - 30_000 };
             insert.execute(params![session(number), now - 60 * MINUTE, beat, number]).expect("a session");
         }
         let mut insert = transaction
@@ -76,7 +171,7 @@ fn build(path: &Path, claims: i64) {
             .expect("a statement");
         let mut random = Random(42);
         for number in 0..claims {
-            let holder = session(number % SESSIONS);
+            let holder = session(number % sessions);
             let expires = match random.below(100) {
                 0 => now - 1_000 - random.below(60 * MINUTE),
                 1 => now + 2_000 + random.below(4 * MINUTE),
@@ -101,7 +196,7 @@ impl Random {
     }
 }
 
-fn measure(path: &Path, claims: i64) {
+fn measure(path: &Path, claims: i64, sessions: i64) -> Figures {
     let connection = Connection::open(path).expect("the database");
     let mut reader = Reader::open(options(path)).expect("a reader");
     let mut first = reader.poll().expect("a poll").remove(0);
@@ -110,11 +205,14 @@ fn measure(path: &Path, claims: i64) {
     let documents = median(7, || documents_queries(&Connection::open(path).expect("the database")));
     // A write by somebody else before each poll: nothing may be taken from the one before.
     let mut writes = 0;
+    let mut worst = Duration::ZERO;
     let poll = median(15, || {
         writes += 1;
         let write = "UPDATE sessions SET metadata = ?1 WHERE id = 'session-00500'";
         connection.execute(write, [writes]).expect("a write");
-        timed(|| first = reader.poll().expect("a poll").remove(0))
+        let took = timed(|| first = reader.poll().expect("a poll").remove(0));
+        worst = worst.max(took);
+        took
     });
     compare_with_brute_force(&connection, &first);
     // The census of what no index answers goes on for a while; then nothing is left but time.
@@ -127,18 +225,20 @@ fn measure(path: &Path, claims: i64) {
     let start = median(9, || timed(|| drop(claimtop(&["--version".as_ref()]))));
     let check =
         median(9, || timed(|| drop(claimtop(&["check".as_ref(), path.as_os_str()])))).saturating_sub(start);
-    let ratio = |part: Duration| format!("1/{:.0}", documents.as_secs_f64() / part.as_secs_f64().max(1e-9));
+    let ratio = |part: Duration| format!("1/{:.1}", documents.as_secs_f64() / part.as_secs_f64().max(1e-9));
     println!(
-        "{claims:>9}  {:>7.2} ms  {:>7.2} ms  {:>7}  {:>7.2} ms  {:>7}  {:>7.3} ms  {:>7}  {:>5.1} MB",
+        "{claims:>9}  {sessions:>8}  {:>7.2} ms  {:>7.2} ms  {:>7}  {:>7.2} ms  {:>7.2} ms  {:>7}  {:>7.3} ms  {:>8}  {:>5.1} MB",
         ms(documents),
         ms(poll),
         ratio(poll),
+        ms(worst),
         ms(check),
         ratio(check),
         ms(quiet),
         ratio(quiet),
         peak_memory(path)
     );
+    Figures { documents, poll, check, quiet }
 }
 
 /// What coordination runs: the expired claims, the orphans by LEFT JOIN, and three counts.

@@ -133,7 +133,7 @@ fn snapshot(nature: &Arc<Nature>, second: i64) -> Snapshot {
         sessions: None,
         backlog: BTreeMap::from([("queued".to_owned(), (second * 13 % 400).unsigned_abs())]),
         oldest_queued: Some(now.minus(Span::seconds(second % 30))),
-        worst,
+        worst: worst.into(),
         gaps: Gaps::default(),
     };
     Snapshot {

@@ -32,4 +32,5 @@ pub mod token;
 pub mod value;
 pub mod verdict;
 pub mod visible;
+pub mod worst_claims;
 pub mod zone_doubt;

@@ -125,6 +125,7 @@
 //!               variants     a profile for every schema or prefix in which its tables are
 //!   sqlite      files
 //!               probe, plan, census   which rows are in trouble, by index or in slices
+//!               ahead        when the clock alone changes an answer     total     how many claims there are, dated if many
 //!               watch        a board from poll to poll              direct    one statement that needs no second look
 //!               driver, dialect, change, open, error
 //!   postgres    servers

@@ -9,7 +9,7 @@ use crate::domain::cause::{Cause, Facts};
 use crate::domain::detail::{Horizon, Whole};
 use crate::domain::recovery::Confirmation;
 use crate::domain::shell::quoted;
-use crate::domain::snapshot::{Counts, Snapshot};
+use crate::domain::snapshot::{BoardSnapshot, Counts, Snapshot};
 use crate::domain::source_label::SourceLabel;
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::Set;
@@ -258,8 +258,18 @@ impl SourceView {
         self.snapshots.iter().map(|snapshot| snapshot.poll_cost).max()
     }
 
-    pub fn is_exact(&self) -> bool {
-        self.snapshots.iter().all(Snapshot::is_exact)
+    /// Whether every claim was looked at for every set.
+    pub fn is_complete(&self) -> bool {
+        self.boards().all(|board| board.gaps.census.is_none())
+    }
+
+    /// When all claims were counted, if something was written since.
+    pub fn total_since(&self) -> Option<Moment> {
+        self.boards().filter_map(|board| board.gaps.total_since).min()
+    }
+
+    fn boards(&self) -> impl Iterator<Item = &BoardSnapshot> {
+        self.snapshots.iter().flat_map(|snapshot| &snapshot.boards)
     }
 
     /// The recent counts of a set, oldest first.

@@ -11,6 +11,7 @@ use super::time::{Moment, Span};
 use super::token::SeenToken;
 use super::value::Key;
 use super::verdict::{Reason, Set, Verdict};
+use super::worst_claims::WorstClaims;
 
 /// One poll of one source under one profile.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ pub struct BoardSnapshot {
     pub backlog: BTreeMap<String, u64>,
     pub oldest_queued: Option<Moment>,
     /// The worst claims, worst first.
-    pub worst: Vec<Judged>,
+    pub worst: WorstClaims,
     /// What could not be counted in full, and what would help.
     pub gaps: Gaps,
 }
@@ -171,6 +172,8 @@ pub enum Mark {
 pub struct Gaps {
     /// Rows looked at so far and rows in the table, where the census is not complete.
     pub census: Option<Census>,
+    /// When all claims were counted, if something was written since.
+    pub total_since: Option<Moment>,
     /// There are more claims, or more of them in trouble, than were counted.
     pub more: bool,
     /// Reasons whose counts come from the census.
@@ -192,7 +195,7 @@ pub struct Census {
 
 impl Gaps {
     pub fn is_exact(&self) -> bool {
-        self.census.is_none()
+        self.census.is_none() && self.total_since.is_none()
     }
 }
 

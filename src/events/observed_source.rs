@@ -76,7 +76,7 @@ impl ObservedSource {
 
 impl ObservedBoard {
     fn of(snapshot: &Snapshot, board: &BoardSnapshot, whole: Option<&Whole>) -> ObservedBoard {
-        let claims = whole.map_or(&board.worst, |whole| &whole.claims);
+        let claims: &[Judged] = whole.map_or(&board.worst, |whole| &whole.claims);
         let place = format!("{}/{}", percent(&snapshot.profile), percent(&board.board));
         // Rows that did not change were read earlier; judge them again with the current time.
         let judged = |one: &Judged| {

@@ -7,6 +7,7 @@ use crate::domain::detail::{KindTally, Kinds};
 use crate::domain::snapshot::{BoardSnapshot, Snapshot};
 use crate::domain::time::{Moment, Span};
 use crate::domain::verdict::{Reason, Set};
+use crate::domain::worst_claims::WorstClaims;
 
 /// The figures of one poll.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl PollFigures {
             let now = snapshot.now;
             for board in &mut snapshot.boards {
                 oldest.push(oldest_stale(board, now));
-                board.worst = Vec::new();
+                board.worst = WorstClaims::default();
             }
         }
         PollFigures { snapshots, oldest }

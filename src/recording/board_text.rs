@@ -184,6 +184,8 @@ pub(super) struct Details {
     census: Option<(u64, i64, bool)>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     more: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total_since: Option<i64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     inexact: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -200,6 +202,7 @@ pub(super) fn details_text(board: &BoardSnapshot) -> String {
         oldest_queued: board.oldest_queued.map(Moment::micros),
         census: gaps.census.map(|census| (census.looked_at, census.since.micros(), census.complete)),
         more: gaps.more,
+        total_since: gaps.total_since.map(Moment::micros),
         inexact: gaps.reasons.iter().map(|reason| reason.as_str().into()).collect(),
         indexes: gaps.indexes.clone(),
         backlog_at_least: gaps.backlog.clone(),
@@ -223,6 +226,7 @@ pub(super) fn read_details(text: &str, board: &mut BoardSnapshot) -> Option<()> 
     board.gaps = Gaps {
         census,
         more: details.more,
+        total_since: details.total_since.and_then(Moment::from_micros),
         reasons: details.inexact.iter().map(reason).collect::<Option<Vec<_>>>()?,
         indexes: details.indexes,
         backlog: details.backlog_at_least,

@@ -195,7 +195,7 @@ impl Recording {
             sessions: None,
             backlog: BTreeMap::new(),
             oldest_queued: None,
-            worst: Vec::new(),
+            worst: Default::default(),
             gaps: Default::default(),
         };
         read_details(details.as_deref().unwrap_or("{}"), &mut shown).ok_or_else(unreadable)?;

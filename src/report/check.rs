@@ -156,6 +156,9 @@ fn board_json(board: &BoardSnapshot, now: Moment) -> Json {
             "since": census.since, "complete": census.complete,
         });
     }
+    if let Some(since) = board.gaps.total_since {
+        all["total_since"] = json!(since);
+    }
     if !board.gaps.indexes.is_empty() {
         all["missing_indexes"] = json!(board.gaps.indexes);
     }
@@ -312,6 +315,9 @@ fn gaps(out: &mut String, board: &BoardSnapshot) {
             names.join(", "),
             census.looked_at
         );
+    }
+    if let Some(since) = board.gaps.total_since {
+        let _ = writeln!(out, "  note: {}: its claims were last counted at {}", board.board, since.rfc3339());
     }
     for index in &board.gaps.indexes {
         let _ = writeln!(out, "  note: {}: this index would help: {index}", board.board);

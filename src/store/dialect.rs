@@ -119,7 +119,7 @@ pub trait Dialect: ConditionSql + Debug + Sync {
     fn is_among(&self, board: &BoundBoard, places: &[RowRef], params: &mut NamedParams) -> String;
 
     /// How many places one statement goes to.
-    fn places_at_once(&self) -> usize;
+    fn places_at_once(&self, board: &BoundBoard) -> usize;
 
     /// That the row called `alias` is where a change has it; nothing, if the table cannot have such a row.
     fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String>;

@@ -7,10 +7,10 @@ use super::driver::Failed;
 use super::holders::sessions;
 use super::look::Look;
 use super::watched::WatchedBoard;
-use super::{Filter, Reader, StoreError};
+use super::{Reader, StoreError};
 use crate::domain::board_id::BoardId;
 use crate::domain::cause::{ClaimsOf, Facts, Gathering};
-use crate::domain::detail::{Cursor, PageRequest};
+use crate::domain::detail::Cursor;
 use crate::domain::snapshot::Judged;
 use crate::domain::time::Moment;
 use crate::domain::verdict::Set;
@@ -47,8 +47,7 @@ impl Reader {
     }
 
     fn add_large(&mut self, board: &BoardId, gathering: &mut Gathering) -> Result<(), StoreError> {
-        let troubled = Filter { sets: vec![Set::Orphaned, Set::Stale], ..Filter::default() };
-        let Some(found) = self.engine.find_worst(board, &troubled)? else {
+        let Some(found) = self.engine.find_in_sets(board, &[Set::Orphaned, Set::Stale])? else {
             // The rows of a view are nowhere to come back to: the first ones stand for all.
             return self.look("gathering facts", |look| match look.board(board) {
                 Some(watch) => add_all(look, watch, &format!(" LIMIT {WHOLE}"), gathering),
@@ -61,7 +60,7 @@ impl Reader {
             self.look("gathering facts", |look| {
                 let Some(watch) = look.board(board) else { return Ok(()) };
                 let of = claims_of(watch, look.now);
-                for judged in look.claims_at(watch, some)? {
+                for judged in look.claims_among(watch, some)? {
                     gathering.add_claim(&of, &judged, step as u64);
                 }
                 Ok(())
@@ -73,25 +72,26 @@ impl Reader {
     /// Some of the claims that are not in trouble: the first and the last by the order of their rows, which is
     /// found by index. Every one stands for many.
     fn add_others(&mut self, board: &BoardId, gathering: &mut Gathering) -> Result<(), StoreError> {
-        for from in [Cursor::First, Cursor::Last] {
-            let (profile, name) = (board.profile().to_owned(), board.board().to_owned());
-            let request =
-                PageRequest { profile, board: name, from, conditions: Vec::new(), rows: OTHERS / 2 };
-            let page = self.page(&request)?;
-            self.look("gathering facts", |look| {
-                let Some(watch) = look.board(board) else { return Ok(()) };
-                let of = claims_of(watch, look.now);
-                let stands_for = (watch.total() / OTHERS as u64).max(1);
-                let is_troubled = |judged: &Judged| {
-                    [Set::Orphaned, Set::Stale].iter().any(|set| judged.verdict.is_in(*set))
-                };
-                for judged in page.claims.iter().filter(|judged| !is_troubled(judged)) {
-                    gathering.add_claim(&of, judged, stands_for);
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
+        self.look("gathering facts", |look| {
+            let Some(watch) = look.board(board) else { return Ok(()) };
+            let (rows, of) = (watch.rows(), claims_of(watch, look.now));
+            let stands_for = (watch.total() / OTHERS as u64).max(1);
+            let is_troubled =
+                |judged: &Judged| [Set::Orphaned, Set::Stale].iter().any(|set| judged.verdict.is_in(*set));
+            for from in [Cursor::First, Cursor::Last] {
+                let mut params = rows.clock(watch.bound(), look.now);
+                let page = rows.page(&from, OTHERS / 2, &mut params);
+                let page = page.unwrap_or_else(|| format!(" LIMIT {}", OTHERS / 2));
+                let sql = format!("{}{page}", rows.select());
+                look.connection.stream("gathering facts", &sql, &params, &mut |row| {
+                    let judged = rows.read(row, watch.bound(), of.now);
+                    if !is_troubled(&judged) {
+                        gathering.add_claim(&of, &judged, stands_for);
+                    }
+                })?;
+            }
+            Ok(())
+        })
     }
 }
 

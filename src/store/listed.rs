@@ -100,7 +100,7 @@ impl Tally {
         BoardSnapshot {
             counts: self.counts,
             reasons: self.reasons.clone(),
-            worst: self.worst.clone(),
+            worst: self.worst.clone().into(),
             gaps: Gaps {
                 census: self.cut.then_some(census),
                 reasons: if self.cut { Reason::ALL.into() } else { Vec::new() },

@@ -1,5 +1,6 @@
 //! One look at a source: what reading asks of an engine, and what it gets.
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt::{self, Debug, Formatter};
 
 use super::attempts::AttemptOrder;
@@ -16,6 +17,7 @@ use super::{Filter, Options, StoreError};
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::{Judged, Snapshot};
 use crate::domain::time::{Moment, ZoneName};
+use crate::domain::verdict::Set;
 use crate::profile::format::Profile;
 
 /// An engine that reads one source. It owns the connection and knows how to find trouble by index;
@@ -63,6 +65,11 @@ pub(super) trait ReadEngine: Debug + Send {
     /// Where the claims of a board are that have one of the sets of a filter, worst first; at most its limit
     /// of each. Nothing, if the rows are nowhere to come back to: those of a view.
     fn find_worst(&mut self, board: &BoardId, filter: &Filter) -> Result<Option<Vec<RowRef>>, StoreError>;
+
+    /// Where all claims of a board are that have one of these sets, in any order.
+    fn find_in_sets(&mut self, board: &BoardId, sets: &[Set]) -> Result<Option<Vec<RowRef>>, StoreError> {
+        self.find_worst(board, &Filter { sets: sets.to_vec(), ..Filter::default() })
+    }
 
     /// Where the claims of a filter are on every board that can be acted on, the most urgent first.
     fn find_all(&mut self, filter: &Filter) -> Result<Vec<FoundBoard>, StoreError>;
@@ -230,7 +237,24 @@ impl<'a> Look<'a> {
         self.read_at(watch, places, &[], |row| rows.read_with_state(row, board, now))
     }
 
-    /// The same, each with its whole row and its holder's.
+    /// The same without their tokens, in any order.
+    pub(super) fn claims_among(
+        &mut self,
+        watch: &dyn WatchedBoard,
+        places: &[RowRef],
+    ) -> Result<Vec<Judged>, Failed> {
+        let (rows, board, now) = (watch.rows(), watch.bound(), self.now);
+        let mut all = Vec::with_capacity(places.len());
+        for some in places.chunks(rows.dialect().places_at_once(board)) {
+            let mut params = rows.clock(board, now);
+            let sql = format!("{} AND {}", rows.select(), rows.dialect().is_among(board, some, &mut params));
+            let read = |row: &dyn Row| rows.read(row, board, now);
+            all.extend(self.connection.all("looking at claims", &sql, &params, read)?);
+        }
+        Ok(all)
+    }
+
+    /// Those at some places that are still there, in their order, each with its whole row and its holder's.
     pub(super) fn seen_at(
         &mut self,
         watch: &dyn WatchedBoard,
@@ -270,14 +294,17 @@ impl<'a> Look<'a> {
         read: impl Fn(&dyn Row) -> T,
     ) -> Result<Vec<T>, Failed> {
         let mut all = Vec::with_capacity(places.len());
-        self.each_part_at(watch, places, columns, read, |some, mut here| {
+        self.each_part_at(watch, places, columns, read, |some, here| {
+            let mut found: HashMap<Option<RowRef>, VecDeque<T>> = HashMap::new();
+            for (place, one) in here {
+                found.entry(place).or_default().push_back(one);
+            }
             for wanted in some {
-                // Of a partitioned table several rows are at one place, each in a part of its own.
-                let is_it =
-                    |(place, _): &(Option<RowRef>, T)| place.as_ref().is_none_or(|place| place == wanted);
-                if let Some(at) = here.iter().position(is_it) {
-                    all.push(here.swap_remove(at).1);
-                }
+                // Of a partitioned table several rows are at one place, each in a part of its own. A row that has only
+                // a key was looked for alone, and tells no place.
+                let place = Some(wanted.clone());
+                let place = if found.contains_key(&place) { place } else { None };
+                all.extend(found.get_mut(&place).and_then(VecDeque::pop_front));
             }
         })?;
         Ok(all)
@@ -294,7 +321,7 @@ impl<'a> Look<'a> {
     ) -> Result<(), Failed> {
         let (rows, board) = (watch.rows(), watch.bound());
         let (dialect, select) = (rows.dialect(), rows.select_with_state(columns));
-        for some in places.chunks(dialect.places_at_once()) {
+        for some in places.chunks(dialect.places_at_once(board)) {
             let mut params = rows.clock(board, self.now);
             let sql = format!("{select} AND {}", dialect.is_among(board, some, &mut params));
             let read = |row: &dyn Row| (row.text(0).and_then(|place| RowRef::parse(&place)), read(row));

@@ -1,6 +1,7 @@
 //! SQLite files.
 
 mod actor;
+mod ahead;
 mod ask;
 mod audit_table;
 mod cell;
@@ -34,8 +35,10 @@ mod sets;
 mod signs;
 mod surroundings;
 mod tally;
+mod total;
 mod touched;
 mod watch;
+mod worst;
 
 pub use actor::Actor;
 pub use compiler::fits;

@@ -254,8 +254,12 @@ const NOISE: Span = Span::millis(100);
 fn counts(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
     let counts = model.counts();
     let mut pieces = vec![Piece::raw(" ")];
-    let exact = model.shown_sources().all(|(_, source)| source.is_exact());
-    let about = if exact { "" } else { "≥ " };
+    let complete = model.shown_sources().all(|(_, source)| source.is_complete());
+    let about = if complete { "" } else { "≥ " };
+    let counted = model.shown_sources().filter_map(|(_, source)| source.total_since()).min();
+    let counted = counted.map(|at| {
+        format!(" ({} ago)", Span::seconds(model.now.since(at).as_millis() / 1_000).max(Span::seconds(1)))
+    });
     // An empty set of unknown claims is not shown.
     for set in Set::ALL.into_iter().filter(|set| *set != Set::Unknown || counts.unknown > 0) {
         let all = counts.of(set);
@@ -278,7 +282,9 @@ fn counts(model: &Model, theme: &Theme, width: u16) -> Line<'static> {
     let of = match (model.is_narrowed(), model.query.is_empty()) {
         (true, false) => "pass the filter".to_owned(),
         (true, true) => "are not snoozed".to_owned(),
-        (false, _) => format!("of {about}{}", text::number(counts.total)),
+        (false, _) => {
+            format!("of {about}{}{}", text::number(counts.total), counted.unwrap_or_default())
+        }
     };
     pieces.push(Piece::styled(of, theme.dim));
     let runaway = format!(", {} runaway", text::number(counts.runaway));

@@ -22,11 +22,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// A process that is woken runs after about this long.
+const WAKE_UP: Duration = Duration::from_micros(100);
+
 /// A place in the queue of a database.
 #[derive(Debug)]
 pub(super) struct FairQueue {
     files: Option<LockFiles>,
     waiter: Option<LockWaiter>,
+    /// Whether the last turn had to be waited for: others are in the queue.
+    has_waited: bool,
     /// Whether a wait timed out: the waiter is still in the queue, and its answer is outstanding.
     is_outstanding: bool,
 }
@@ -86,13 +91,20 @@ enum WaitResult {
 impl FairQueue {
     /// The queue of a database. If its files cannot be created there is none, and SQLite's own lock must suffice.
     pub(super) fn at(database: &Path) -> FairQueue {
-        FairQueue { files: LockFiles::open(database).ok(), waiter: None, is_outstanding: false }
+        let files = LockFiles::open(database).ok();
+        FairQueue { files, waiter: None, has_waited: false, is_outstanding: false }
     }
 
     /// Waits for this worker's turn, at most `timeout`. The caller continues even without it: the queue makes the
     /// order fair, the transaction makes it safe.
+    #[allow(clippy::disallowed_methods, reason = "nothing tells when a process that was woken runs")]
     pub(super) fn take(&mut self, timeout: Duration) -> bool {
         let Some(files) = &self.files else { return false };
+        if self.has_waited {
+            // Whoever is next has been woken and does not run yet. Let it take its place before this worker does.
+            thread::sleep(WAKE_UP);
+        }
+        self.has_waited = false;
         if !self.is_outstanding && files.lock(FlockOperation::NonBlockingLockExclusive) {
             return true;
         }
@@ -100,6 +112,7 @@ impl FairQueue {
             self.waiter = files.try_clone().ok().and_then(LockWaiter::start);
         }
         let Some(waiter) = &self.waiter else { return false };
+        self.has_waited = true;
         let until = Instant::now() + timeout;
         loop {
             waiter.wanted.store(true, Ordering::SeqCst);

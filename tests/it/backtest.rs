@@ -113,7 +113,7 @@ fn poll(fleet: &Fleet, nature: &Arc<Nature>, now: i64) -> (Snapshot, Whole) {
         sessions: None,
         backlog: BTreeMap::new(),
         oldest_queued: None,
-        worst: Vec::new(),
+        worst: Default::default(),
         gaps: Gaps::default(),
     };
     let snapshot = Snapshot {

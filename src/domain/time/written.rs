@@ -7,7 +7,7 @@ use super::Zone;
 /// RFC 3339, or the same without a zone, taken in `zone`; in microseconds since 1970.
 pub(super) fn micros(text: &str, zone: Zone) -> Option<i64> {
     if let Some(time) = of_a_database(text) {
-        let zone = if text.ends_with("+00") { Zone::Utc } else { zone };
+        let zone = if without_utc(text).is_some() { Zone::Utc } else { zone };
         return Some(zone.micros(time));
     }
     DateTime::parse_from_rfc3339(text)
@@ -21,23 +21,29 @@ pub(super) fn micros(text: &str, zone: Zone) -> Option<i64> {
 /// Whether a text is a time that names no zone.
 pub(super) fn is_naive(text: &str) -> bool {
     match of_a_database(text) {
-        Some(_) => !text.ends_with("+00"),
+        Some(_) => without_utc(text).is_none(),
         None => naive(text).is_ok(),
     }
 }
 
-/// The form in which databases write nearly all of their times, `2026-11-16 12:34:56.789012+00`, read
-/// without a search for the form: there may be a million of them.
+/// The text of a time in UTC before its zone.
+fn without_utc(text: &str) -> Option<&str> {
+    text.strip_suffix("+00").or_else(|| text.strip_suffix('Z'))
+}
+
+/// The forms in which databases and programs write nearly all of their times, `2026-11-16 12:34:56.789012+00` and
+/// `2026-11-16T12:34:56.789Z`, read without a search for the form: there may be a million of them.
 fn of_a_database(text: &str) -> Option<NaiveDateTime> {
-    let (text, _) = text.split_at_checked(text.len() - text.strip_suffix("+00").map_or(0, |_| 3))?;
+    let text = without_utc(text).unwrap_or(text);
     let (time, fraction) = text.split_at_checked(19)?;
     let number = |from: usize, to: usize| -> Option<u32> {
         let digits = &time.as_bytes()[from..to];
         let all = digits.iter().all(u8::is_ascii_digit);
         all.then(|| digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')))
     };
-    let marks = [(4, b'-'), (7, b'-'), (10, b' '), (13, b':'), (16, b':')];
-    if !marks.iter().all(|(at, mark)| time.as_bytes()[*at] == *mark) {
+    let marks = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
+    let is_between = |mark: u8| mark == b' ' || mark == b'T';
+    if !marks.iter().all(|(at, mark)| time.as_bytes()[*at] == *mark) || !is_between(time.as_bytes()[10]) {
         return None;
     }
     let micros = match fraction.strip_prefix('.') {
@@ -71,9 +77,17 @@ mod tests {
             "0001-01-01 00:00:00",
             "9999-12-31 23:59:59.999999+00",
             "2024-02-29 00:00:00",
+            "2026-11-16T12:34:56",
+            "2026-11-16T12:34:56.789",
         ] {
             let quick = of_a_database(text).expect(text);
             assert_eq!(naive(text.trim_end_matches("+00")), Ok(quick), "{text}");
+        }
+        for text in ["2026-11-16T12:34:56Z", "2026-11-16T12:34:56.789Z", "1969-12-31T23:59:59.999999Z"] {
+            let quick = of_a_database(text).expect(text);
+            let long = DateTime::parse_from_rfc3339(text).map(|time| time.naive_utc());
+            assert_eq!(long, Ok(quick), "{text}");
+            assert!(!is_naive(text) && is_naive(text.trim_end_matches('Z')), "{text}");
         }
         for text in [
             "",
@@ -86,6 +100,9 @@ mod tests {
             "2026-11-16 12:34:56.1234567",
             "2026-11-16 12:34:56+0000",
             "2026-11-16 12:34:56.+1",
+            "2026-11-16T12:34:60Z",
+            "2026-11-16t12:34:56z",
+            "2026-11-16_12:34:56",
             "2026-11-16 12:34:5\u{e9}",
             "+026-11-16 12:34:56",
         ] {

@@ -162,7 +162,7 @@ impl Dialect for MysqlDialect {
         }
     }
 
-    fn places_at_once(&self) -> usize {
+    fn places_at_once(&self, _: &BoundBoard) -> usize {
         500
     }
 

@@ -106,9 +106,10 @@ impl WatchedBoard for Watch {
             sessions: self.sessions.clone(),
             backlog: self.backlog.states.clone(),
             oldest_queued: self.backlog.oldest_queued,
-            worst: worst.clone(),
+            worst: worst.clone().into(),
             gaps: Gaps {
                 more: *more,
+                total_since: None,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
                 indexes: Vec::new(),
@@ -251,7 +252,7 @@ impl Watch {
     ) -> Result<Vec<Judged>, Failed> {
         let places: Vec<RowRef> = worst.iter().filter_map(|(place, _)| place.clone()).collect();
         let mut fresh: Vec<(RowRef, Judged)> = Vec::new();
-        for some in places.chunks(self.reader.dialect().places_at_once()) {
+        for some in places.chunks(self.reader.dialect().places_at_once(&self.board)) {
             let mut params = self.clock(now);
             let is_among = self.reader.dialect().is_among(&self.board, some, &mut params);
             let sql = format!("{} AND {is_among}", self.reader.select_with_state(&[]));

@@ -138,7 +138,7 @@ impl Dialect for PostgresDialect {
     }
 
     /// With more of them reading the whole table would seem cheaper.
-    fn places_at_once(&self) -> usize {
+    fn places_at_once(&self, _: &BoundBoard) -> usize {
         250
     }
 

@@ -95,9 +95,10 @@ impl WatchedBoard for Watch {
             sessions: self.surroundings.sessions.clone(),
             backlog: self.surroundings.backlog.states.clone(),
             oldest_queued: self.surroundings.backlog.oldest_queued,
-            worst: worst.clone(),
+            worst: worst.clone().into(),
             gaps: Gaps {
                 more: *more,
+                total_since: None,
                 reasons: if census.is_some() { reasons.keys().copied().collect() } else { Vec::new() },
                 census,
                 indexes: self.missing_indexes.clone(),

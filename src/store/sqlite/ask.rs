@@ -2,12 +2,14 @@
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use std::mem;
 
+use super::ahead::{LookAhead, TimeAhead};
 use super::dialect::bind;
 use super::functions::unpack;
 use super::hop::hop;
 use super::plan::{Planned, ProbePath};
-use super::probe::Tag;
+use super::probe::{Edge, Probe, Tag};
 use super::rowset::RowSet;
 use super::run::all_bindings;
 use super::watch::Since;
@@ -20,6 +22,23 @@ use crate::store::named_params::NamedParams;
 pub(super) struct AskedProbe {
     pub planned: Planned,
     pub answer: ProbeAnswer,
+    /// Whether the answer can change although nothing is written.
+    moves: bool,
+    ahead: RowsAhead,
+}
+
+/// What the edges of a probe's window reach next.
+#[derive(Debug)]
+enum RowsAhead {
+    /// Nobody has looked since the last write.
+    Unseen,
+    /// No index has them in order.
+    Unordered,
+    Seen {
+        look: LookAhead,
+        from: TimeAhead,
+        to: TimeAhead,
+    },
 }
 
 /// Rows, or, for the runaways, only how many.
@@ -60,7 +79,20 @@ fn sum(counts: &[i64]) -> u64 {
 impl AskedProbe {
     pub(super) fn new(planned: Planned) -> AskedProbe {
         let answer = ProbeAnswer::new(planned.probe.tag, Vec::new());
-        AskedProbe { planned, answer }
+        let moves = planned.probe.depends_on_clock();
+        AskedProbe { planned, answer, moves, ahead: RowsAhead::Unseen }
+    }
+
+    /// Whether the answer is the same at `now` if nothing was written, without asking.
+    pub(super) fn is_still(&self, board: &BoundBoard, now: Moment) -> bool {
+        match (&self.ahead, &self.planned.probe.window) {
+            _ if !self.moves => true,
+            (RowsAhead::Seen { from, to, .. }, Some(window)) => {
+                let edges = window.edges(board, now);
+                from.is_ahead_of(edges.0) && to.is_ahead_of(edges.1)
+            }
+            (RowsAhead::Unseen | RowsAhead::Unordered | RowsAhead::Seen { .. }, _) => false,
+        }
     }
 
     /// Brings the answer up to date; tells whether it changed.
@@ -68,19 +100,24 @@ impl AskedProbe {
         &mut self,
         connection: &Connection,
         board: &BoundBoard,
-        claims: u64,
         now: Moment,
         since: Since,
     ) -> rusqlite::Result<bool> {
         let probe = &self.planned.probe;
         match since {
-            Since::Quiet(_) if !probe.depends_on_clock() => return Ok(false),
-            Since::Quiet(last) if probe.strips => return self.move_on(connection, board, last, now),
-            Since::Quiet(_) | Since::Written => {}
+            Since::Quiet(_) if self.is_still(board, now) => return Ok(false),
+            Since::Quiet(last) if probe.strips => {
+                let changed = self.move_on(connection, board, last, now)?;
+                self.look_ahead(connection, board, now)?;
+                return Ok(changed);
+            }
+            Since::Quiet(_) => {}
+            Since::Written => self.forget_what_is_ahead(),
         }
+        let probe = &self.planned.probe;
         let mut selected = Vec::new();
         match self.planned.driver {
-            ProbePath::Holders => hop(connection, board, &mut selected, claims)?,
+            ProbePath::Holders => hop(connection, board, &mut selected)?,
             ProbePath::Claims | ProbePath::Sessions | ProbePath::Census => {
                 let bindings = all_bindings(probe, "", board, now, None);
                 selected = answer(connection, &self.planned, &bindings)?;
@@ -112,6 +149,35 @@ impl AskedProbe {
         Ok(changed)
     }
 
+    /// Finds what the edges of the window will reach next.
+    fn look_ahead(
+        &mut self,
+        connection: &Connection,
+        board: &BoundBoard,
+        now: Moment,
+    ) -> rusqlite::Result<()> {
+        let Some(window) = &self.planned.probe.window else { return Ok(()) };
+        let look = match mem::replace(&mut self.ahead, RowsAhead::Unordered) {
+            RowsAhead::Seen { look, .. } => Some(look),
+            RowsAhead::Unseen => looks_ahead(connection, board, &self.planned.probe)?,
+            RowsAhead::Unordered => None,
+        };
+        let Some(look) = look else { return Ok(()) };
+        let find = |edge: Edge| match edge.moves() {
+            true => look.find(connection, edge.micros(board, now)),
+            false => Ok(TimeAhead::None),
+        };
+        let (from, to) = (find(window.from)?, find(window.to)?);
+        self.ahead = RowsAhead::Seen { look, from, to };
+        Ok(())
+    }
+
+    fn forget_what_is_ahead(&mut self) {
+        if let RowsAhead::Seen { from, to, .. } = &mut self.ahead {
+            (*from, *to) = (TimeAhead::Unknown, TimeAhead::Unknown);
+        }
+    }
+
     /// What the probe selects when its window is the strip between two edges.
     fn between(
         &self,
@@ -129,6 +195,25 @@ impl AskedProbe {
         selected.retain(|value| self.planned.probe.tag != Tag::Runaway || *value != 0);
         Ok(selected)
     }
+}
+
+/// How the rows ahead of a probe's window are found, if an index has them in order. A registry is small enough to be
+/// read for it.
+fn looks_ahead(
+    connection: &Connection,
+    board: &BoundBoard,
+    probe: &Probe,
+) -> rusqlite::Result<Option<LookAhead>> {
+    let Some(window) = &probe.window else { return Ok(None) };
+    let is_of = |is_side: fn(&Edge) -> bool| is_side(&window.from) || is_side(&window.to);
+    let of_sessions = is_of(|edge| matches!(edge, Edge::Sessions(_)));
+    let from = match &board.registry {
+        Some(registry) if of_sessions => &registry.from,
+        _ => &board.from,
+    };
+    let look = LookAhead::new(from, &window.time, window.unit);
+    let is_quick = of_sessions || look.is_quick(connection)?;
+    Ok(is_quick.then_some(look))
 }
 
 /// What a probe's statement answers: packed rows, or a count.

@@ -28,6 +28,8 @@ const SMALL_STEP: usize = 16;
 #[derive(Debug)]
 pub(super) struct CensusPlan {
     probes: Vec<Probe>,
+    /// Which of them time alone can change.
+    moving: Vec<bool>,
     /// Whether it counts the claims as well.
     counts_total: bool,
     /// Selects the rows that matter and their answers; conditions on `c` may follow.
@@ -56,6 +58,7 @@ impl CensusPlan {
             select: format!("SELECT {}{columns} FROM {from} WHERE {held} AND ({any})", rows.number()),
             table: format!("{} AS c", quoted(&board.table)),
             rows,
+            moving: probes.iter().map(Probe::depends_on_clock).collect(),
             probes,
             counts_total,
         };
@@ -154,12 +157,12 @@ impl TableCensus {
         if !self.is_needed() {
             return Ok(false);
         }
-        self.whole = small;
         let quiet = matches!(since, Since::Quiet(_));
+        if quiet && self.whole == small && self.is_still() {
+            return Ok(false);
+        }
+        self.whole = small;
         if small {
-            if quiet && !self.can_change_by_itself() {
-                return Ok(false);
-            }
             let mut count = Count::new(self.plan.probes.len(), now);
             self.look(connection, board, now, Slice::default(), &mut count)?;
             let changed = self.done.as_ref().is_none_or(|done| done.sets != count.sets);
@@ -191,10 +194,16 @@ impl TableCensus {
     /// empty set.
     fn can_change_by_itself(&self) -> bool {
         let Some(done) = &self.done else { return true };
-        let moving = |(probe, set): (&Probe, &RowSet)| {
-            probe.depends_on_clock() && !(probe.only_shrinks() && set.len() == 0)
+        let moves = |((probe, moving), set): ((&Probe, &bool), &RowSet)| {
+            *moving && !(probe.only_shrinks() && set.len() == 0)
         };
-        self.plan.probes.iter().zip(&done.sets).any(moving)
+        self.plan.probes.iter().zip(&self.plan.moving).zip(&done.sets).any(moves)
+    }
+
+    /// Whether a step would change nothing if nothing was written.
+    pub(super) fn is_still(&self) -> bool {
+        let is_done = || self.running.is_none() && self.done.is_some();
+        !self.is_needed() || if self.whole { !self.can_change_by_itself() } else { is_done() }
     }
 
     /// The next slice, and how many rows it has. The last one has no end.

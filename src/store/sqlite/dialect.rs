@@ -118,19 +118,26 @@ impl Dialect for SqliteDialect {
         RowSql::called(alias, table).number()
     }
 
-    /// The one place, whose statement stays compiled.
+    /// One value for all of them: the statement stays compiled.
     fn is_among(&self, board: &BoundBoard, places: &[RowRef], params: &mut NamedParams) -> String {
-        let number = match places.first() {
-            Some(RowRef::Number(number)) => Value::Int(*number),
-            // What was found on another engine is not here.
-            Some(RowRef::Version { .. } | RowRef::Key(_)) | None => Value::Null,
+        // What was found on another engine is not here.
+        let number = |place: &RowRef| match place {
+            RowRef::Number(number) => Some(*number),
+            RowRef::Version { .. } | RowRef::Key(_) => None,
         };
-        params.add_value("rowid", "", number);
-        RowSql::claims(board).is(":rowid")
+        let mut numbers = places.iter().filter_map(number);
+        if !board.has_rowid {
+            params.add_value("rowid", "", numbers.next().map_or(Value::Null, Value::Int));
+            return RowSql::claims(board).is(":rowid");
+        }
+        let list: Vec<String> = numbers.map(|number| number.to_string()).collect();
+        params.add_value("rowids", "", Value::Text(format!("[{}]", list.join(","))));
+        "c.rowid IN (SELECT value FROM json_each(:rowids))".into()
     }
 
-    fn places_at_once(&self) -> usize {
-        1
+    /// Rows that have only a key are looked for one by one.
+    fn places_at_once(&self, board: &BoundBoard) -> usize {
+        if board.has_rowid { 500 } else { 1 }
     }
 
     /// A change of a table that was built otherwise then has no row in it.

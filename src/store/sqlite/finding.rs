@@ -11,7 +11,7 @@ use super::watch::{Since, Watch};
 use crate::domain::board_id::BoardId;
 use crate::domain::filter::{Condition, Sense, Test};
 use crate::domain::time::Moment;
-use crate::domain::verdict::{Reason, Reasons};
+use crate::domain::verdict::{Reason, Reasons, Set};
 use crate::store::conditions::Narrowed;
 use crate::store::found::{FoundBoard, RowRef};
 use crate::store::look::ReadEngine;
@@ -72,6 +72,26 @@ impl Reader {
         })
     }
 
+    /// All claims of a board that are in one of the sets, in the order of their rows; nothing for a view.
+    pub(super) fn in_sets(
+        &mut self,
+        id: &BoardId,
+        wanted: &[Set],
+    ) -> Result<Option<Vec<RowRef>>, StoreError> {
+        self.follow_the_path()?;
+        self.in_one_transaction("looking for claims", |reader, now, since| {
+            match reader.board(id) {
+                Some(watch) if !watch.board.is_addressable() => return Ok(None),
+                Some(_) => {}
+                None => return Ok(Some(Vec::new())),
+            }
+            reader.refresh_board(id, now, since)?;
+            let reasons = wanted.iter().flat_map(|set| Reasons::of(*set).iter()).collect();
+            let rows = reader.board(id).map(|watch| watch.sets().with(reasons));
+            Ok(rows.map(|rows| rows.iter().map(RowRef::Number).collect()))
+        })
+    }
+
     /// Brings the sets of a board up to now, if its rows can be told apart.
     fn refresh_board(&mut self, id: &BoardId, now: Moment, since: Since) -> rusqlite::Result<()> {
         let effort = Effort { rows: 0, ..self.options.effort };
@@ -79,9 +99,7 @@ impl Reader {
         let mut boards = watched.iter_mut().flat_map(|watched| &mut watched.boards);
         let watch = boards.find(|watch| watch.board.board_id == *id && watch.board.is_addressable());
         let Some(watch) = watch else { return Ok(()) };
-        // Bound anew, it knows nothing yet.
-        let since = if watch.is_refreshed() { since } else { Since::Written };
-        watch.refresh(connection, now, since, effort)
+        watch.refresh_sets(connection, now, since, effort).map(|_| ())
     }
 }
 

@@ -138,18 +138,24 @@ fn from_sessions(board: &BoundBoard, probe: &Probe) -> Option<String> {
 fn can_hop(connection: &Connection, board: &BoundBoard, probe: &Probe) -> rusqlite::Result<bool> {
     let plain = board.held.is_none() && board.disowned.is_none() && probe.only.len() == 1;
     match board.holder.as_ref().and_then(|holder| holder.column.as_deref()) {
-        Some(column) if plain => searches(connection, &next_holder(board, column), Some(column)),
+        Some(column) if plain => searches(connection, &holders_after(board, column), Some(column)),
         _ => Ok(false),
     }
 }
 
-/// The holder after `?1`.
-pub(super) fn next_holder(board: &BoundBoard, column: &str) -> String {
-    let column = quoted(column);
-    format!(
-        "SELECT c.{column} FROM {} AS c WHERE c.{column} > ?1 ORDER BY c.{column} LIMIT 1",
-        quoted(&board.table)
-    )
+/// The holder of every claim, in their order.
+pub(super) fn first_holders(board: &BoundBoard, column: &str) -> String {
+    holders(board, column, "IS NOT NULL")
+}
+
+/// The same from the holder after `?1` on.
+pub(super) fn holders_after(board: &BoundBoard, column: &str) -> String {
+    holders(board, column, "> ?1")
+}
+
+fn holders(board: &BoundBoard, column: &str, which: &str) -> String {
+    let (table, column) = (quoted(&board.table), quoted(column));
+    format!("SELECT c.{column} FROM {table} AS c WHERE c.{column} {which} ORDER BY c.{column}")
 }
 
 /// Whether the statement reaches `c` through an index rather than reading all of it, and, if

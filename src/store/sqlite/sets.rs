@@ -89,8 +89,9 @@ impl Sets {
             counts.set(set, rows.len());
             all.add_all(&rows);
         }
-        // The census may lag behind a table that shrinks.
-        counts.healthy = total.saturating_sub(all.len());
+        // The census and the total may lag behind a table that shrinks or grows.
+        counts.total = total.max(all.len());
+        counts.healthy = counts.total - all.len();
         let found = self.reasons.iter().filter(|(_, rows)| rows.len() > 0);
         (counts, found.map(|(reason, rows)| (*reason, rows.len())).collect())
     }

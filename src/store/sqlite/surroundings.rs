@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
+use super::ahead::{LookAhead, TimeAhead};
 use super::cell::{bound, cell};
 use super::dialect::{SqliteDialect, bind};
 use super::plan::searches;
@@ -11,7 +12,7 @@ use super::watch::Since;
 use crate::domain::snapshot::Sessions;
 use crate::domain::time::Moment;
 use crate::domain::value::Value;
-use crate::store::bound::{BoundBacklog, BoundBoard};
+use crate::store::bound::{BoundBacklog, BoundBoard, BoundRegistry, TimeSql};
 use crate::store::named_params::NamedParams;
 
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub(super) struct Surroundings {
     pub sessions: Option<Sessions>,
     pub backlog: BTreeMap<String, u64>,
     pub oldest_queued: Option<Moment>,
+    /// The next time at which a session is given up, if somebody has looked since the last write.
+    ahead: Option<TimeAhead>,
 }
 
 impl Surroundings {
@@ -38,6 +41,18 @@ impl Surroundings {
             self.count_backlog(connection, board, backlog, now, whole)?;
         }
         self.count_sessions(connection, board, now, since)
+    }
+
+    /// Whether everything is the same at `now` if nothing was written, without asking.
+    pub(super) fn is_still(&self, board: &BoundBoard, now: Moment) -> bool {
+        let backlog = board.backlog.as_ref().is_none_or(|backlog| !backlog.moves());
+        let given_up = board.registry.as_ref().and_then(|registry| given_up(board, registry, now));
+        let sessions = match (given_up, self.ahead) {
+            (None, _) => true,
+            (Some((_, cut)), Some(ahead)) => ahead.is_ahead_of(cut),
+            (Some(_), None) => false,
+        };
+        backlog && sessions
     }
 
     fn count_backlog(
@@ -79,7 +94,10 @@ impl Surroundings {
         since: Since,
     ) -> rusqlite::Result<()> {
         let Some(registry) = &board.registry else { return Ok(()) };
-        let Some((time, after)) = registry.given_up(board.rules.thresholds.orphan_after) else {
+        if matches!(since, Since::Quiet(_)) && self.is_still(board, now) {
+            return Ok(());
+        }
+        let Some((time, cut)) = given_up(board, registry, now) else {
             // Nobody is ever given up.
             let total = count(
                 connection,
@@ -90,20 +108,23 @@ impl Surroundings {
                 Some(Sessions { registry: registry.table.clone(), total, alive: total, stale: 0 });
             return Ok(());
         };
-        let after = after.as_micros();
         let unit = time.compared_in();
         let within = |from: &str, to: &str| {
             let t = &time.comparable;
             format!("SELECT count(*) FROM {} WHERE {t} >= {from} AND {t} < {to}", registry.from)
         };
-        let now = board.rules.session_now(now).micros();
         let mut edges = NamedParams::default();
         edges.add_value("first", "", bound(Moment::EARLIEST.micros(), unit));
-        edges.add_value("cut", "", bound(now.saturating_sub(after), unit));
+        edges.add_value("cut", "", bound(cut, unit));
         edges.add_value("last", "", bound(Moment::LATEST.micros(), unit));
         let stale = count(connection, &within(":first", ":cut"), &edges)?;
+        self.ahead = None;
         let (total, readable) = match (&self.sessions, since) {
-            (Some(known), Since::Quiet(_)) => (known.total, known.alive + known.stale),
+            (Some(known), Since::Quiet(_)) => {
+                let look = LookAhead::new(&registry.from, &time.comparable, unit);
+                self.ahead = Some(look.find(connection, cut)?);
+                (known.total, known.alive + known.stale)
+            }
             _ => {
                 let all = format!("SELECT count(*) FROM {}", registry.from);
                 (count(connection, &all, &edges)?, count(connection, &within(":first", ":last"), &edges)?)
@@ -115,4 +136,11 @@ impl Surroundings {
         self.sessions = Some(Sessions { registry: registry.table.clone(), total, alive, stale });
         Ok(())
     }
+}
+
+/// The time by which a session is given up, and the instant before which it has to lie.
+fn given_up<'a>(board: &BoundBoard, registry: &'a BoundRegistry, now: Moment) -> Option<(&'a TimeSql, i64)> {
+    let (time, after) = registry.given_up(board.rules.thresholds.orphan_after)?;
+    let now = board.rules.session_now(now).micros();
+    Some((time, now.saturating_sub(after.as_micros())))
 }

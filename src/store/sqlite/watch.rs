@@ -4,7 +4,7 @@
 //! moved is. What no index answers comes from the [`super::census`].
 
 use rusqlite::Connection;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ask::{AskedProbe, ProbeAnswer};
@@ -17,11 +17,13 @@ use super::probe::{Probe, Tag, compile};
 use super::process_claims::claims_in_question;
 use super::rows;
 use super::rowset::RowSet;
-use super::run::{all_bindings, count, is_larger, select};
-use super::sets::{Sets, TROUBLED};
+use super::run::{all_bindings, is_larger, select};
+use super::sets::Sets;
 use super::signs::ZoneExamination;
 use super::surroundings::Surroundings;
 use super::tally::tally;
+use super::total::Total;
+use super::worst::WorstRows;
 use crate::domain::snapshot::{BoardSnapshot, Counts, Gaps, Judged};
 use crate::domain::time::{Moment, Span};
 use crate::domain::value::Value;
@@ -29,7 +31,7 @@ use crate::domain::verdict::{Reason, Reasons};
 use crate::store::Prober;
 use crate::store::bound::{BoundBoard, TimeSql};
 use crate::store::driver::{self, Failed, QueryRows};
-use crate::store::listed::{Tally, worse_first};
+use crate::store::listed::Tally;
 use crate::store::named_params::NamedParams;
 use crate::store::options::Effort;
 use crate::store::rows::RowReader;
@@ -66,21 +68,14 @@ pub(super) struct Watch {
     /// The claims about which the kernel knows more than the tables.
     overruled: Vec<(i64, Reasons)>,
     counted: (Counts, BTreeMap<Reason, u64>),
-    worst: Vec<Judged>,
-    is_refreshed: bool,
+    pub(super) worst: WorstRows,
+    /// When it was last brought up to date.
+    refreshed_at: Option<Moment>,
     /// The answer for a view, which has to be read whole.
     tally: Option<Tally>,
     pub(super) examined: ZoneExamination,
     /// The deadlines between two instants, where an index finds them.
     deadlines_by_index: Option<(TimeSql, String)>,
-}
-
-/// How many claims there are.
-#[derive(Debug)]
-struct Total {
-    sql: String,
-    indexed: bool,
-    count: u64,
 }
 
 impl WatchedBoard for Watch {
@@ -96,7 +91,7 @@ impl WatchedBoard for Watch {
         self.tally.as_ref().map_or(self.total.count, |tally| tally.counts.total)
     }
 
-    fn snapshot(&self, _: Moment) -> BoardSnapshot {
+    fn snapshot(&self, now: Moment) -> BoardSnapshot {
         let (counts, reasons) = self.counted.clone();
         let snapshot = BoardSnapshot {
             board: self.board.name.clone(),
@@ -106,9 +101,10 @@ impl WatchedBoard for Watch {
             sessions: self.surroundings.sessions.clone(),
             backlog: self.surroundings.backlog.clone(),
             oldest_queued: self.surroundings.oldest_queued,
-            worst: self.worst.clone(),
+            worst: self.worst_at(now),
             gaps: Gaps {
                 more: false,
+                total_since: self.total.dated(),
                 census: self.census.gap(),
                 reasons: self.census.reasons(),
                 indexes: if self.census.is_partial() { self.indexes.clone() } else { Vec::new() },
@@ -174,7 +170,7 @@ impl Watch {
         let held = board.held.as_ref().map_or_else(String::new, |held| format!(" WHERE {held}"));
         let sql = format!("SELECT count(*) FROM {}{held}", board.from);
         let indexed = !board.is_addressable() || board.held.is_none() || searches(connection, &sql, None)?;
-        let total = Total { sql, indexed, count: 0 };
+        let total = Total::new(sql, indexed);
         let census = TableCensus::new(CensusPlan::new(connection, &board, Vec::new(), false)?);
         let deadlines_by_index = deadlines_by_index(connection, &board)?;
         let mut watch = Watch {
@@ -190,8 +186,8 @@ impl Watch {
             prober,
             overruled: Vec::new(),
             counted: (Counts::default(), BTreeMap::new()),
-            worst: Vec::new(),
-            is_refreshed: false,
+            worst: WorstRows::default(),
+            refreshed_at: None,
             tally: None,
             examined: ZoneExamination::default(),
             deadlines_by_index,
@@ -222,26 +218,46 @@ impl Watch {
         since: Since,
         effort: Effort,
     ) -> rusqlite::Result<()> {
+        let changed = self.refresh_sets(connection, now, since, effort)?;
+        match changed.or_else(|| self.worst.is_old.then(|| self.sets())) {
+            Some(sets) => self.fetch_worst(connection, &sets, now, since, effort.rows),
+            None => Ok(()),
+        }
+    }
+
+    /// Brings everything but the worst claims up to `now`. Returns the sets if they have changed.
+    pub(super) fn refresh_sets(
+        &mut self,
+        connection: &Connection,
+        now: Moment,
+        since: Since,
+        effort: Effort,
+    ) -> rusqlite::Result<Option<Sets>> {
+        // A look may have gone further than the last poll. Bound anew, it knows nothing yet.
+        let since = match (since, self.refreshed_at) {
+            (Since::Quiet(_), Some(at)) if at <= now => Since::Quiet(at),
+            _ => Since::Written,
+        };
         let zone_changed = self.examine_zone(connection, now, since)?;
         let since = if zone_changed { Since::Written } else { since };
         if since == Since::Written {
             self.remember_holders(connection)?;
         }
-        self.is_refreshed = true;
+        self.refreshed_at = Some(now);
         if !self.board.is_addressable() {
             let most = (effort.slice as u64).saturating_mul(STREAMED_SLICES);
             self.tally = Some(tally(connection, &self.board, &self.reader, now, most, effort.rows)?);
-            return self.surroundings.refresh(connection, &self.board, now, Since::Written, effort.whole);
+            self.surroundings.refresh(connection, &self.board, now, Since::Written, effort.whole)?;
+            return Ok(None);
         }
         self.surroundings.refresh(connection, &self.board, now, since, effort.whole)?;
         // Where the clock itself says what is claimed, nothing can be taken from the last poll.
         let since = if self.board.moves() { Since::Written } else { since };
-        let mut changed = since == Since::Written;
-        if since == Since::Written && self.total.indexed {
-            self.total.count = count(connection, &self.total.sql, &self.reader.clock(&self.board, now))?;
-        }
+        let is_written = since == Since::Written;
+        let clock = self.reader.clock(&self.board, now);
+        let mut changed = self.total.refresh(connection, &clock, now, is_written)? | is_written;
         for asked in &mut self.asked {
-            changed |= asked.refresh(connection, &self.board, self.total.count, now, since)?;
+            changed |= asked.refresh(connection, &self.board, now, since)?;
         }
         let whole = if self.census.is_urgent() { effort.whole.max(effort.slice) } else { effort.slice };
         let small = self.is_small(connection, whole)?;
@@ -250,19 +266,32 @@ impl Watch {
             self.total.count = total;
         }
         changed |= self.ask_the_kernel(connection, now)?;
-        if changed {
-            let sets = self.sets();
-            self.counted = sets.count(self.total.count);
-            self.worst = self.fetch_worst(connection, &sets, now, effort.rows)?;
-        } else {
-            self.judge_again(now);
+        if !changed {
+            return Ok(None);
         }
-        Ok(())
+        let sets = self.sets();
+        self.counted = sets.count(self.total.count);
+        self.worst.is_old = true;
+        Ok(Some(sets))
     }
 
-    /// Whether it knows more than what to ask.
-    pub(super) fn is_refreshed(&self) -> bool {
-        self.is_refreshed
+    /// Whether a poll at `now` would find what the last one found, if nothing was written since.
+    pub(super) fn is_still(&self, now: Moment) -> bool {
+        let board = &self.board;
+        let rests_on_rows = board.is_addressable() && self.prober.is_none();
+        rests_on_rows
+            && self.refreshed_at.is_some_and(|at| at <= now)
+            && !self.worst.is_old
+            && self.total.is_still()
+            && !board.moves()
+            && !board.has_naive_times()
+            && self.census.is_still()
+            && self.surroundings.is_still(board, now)
+            && self.asked.iter().all(|asked| asked.is_still(board, now))
+    }
+
+    pub(super) fn has_prober(&self) -> bool {
+        self.prober.is_some()
     }
 
     /// The sets of every reason.
@@ -279,7 +308,7 @@ impl Watch {
         let Some(prober) = &self.prober else { return Ok(false) };
         let mut overruled = Vec::new();
         for rowid in claims_in_question(connection, &self.board, prober, now)? {
-            if let Some(judged) = self.fetch(connection, rowid, now, false)? {
+            if let Some(judged) = self.fetch(connection, rowid, now)? {
                 overruled.push((rowid, judged.verdict.reasons));
             }
         }
@@ -297,58 +326,6 @@ impl Watch {
             return Ok(self.total.count <= slice as u64);
         }
         Ok(!is_larger(connection, &quoted(&self.board.table), slice)?)
-    }
-
-    /// The worst claims of every set, worst first.
-    fn fetch_worst(
-        &self,
-        connection: &Connection,
-        sets: &Sets,
-        now: Moment,
-        rows: usize,
-    ) -> rusqlite::Result<Vec<Judged>> {
-        if rows == 0 {
-            return Ok(Vec::new());
-        }
-        let mut wanted = RowSet::default();
-        for set in TROUBLED {
-            for rowid in self.worst_of(connection, Reasons::of(set), sets, now, rows)? {
-                wanted.insert(rowid);
-            }
-        }
-        let mut worst = Vec::new();
-        for rowid in wanted.iter() {
-            worst.extend(self.fetch(connection, rowid, now, true)?);
-        }
-        // Rowids are an order by themselves. The numbers of keys tell only which was seen first.
-        let address = |judged: &Judged| (!self.board.has_rowid).then(|| judged.claim.key.address());
-        worst.sort_by(|one, other| worse_first(one, other).then_with(|| address(one).cmp(&address(other))));
-        Ok(worst)
-    }
-
-    /// Puts the most urgent first, where the board has a priority; the others stay in their order.
-    pub(super) fn urgent_first(
-        &self,
-        connection: &Connection,
-        rows: &mut [i64],
-        now: Moment,
-    ) -> rusqlite::Result<()> {
-        let Some(priority) = &self.board.priority else { return Ok(()) };
-        let sql = format!(
-            "SELECT {}, dense_rank() OVER (ORDER BY ({priority}) NULLS LAST) FROM {} WHERE {}",
-            self.rows.number(),
-            self.board.joined(),
-            self.board.is_held()
-        );
-        let mut statement = connection.prepare_cached(&sql)?;
-        bind(&mut statement, &self.reader.clock(&self.board, now))?;
-        let mut ranks: HashMap<i64, u32> = HashMap::new();
-        let mut found = statement.raw_query();
-        while let Some(row) = found.next()? {
-            ranks.insert(row.get(0)?, row.get(1)?);
-        }
-        rows.sort_by_key(|rowid| ranks.get(rowid).copied().unwrap_or(u32::MAX));
-        Ok(())
     }
 
     /// Up to `rows` claims with one of the reasons, those first whose window the clock left longest ago.
@@ -385,24 +362,14 @@ impl Watch {
     }
 
     /// One claim, if it is still one.
-    pub(super) fn fetch(
-        &self,
-        connection: &Connection,
-        rowid: i64,
-        now: Moment,
-        token: bool,
-    ) -> rusqlite::Result<Option<Judged>> {
-        let select = if token { self.reader.select_with_state(&[]) } else { self.reader.select() };
-        let sql = format!("{select} AND {}", self.rows.is(":rowid"));
+    fn fetch(&self, connection: &Connection, rowid: i64, now: Moment) -> rusqlite::Result<Option<Judged>> {
+        let sql = format!("{} AND {}", self.reader.select(), self.rows.is(":rowid"));
         let mut statement = connection.prepare_cached(&sql)?;
         let mut params = self.reader.clock(&self.board, now);
         params.add_value("rowid", "", Value::Int(rowid));
         bind(&mut statement, &params)?;
         let mut rows = statement.raw_query();
-        Ok(rows.next()?.map(|row| match token {
-            true => self.reader.read_with_state(row, &self.board, now),
-            false => self.reader.read(row, &self.board, now),
-        }))
+        Ok(rows.next()?.map(|row| self.reader.read(row, &self.board, now)))
     }
 
     /// How many numbers its sets are made of.
@@ -412,13 +379,6 @@ impl Watch {
             ProbeAnswer::Count(_) => 0,
         });
         asked.sum::<u64>() + self.census.numbers()
-    }
-
-    /// The same rows under a later clock.
-    fn judge_again(&mut self, now: Moment) {
-        for judged in &mut self.worst {
-            judged.verdict = crate::domain::verdict::judge(&judged.claim, &self.board.rules, now);
-        }
     }
 }
 

@@ -170,7 +170,7 @@ impl Board {
             sessions: None,
             backlog: BTreeMap::new(),
             oldest_queued: None,
-            worst,
+            worst: worst.into(),
             gaps: Gaps::default(),
         }
     }
