@@ -93,10 +93,6 @@ impl MyDatabase {
         rows.iter().map(|row| (0..row.len()).map(|at| row.text(at)).collect()).collect()
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The one text that a query answers.
     #[track_caller]
     pub fn text(&self, sql: &str) -> String {
