@@ -71,7 +71,7 @@
 //! | --- | --- | --- |
 //! | `worker` | yes | [`worker`] on SQLite: the library alone, without a terminal, a command line or HTTP |
 //! | `postgres` | yes | `worker::postgres`, and PostgreSQL sources in the program |
-//! | `mysql` | no | MySQL and MariaDB sources in the program, to read |
+//! | `mysql` | no | MySQL and MariaDB sources in the program |
 //! | `dashboard` | yes | the program: its command line and its screen |
 //! | `serve` | yes | `claimtop serve` and `claimtop api`: metrics and the task queue over HTTP |
 //! | `internals` | no | every module is public, for the tests and benchmarks of this crate; no stability |
@@ -138,9 +138,12 @@
 //!               cascade, dependencies rows that foreign keys and triggers take along
 //!               catalog_version       whether the tables have changed since they were read
 //!               driver, dialect, server_sql, change, commit_resolution, sentences
-//!   mysql       MySQL and MariaDB, to read
-//!               keys         where a row is: its primary key      replica     how far behind a server is
-//!               compiler, dialect, server_sql, schema, zone
+//!   mysql       MySQL and MariaDB
+//!               keys         where a row is: its primary key        replica   how far behind a server is
+//!               change       evaluates, compares, writes values     beside, row_counts   rows that change along
+//!               batch        bulk acts: locked, compared and written together
+//!               writable_server       whether acts are safe on it
+//!               driver, dialect, server_sql, commit_resolution, dependencies, compiler, schema, zone
 //! postgres    servers: addresses, targets, connections; the store and the workers connect the same way
 //! mysql       the same for MySQL and MariaDB
 //! clock       this host's clock

@@ -114,7 +114,7 @@ make_and_start_mysql() (
   cd "$mysql_folder" || exit 1
   # What is lost in a crash does not matter here, only the time that it takes not to lose it.
   local options=(--datadir="$mysql_folder/data" --socket="$mysql_folder/s" --pid-file="$mysql_folder/pid"
-    --log-error="$mysql_folder/log" --skip-name-resolve --max-connections=300 --innodb-flush-log-at-trx-commit=0
+    --log-error="$mysql_folder/log" --tmpdir="$mysql_folder" --skip-name-resolve --max-connections=300 --innodb-flush-log-at-trx-commit=0
     --innodb-doublewrite=0 --innodb-buffer-pool-size=64M --default-time-zone=+00:00)
   if [ -n "$mysql_itself" ]; then
     local share=$mysql_root/usr/share/mysql

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use self::moved::Moved;
 pub use self::outcome::{Clue, Outcome, Unknown};
-pub use self::refusal::{Needs, PermissionCause, Refusal, RefusalReach};
+pub use self::refusal::{Needs, PermissionCause, Refusal, RefusalReach, TableUnsafe, UntoldRows};
 use super::claim::{Claim, Process, Worker};
 use super::evidence::Conclusion;
 use super::filter::Pattern;

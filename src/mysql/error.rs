@@ -16,6 +16,9 @@ pub enum MyError {
     TimedOut(Duration),
 }
 
+/// After these the server has taken the whole transaction back: what comes next would be committed on its own.
+const TRANSACTION_GONE: u16 = 1213;
+
 /// After these the server closes the connection: it shuts down, or somebody has ended our session.
 const FINAL: [u16; 4] = [1053, 1080, 1927, 4031];
 
@@ -29,9 +32,12 @@ impl MyError {
         }
     }
 
-    /// Whether the connection cannot be used any more.
+    /// Whether the connection cannot be used any more, or must not be.
     pub fn ends_the_link(&self) -> bool {
-        !matches!(self, MyError::Server { .. })
+        match self {
+            MyError::Server { code, .. } => *code == TRANSACTION_GONE,
+            MyError::Lost(_) | MyError::TimedOut(_) => true,
+        }
     }
 
     /// Whether somebody else holds a row or a table that the statement needs, or the transaction had to give way.

@@ -91,6 +91,16 @@ impl Link {
         Ok(link)
     }
 
+    /// None yet: everything that is asked of it is lost.
+    pub fn closed(target: &Target, flavor: Flavor, limits: Limits) -> Link {
+        Link { label: target.label().to_owned(), limits, flavor, version: String::new(), conn: None }
+    }
+
+    /// Ends it without a word: what was under way may still be done.
+    pub fn close(&mut self) {
+        self.conn = None;
+    }
+
     fn set_up(&mut self, purpose: Purpose) -> Result<(), MyError> {
         let version = self.query("SELECT VERSION()", Vec::new())?;
         self.version = version.first().and_then(|row| row.text(0)).unwrap_or_default();

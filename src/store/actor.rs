@@ -82,7 +82,11 @@ impl Actor {
                 let is_meant = board.is_none_or(|board| board == at.board().name);
                 let prefix = prefix(&at.profile.name, &at.board().name);
                 let key = key_of(wanted, &prefix, at.board().id.len());
-                let (true, true, Some(key)) = (is_meant, at.board().is_addressable(), key) else { continue };
+                // What is never changed is found, to say why.
+                let table = look.schema.table(&at.board().table);
+                let is_unsafe = table.is_some_and(|table| table.standing.unsafe_for_acts.is_some());
+                let is_findable = is_unsafe || at.board().is_addressable();
+                let (true, true, Some(key)) = (is_meant, is_findable, key) else { continue };
                 let mut params = NamedParams::default();
                 let condition = dialect.has_typed_key(at.board(), &key, &mut params);
                 look.connection.run(FINDING, "SAVEPOINT claimtop_key")?;
@@ -195,6 +199,9 @@ impl Actor {
         let Some((at, table)) = at.and_then(|at| Some((at, self.driver.table(&at.board().table)?))) else {
             return (Outcome::Moved(Moved::TablesChanged), None);
         };
+        if let Err(refusal) = table.expect_safe_for_acts() {
+            return (Outcome::Refused(refusal), None);
+        }
         let dialect = self.driver.dialect();
         let act = ordered(at.profile, &at.board().name, order).and_then(|act| {
             let rows = Guarded { table: &table, alias: "c", from: "", conditions: "" };

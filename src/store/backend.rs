@@ -112,10 +112,8 @@ impl Actor {
         if sql_of(&*self.driver, at.board(), "").is_some() {
             return None;
         }
-        Some(match self.driver.dialect().has_backends() {
-            true => Refusal::NoBackend { profile: at.profile.name.clone() },
-            false => Refusal::NoServer,
-        })
+        let no_backend = || Refusal::NoBackend { profile: at.profile.name.clone() };
+        Some(self.driver.dialect().without_backends().unwrap_or_else(no_backend))
     }
 
     fn terminate_inside(

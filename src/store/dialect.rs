@@ -11,6 +11,7 @@ use super::named_params::NamedParams;
 use super::schema::{Column, Table, quoted};
 use super::seen::Seen;
 use super::session::Registered;
+use crate::domain::recovery::Refusal;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit, Zone};
 use crate::domain::value::Value;
 use crate::profile::format::Engine;
@@ -46,6 +47,11 @@ pub trait Dialect: ConditionSql + Debug + Sync {
 
     /// An expression in a list of columns, so that [`Row`] can read it.
     fn selected(&self, sql: &str) -> String;
+
+    /// A column of the row called `alias` as it is in an image.
+    fn image_column(&self, column: &Column, alias: &str) -> String {
+        self.selected(&format!("{alias}.{}", quoted(&column.name)))
+    }
 
     /// The seconds in a length of time, in a list of columns.
     fn seconds(&self, sql: &str, _declared: &str) -> String {
@@ -138,9 +144,14 @@ pub trait Dialect: ConditionSql + Debug + Sync {
         format!("RELEASE {savepoint}")
     }
 
-    /// Whether the database is a server, with a session for each connection.
-    fn has_backends(&self) -> bool {
-        false
+    /// Who compares a row with what was seen of it, before it is changed.
+    fn row_comparison(&self) -> RowComparison {
+        RowComparison::InStatement
+    }
+
+    /// Why nobody can tell the server session of a claim, if so.
+    fn without_backends(&self) -> Option<Refusal> {
+        Some(Refusal::NoServer)
     }
 
     /// The statements for the server session `backend` of the claim, as `c`, for which a condition holds; nothing,
@@ -159,6 +170,16 @@ pub trait Dialect: ConditionSql + Debug + Sync {
 
     /// A length of time as it is added to columns of `unit`.
     fn add_span(&self, params: &mut NamedParams, name: &str, unit: TimeUnit, span: Span);
+}
+
+/// Who compares a row with what was seen of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowComparison {
+    /// The statement that changes it: its conditions name every column.
+    InStatement,
+    /// The driver, byte by byte, under the lock on the row. There, equal by a collation is not the same, and
+    /// assignments see what others of their statement have set: so the driver evaluates first and writes values.
+    InClient,
 }
 
 /// How columns hold times.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::act::{Acted, Batch, Intents, Order};
 pub(super) use super::connection::{Connection, Executed, Failed, OnRow, QueryRows};
-pub(super) use super::dialect::{Dialect, Row, TimeForm, TraceTime};
+pub(super) use super::dialect::{Dialect, Row, RowComparison, TimeForm, TraceTime};
 use super::error::StoreError;
 use super::image::{Change, Image, RowAt};
 use super::look::{Look, ReadEngine};
@@ -64,6 +64,8 @@ pub(super) enum NotChanged {
     NotTheRow,
     /// A statement beside it found another number of rows than the profile demands.
     OtherRows { sql: String, wanted: u64, found: u64 },
+    /// It could not be guarded, or not be undone.
+    Refused(Refusal),
 }
 
 impl NotChanged {
@@ -178,6 +180,11 @@ pub(super) trait Driver: Debug + Send {
     /// The columns of a table that we may not write.
     fn unwritable_columns(&mut self, _table: &Table) -> Result<Vec<String>, Failed> {
         Ok(Vec::new())
+    }
+
+    /// The columns of a table that the engine sets at every write that does not name them.
+    fn stamped_columns(&self, _table: &Table) -> Vec<String> {
+        Vec::new()
     }
 
     /// Whether we may delete rows of a table.

@@ -23,7 +23,7 @@ pub struct FoundBoard {
 }
 
 /// Where a row was found, in the terms of its engine.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowRef {
     /// SQLite: the rowid, or the number that a reader gave to the row's key.
     Number(i64),

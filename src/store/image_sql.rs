@@ -1,14 +1,13 @@
 //! Images of rows as SQL: read, compared, and found again.
 
-use super::driver::{Connection, Dialect, Failed, QueryRows, Row};
+use super::driver::{Connection, Dialect, Failed, QueryRows, Row, RowComparison};
 use super::image::{Change, Image};
 use super::named_params::NamedParams;
 use super::schema::{Table, quoted};
 
 /// Every column that can be written, of the row called `alias`, for [`read`].
 pub(super) fn columns(dialect: &dyn Dialect, table: &Table, alias: &str) -> String {
-    let column = |name: &str| dialect.selected(&format!("{alias}.{}", quoted(name)));
-    table.written().map(|written| column(&written.name)).collect::<Vec<_>>().join(", ")
+    table.written().map(|column| dialect.image_column(column, alias)).collect::<Vec<_>>().join(", ")
 }
 
 /// The image in the columns of `row` that begin at `first`.
@@ -36,12 +35,47 @@ pub(super) fn guard(
     conditions.collect::<Vec<_>>().join(" AND ")
 }
 
+/// The same for the statement that changes the row, unless the driver compares it itself.
+pub(super) fn guard_in_statement(
+    dialect: &dyn Dialect,
+    table: &Table,
+    image: &Image,
+    alias: &str,
+    prefix: &str,
+    params: &mut NamedParams,
+) -> Option<String> {
+    let is_its = dialect.row_comparison() == RowComparison::InStatement;
+    is_its.then(|| guard(dialect, table, image, alias, prefix, params))
+}
+
 /// The row of a change as it is now. Where nothing tells rows apart, the one that is as `known`.
 pub(super) fn current(
     connection: &mut dyn Connection,
     table: &Table,
     change: &Change,
     known: Option<&Image>,
+) -> Result<Option<Image>, Failed> {
+    read_row(connection, table, change, known, "")
+}
+
+/// Whether the row of a change is as an image has it, locked from here on; an error if somebody else holds it.
+pub(super) fn is_locked_as(
+    connection: &mut dyn Connection,
+    table: &Table,
+    change: &Change,
+    image: &Image,
+) -> Result<bool, Failed> {
+    let lock = connection.dialect().exclusive_lock("c").unwrap_or_default();
+    let is = read_row(connection, table, change, None, &lock)?;
+    Ok(is.is_some_and(|is| is.by_name() == image.by_name()))
+}
+
+fn read_row(
+    connection: &mut dyn Connection,
+    table: &Table,
+    change: &Change,
+    known: Option<&Image>,
+    lock: &str,
 ) -> Result<Option<Image>, Failed> {
     let dialect = connection.dialect();
     let mut params = NamedParams::default();
@@ -51,6 +85,6 @@ pub(super) fn current(
         (None, _) => return Ok(None),
     };
     let columns = columns(dialect, table, "c");
-    let sql = format!("SELECT {columns} FROM {} AS c WHERE {condition}", table.sql);
+    let sql = format!("SELECT {columns} FROM {} AS c WHERE {condition} {lock}", table.sql);
     connection.first("comparing", &sql, &params, |row| read(table, row, 0))
 }

@@ -31,7 +31,7 @@ pub(super) fn driver(access: WriteAccess) -> Result<Box<dyn Driver>, StoreError>
         #[cfg(feature = "postgres")]
         SourceLocation::Server(target) => Box::new(postgres::Actor::open(*target, options)?),
         #[cfg(feature = "mysql")]
-        SourceLocation::Mysql(_) => return Err(mysql::no_acts(&options)),
+        SourceLocation::Mysql(target) => Box::new(mysql::Actor::open(*target, options)?),
         SourceLocation::Nowhere(why) => return Err(nowhere(why)),
     })
 }

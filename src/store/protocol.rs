@@ -116,8 +116,9 @@ impl Actor {
         order: &Order<'_>,
     ) -> Result<Result<(Seen, Table, Statements), Outcome>, Failed> {
         let moved = |what: Moved| Ok(Err(Outcome::Moved(what)));
-        if self.driver.board(&seen.place.board).is_none() {
-            return moved(Moved::TablesChanged);
+        let Some(at) = self.driver.board(&seen.place.board) else { return moved(Moved::TablesChanged) };
+        if let Some(Err(refusal)) = self.driver.table(&at.board().table).map(|it| it.expect_safe_for_acts()) {
+            return Ok(Err(Outcome::Refused(refusal)));
         }
         self.lock_session(seen)?;
         if !self.lock_claim(seen)? {
@@ -206,6 +207,7 @@ impl Actor {
             NotChanged::OtherRows { sql, wanted, found } => {
                 Outcome::Refused(Refusal::OtherRows { sql, wanted, found })
             }
+            NotChanged::Refused(refusal) => Outcome::Refused(refusal),
         }))
     }
 
@@ -269,7 +271,7 @@ impl Actor {
             }
             other => other?,
         };
-        self.connection().run(APART, "ROLLBACK TO claimtop_row; RELEASE claimtop_row")?;
+        self.connection().run(APART, "ROLLBACK TO claimtop_row; RELEASE SAVEPOINT claimtop_row")?;
         Ok(acted)
     }
 

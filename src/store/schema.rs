@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::domain::recovery::{Refusal, TableUnsafe};
+
 /// The tables of a database, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
@@ -41,6 +43,8 @@ pub struct TableTrust {
     pub owner: String,
     /// The owner is a superuser, owns the database, or is our own role.
     pub owner_is_trusted: bool,
+    /// Why its rows are shown and never changed.
+    pub unsafe_for_acts: Option<TableUnsafe>,
 }
 
 #[derive(Debug, Clone)]
@@ -178,6 +182,14 @@ impl Table {
     /// The columns that tell its rows apart, where no rowid does.
     pub fn key_instead_of_rowid(&self) -> Arc<Names> {
         if self.has_rowid { Arc::default() } else { Arc::clone(&self.key) }
+    }
+
+    /// Unless its rows may be changed at all.
+    pub fn expect_safe_for_acts(&self) -> Result<(), Refusal> {
+        match &self.standing.unsafe_for_acts {
+            None => Ok(()),
+            Some(why) => Err(Refusal::TableUnsafe { table: self.name.clone(), why: why.clone() }),
+        }
     }
 
     /// The columns that can be written.

@@ -45,7 +45,7 @@ pub struct Place {
 }
 
 /// Where a version of a row is in its table, as PostgreSQL writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spot {
     pub page: u32,
     line: u16,

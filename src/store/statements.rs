@@ -4,7 +4,7 @@ use super::act::{Order, ordered};
 use super::bound::{BoundBoard, BoundRegistry};
 use super::driver::{Dialect, TimeForm};
 use super::image::Image;
-use super::image_sql::guard;
+use super::image_sql::guard_in_statement;
 use super::named_params::NamedParams;
 use super::schema::Table;
 use super::seen::Seen;
@@ -26,6 +26,10 @@ pub(super) struct Statements {
     /// Changes the row called `alias`, if every condition of the guard holds.
     pub act: String,
     pub alias: &'static str,
+    /// These conditions alone.
+    pub conditions: String,
+    /// The columns that the act sets, each with its expression.
+    pub assignments: Vec<(String, String)>,
     pub effect: RowEffect,
     pub also: Vec<Statement>,
     pub params: NamedParams,
@@ -109,7 +113,7 @@ impl Statements {
         let is_it = dialect.is_claim(board, fresh, &mut params);
         let mut conditions = vec![is_it.clone()];
         conditions.extend(is_version(dialect, "c", fresh.version.as_ref(), &mut params));
-        conditions.push(guard(dialect, table, &fresh.row, "c", "seen", &mut params));
+        conditions.extend(guard_in_statement(dialect, table, &fresh.row, "c", "seen", &mut params));
         params.extend(values(dialect, board, fresh, order));
         params.extend(old_values(act, table, &fresh.row));
         // A reclaim that nobody forces asks the database once more, at this instant, whether the claim is stale or
@@ -120,7 +124,7 @@ impl Statements {
         }
         let rows = Guarded { table, alias: "c", from: "", conditions: &conditions.join(" AND ") };
         let written = guarded(dialect, act, &rows, order.action.as_str())?;
-        Ok(Statements::new(act, "c", written, (&board.joined(), &is_it), params))
+        Ok(Statements::new(act, &rows, written, (&board.joined(), &is_it), params))
     }
 
     /// The same for the end of a session.
@@ -142,15 +146,15 @@ impl Statements {
         let is_it = dialect.is_session(registry, fresh, &mut params);
         let mut conditions = vec![is_it.clone()];
         conditions.extend(is_version(dialect, "s", fresh.version.as_ref(), &mut params));
-        conditions.push(guard(dialect, table, &fresh.row, "s", "seen", &mut params));
+        conditions.extend(guard_in_statement(dialect, table, &fresh.row, "s", "seen", &mut params));
         let rows = Guarded { table, alias: "s", from: "", conditions: &conditions.join(" AND ") };
         let written = guarded(dialect, end, &rows, "the end of a session")?;
-        Ok(Statements::new(end, "s", written, (&registry.from, &is_it), params))
+        Ok(Statements::new(end, &rows, written, (&registry.from, &is_it), params))
     }
 
     fn new(
         act: &Act,
-        alias: &'static str,
+        rows: &Guarded<'_>,
         written: String,
         (from, is_it): (&str, &str),
         params: NamedParams,
@@ -160,7 +164,9 @@ impl Statements {
             blocked_by: act.blocked_by.as_ref().map(|forbidden| blocked(from, is_it, forbidden)),
             before,
             act: written,
-            alias,
+            alias: rows.alias,
+            conditions: rows.conditions.to_owned(),
+            assignments: act.set.iter().map(|(column, value)| (column.clone(), value.clone())).collect(),
             effect: RowEffect::of(act),
             also,
             params,

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::act::{Acted, ChangeRecorder, Undo, unrecorded};
 use super::actor::Actor;
-use super::driver::{Driver, Failed, QueryRows, Row, Turn};
+use super::driver::{Failed, QueryRows, Row, RowComparison, Turn};
 use super::image::{Change, Image, RowAt, Side};
-use super::image_sql::{current, guard};
+use super::image_sql::{current, guard, is_locked_as};
 use super::named_params::NamedParams;
 use super::protocol::unless_locked;
 use super::schema::{Table, quoted};
@@ -90,7 +90,8 @@ impl Actor {
         self.driver.silence_triggers(false)?;
         self.connection().run(PUTTING_BACK, "SAVEPOINT claimtop_rehearsal")?;
         let rehearsed = self.put_all_back(changes, Strictness::TriggersFire, now);
-        self.connection().run(PUTTING_BACK, "ROLLBACK TO claimtop_rehearsal; RELEASE claimtop_rehearsal")?;
+        self.connection()
+            .run(PUTTING_BACK, "ROLLBACK TO claimtop_rehearsal; RELEASE SAVEPOINT claimtop_rehearsal")?;
         if let Err(what) = rehearsed? {
             return Ok(Err(what));
         }
@@ -215,11 +216,12 @@ impl Actor {
         self.connection().run(PUTTING_BACK, "SAVEPOINT claimtop_undo")?;
         match self.put_back(change, now) {
             Ok(back) => {
-                self.connection().run(PUTTING_BACK, "RELEASE claimtop_undo")?;
+                self.connection().run(PUTTING_BACK, "RELEASE SAVEPOINT claimtop_undo")?;
                 Ok(Some(back))
             }
             Err(Failed::Other(StoreError::RowRefused { .. })) if self.driver.goes_on() => {
-                self.connection().run(PUTTING_BACK, "ROLLBACK TO claimtop_undo; RELEASE claimtop_undo")?;
+                self.connection()
+                    .run(PUTTING_BACK, "ROLLBACK TO claimtop_undo; RELEASE SAVEPOINT claimtop_undo")?;
                 Ok(None)
             }
             Err(failed) => Err(failed),
@@ -250,7 +252,7 @@ impl Actor {
     ) -> Result<Back, Failed> {
         let dialect = self.driver.dialect();
         let mut params = NamedParams::default();
-        let Some(condition) = is_as_left(&*self.driver, table, change, after, &mut params) else {
+        let Some(condition) = self.is_as_left(table, change, after, &mut params)? else {
             return Ok(Back::Moved);
         };
         // Columns that only the database's own triggers write: this role may not, and no act does.
@@ -258,15 +260,20 @@ impl Actor {
         let acted_on = self.acted_on(table);
         let is_stamped = |name: &str| stamped.iter().any(|one| one == name) && !acted_on.contains(name);
         let is = after.by_name();
-        let mut set = Vec::new();
+        let (mut set, mut differs) = (Vec::new(), false);
+        // What the engine would set by itself has to be named, although it is what it was.
+        let stamping = self.driver.stamped_columns(table);
+        let is_stamping = |name: &str| stamping.iter().any(|one| one == name);
         for (name, was) in before.by_name() {
-            if is.get(name) != Some(&was) && !is_stamped(name) {
+            let is_other = is.get(name) != Some(&was) && !is_stamped(name);
+            differs |= is_other;
+            if is_other || is_stamping(name) {
                 let param = format!("was{}", set.len());
                 set.push(format!("{} = {}", quoted(name), dialect.place(&param, was)));
                 params.add_value(&param, declared(table, name), was.clone());
             }
         }
-        if set.is_empty() {
+        if !differs {
             return Ok(Back::Left);
         }
         let sql = format!("UPDATE {} AS c SET {} WHERE {condition}", table.sql, set.join(", "));
@@ -280,12 +287,35 @@ impl Actor {
             return Ok(Back::Left);
         }
         let mut params = NamedParams::default();
-        let Some(condition) = is_as_left(&*self.driver, table, change, after, &mut params) else {
+        let Some(condition) = self.is_as_left(table, change, after, &mut params)? else {
             return Ok(Back::Moved);
         };
         let sql = self.driver.dialect().delete_one(table, &condition);
         let count = self.connection().execute(PUTTING_BACK, &sql, &params)?;
         Ok(if count == 1 { Back::At(None) } else { Back::Moved })
+    }
+
+    /// That a row, as `c`, is where the act left it and as it left it; nothing, if it is not.
+    fn is_as_left(
+        &mut self,
+        table: &Table,
+        change: &Change,
+        after: &Image,
+        params: &mut NamedParams,
+    ) -> Result<Option<String>, Failed> {
+        let dialect = self.driver.dialect();
+        let is_it = dialect.is_at(table, &change.at, "c", params);
+        if dialect.row_comparison() == RowComparison::InClient {
+            let is_left = is_it.is_some() && is_locked_as(&mut *self.connection(), table, change, after)?;
+            return Ok(is_it.filter(|_| is_left));
+        }
+        let is_as_left = guard(dialect, table, after, "c", "left", params);
+        Ok(match is_it {
+            Some(is_it) => Some(format!("{is_it} AND {is_as_left}")),
+            // Rows that nothing tells apart are all the same.
+            None if change.has_no_key() => Some(is_as_left),
+            None => None,
+        })
     }
 
     /// The columns of a table that the profiles' acts set.
@@ -334,25 +364,6 @@ impl Actor {
             }
         }
         Ok(false)
-    }
-}
-
-/// That a row, as `c`, is where the act left it and as it left it.
-fn is_as_left(
-    driver: &dyn Driver,
-    table: &Table,
-    change: &Change,
-    after: &Image,
-    params: &mut NamedParams,
-) -> Option<String> {
-    let dialect = driver.dialect();
-    let is_it = dialect.is_at(table, &change.at, "c", params);
-    let is_as_left = guard(dialect, table, after, "c", "left", params);
-    match is_it {
-        Some(is_it) => Some(format!("{is_it} AND {is_as_left}")),
-        // Rows that nothing tells apart are all the same.
-        None if change.has_no_key() => Some(is_as_left),
-        None => None,
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `causes` | a cause of trouble is named if there is one, and only then |
 //! | `incident` | a dead host is named as the cause on every output, and its claims are recovered |
 //! | `polling` | a reader that stays open sees what a new one sees, and blocks nobody |
+//! | `mysql_acts` | acts on MySQL and MariaDB do no more than was seen, whatever these servers take for equal |
 //! | `mysql_profiles` | popular queues are recognised and judged on MySQL as well |
 //! | `mysql_reading` | MySQL and MariaDB are read right, and nothing can be changed through them |
 //! | `postgres_reading` | types, names, zones, roles and standbys of a server are read right |
@@ -84,6 +85,7 @@ mod init_mysql;
 mod init_postgres;
 mod list_command;
 mod load;
+mod mysql_acts;
 mod mysql_connection;
 mod mysql_profiles;
 mod mysql_reading;

@@ -215,29 +215,6 @@ fn a_profile_cannot_do_more_than_read() {
 }
 
 #[test]
-fn an_act_is_refused_in_one_sentence_and_changes_nothing() {
-    let Some(database) = MyDatabase::new(TASKS) else { return };
-    let before =
-        database.text("SELECT GROUP_CONCAT(CONCAT_WS('|', id, status, worker_id, claimed_at)) FROM tasks");
-    let state = tempfile::tempdir().expect("a folder");
-    for arguments in [&["reclaim", "2", "--yes"][..], &["sweep", "--yes"], &["release", "1", "--yes"]] {
-        let mut command = crate::support::command(&[arguments[0]]);
-        command.env("HOME", "/proc/nonexistent").env("XDG_STATE_HOME", state.path());
-        let output = match arguments[1] {
-            "--yes" => command.arg(database.url()).output(),
-            id => command.args([&database.url(), id, "--yes"]).output(),
-        };
-        let output = output.expect("claimtop runs");
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(5), "{arguments:?}: {told}");
-        assert!(told.contains("acting on MySQL is not supported yet"), "{arguments:?}: {told}");
-    }
-    let after =
-        database.text("SELECT GROUP_CONCAT(CONCAT_WS('|', id, status, worker_id, claimed_at)) FROM tasks");
-    assert_eq!(before, after);
-}
-
-#[test]
 fn queues_of_php_and_ruby_are_known() {
     let Some(database) = MyDatabase::new(
         "CREATE TABLE jobs (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, queue VARCHAR(255) NOT NULL, payload LONGTEXT NOT NULL,

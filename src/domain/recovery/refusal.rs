@@ -66,8 +66,17 @@ pub enum Refusal {
     Unconfirmed {
         profile: String,
     },
+    /// Changes of a table can be neither guarded nor taken back.
+    TableUnsafe {
+        table: String,
+        why: TableUnsafe,
+    },
+    /// The act changes rows that nobody can name, so that they could not be put back.
+    UntoldRows(UntoldRows),
     /// The database is a file.
     NoServer,
+    /// The server does not say which of its sessions holds a claim.
+    NoBackends,
     /// The profile names no server session.
     NoBackend {
         profile: String,
@@ -140,6 +149,28 @@ pub enum Needs {
     Holder { holder: String },
     /// Another name: this is not the holder.
     OtherHolder { named: String, holder: Option<String> },
+}
+
+/// Why the rows of a table are shown and never changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableUnsafe {
+    /// Its storage engine takes nothing back.
+    NotTransactional {
+        engine: String,
+    },
+    View,
+    NoKey,
+}
+
+/// What changes rows that nobody can name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UntoldRows {
+    /// Rows of this table refer to the one that is changed, and change with it.
+    ForeignKey { table: String },
+    /// More rows were written than the act names: by a trigger.
+    Trigger { table: String },
+    /// A statement beside the act whose rows cannot be found before it runs.
+    Statement { sql: String },
 }
 
 /// Whom a refusal is about.
@@ -243,6 +274,14 @@ impl fmt::Display for Refusal {
                 "the tables of {profile} could be anybody's; --profile {} confirms that they are its",
                 quoted(profile)
             ),
+            Refusal::TableUnsafe { table, why } => {
+                write!(f, "rows of {} are shown and never changed: {why}", visible(table))
+            }
+            Refusal::UntoldRows(by) => write!(f, "{by}, so it could not be undone; nothing was changed"),
+            Refusal::NoBackends => f.write_str(
+                "MySQL does not say which of its sessions holds a claim: end the worker's process instead, then \
+                 reclaim its claim",
+            ),
             Refusal::NoServer => f.write_str(
                 "a SQLite database has no server sessions: end the worker's process instead, then reclaim its claim",
             ),
@@ -286,6 +325,40 @@ impl fmt::Display for Refusal {
             Refusal::NotCommitted(error) => write!(f, "{error}; nothing was written"),
             Refusal::Row(message) | Refusal::Database(message) | Refusal::NotTried(message) => {
                 f.write_str(message)
+            }
+        }
+    }
+}
+
+impl fmt::Display for TableUnsafe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableUnsafe::NotTransactional { engine } => write!(
+                f,
+                "its storage engine is {}, which takes nothing back; ALTER TABLE ... ENGINE = InnoDB makes it safe",
+                visible(engine)
+            ),
+            TableUnsafe::View => f.write_str("it is a view"),
+            TableUnsafe::NoKey => f.write_str(
+                "it has no primary key, and no unique one without NULL, so that its rows cannot be told apart",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for UntoldRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UntoldRows::ForeignKey { table } => {
+                write!(f, "rows of {} would change along, by a foreign key", visible(table))
+            }
+            UntoldRows::Trigger { table } => write!(
+                f,
+                "a trigger of {} writes more rows than the act names, and this server does not say which",
+                visible(table)
+            ),
+            UntoldRows::Statement { sql } => {
+                write!(f, "nobody can tell which rows a statement of the profile changes: {}", visible(sql))
             }
         }
     }

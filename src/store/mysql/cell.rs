@@ -68,7 +68,8 @@ fn sent(value: &Value, declared: &str) -> mysql_async::Value {
         (Value::Int(number), _) => Sent::Int(*number),
         (Value::Real(number), _) => Sent::Double(*number),
         (Value::Text(text), TypeKind::Whole) => {
-            text.parse().map_or_else(|_| Sent::Bytes(text.clone().into()), Sent::Int)
+            let large = || text.parse().map_or_else(|_| Sent::Bytes(text.clone().into()), Sent::UInt);
+            text.parse().map_or_else(|_| large(), Sent::Int)
         }
         (Value::Text(text), _) => Sent::Bytes(text.clone().into_bytes()),
         (Value::Bytes(bytes) | Value::BadText(bytes), _) => Sent::Bytes(bytes.clone()),

@@ -2,15 +2,17 @@
 
 use super::cell::put;
 use super::dialect::{self, MysqlDialect};
-use crate::mysql::{Link, MyError};
+use super::writable_server;
+use crate::mysql::{Link, MyError, Purpose};
 use crate::store::driver::{Connection, Dialect, Executed, Failed, OnRow};
 use crate::store::named_params::NamedParams;
 use crate::store::{Options, StoreError};
 
-/// The connection for polls.
+/// A connection, and what it is for.
 pub(super) struct OnLink<'a> {
     pub link: &'a mut Link,
     pub options: &'a Options,
+    pub purpose: Purpose,
 }
 
 impl OnLink<'_> {
@@ -18,8 +20,14 @@ impl OnLink<'_> {
         dialect::of(self.link.flavor())
     }
 
-    fn answered<T>(&self, doing: &str, answer: Result<T, MyError>) -> Result<T, Failed> {
-        answer.map_err(|error| failed(&error, self.options.my_sentence(&error, doing)))
+    pub(super) fn answered<T>(&self, doing: &str, answer: Result<T, MyError>) -> Result<T, Failed> {
+        answer.map_err(|error| {
+            let sentence = match self.purpose {
+                Purpose::Polls => self.options.my_sentence(&error, doing),
+                Purpose::Acts => self.options.my_sentence_of_act(&error, doing),
+            };
+            failed(&error, sentence)
+        })
     }
 }
 
@@ -62,6 +70,22 @@ pub(super) fn failed(error: &MyError, sentence: StoreError) -> Failed {
 }
 
 impl Options {
+    /// What an error of a MySQL server means in an act.
+    pub(super) fn my_sentence_of_act(&self, error: &MyError, doing: &str) -> StoreError {
+        let source_name = self.name();
+        match error {
+            _ if error.is_of_a_row() => {
+                StoreError::RowRefused { source_name, said: error.to_string(), doing: doing.into() }
+            }
+            _ if error.is_read_only() => writable_server::read_only(self),
+            _ if error.is_not_allowed() => {
+                let why = format!("{error}; `assets/schema/mysql/roles.sql` has a role that may");
+                StoreError::ReadOnly { path: source_name.into(), why }
+            }
+            _ => self.my_sentence(error, doing),
+        }
+    }
+
     /// What an error of a MySQL server means.
     pub(super) fn my_sentence(&self, error: &MyError, doing: &str) -> StoreError {
         let source_name = self.name();

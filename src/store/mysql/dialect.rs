@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::conditions::{bytes, equals};
 use super::keys;
+use crate::domain::recovery::Refusal;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
 use crate::mysql::link::Flavor;
 use crate::profile::format::Engine;
 use crate::store::bound::{BoundBoard, BoundRegistry, TimeSql};
 use crate::store::conditions::NEVER;
-use crate::store::driver::{Dialect, Row, TimeForm, TraceTime};
+use crate::store::driver::{Dialect, Row, RowComparison, TimeForm, TraceTime};
 use crate::store::found::RowRef;
 use crate::store::image::{Image, RowAt};
 use crate::store::named_params::NamedParams;
@@ -34,6 +35,16 @@ pub(super) fn of(flavor: Flavor) -> &'static MysqlDialect {
     }
 }
 
+impl MysqlDialect {
+    /// Locks sessions' rows against writers of them, less those that somebody else holds.
+    pub(super) fn shared_locks(&self) -> &'static str {
+        match self.flavor {
+            Flavor::MySql => "FOR SHARE SKIP LOCKED",
+            Flavor::MariaDb => "LOCK IN SHARE MODE SKIP LOCKED",
+        }
+    }
+}
+
 impl Dialect for MysqlDialect {
     fn engine(&self) -> Engine {
         Engine::Mysql
@@ -42,6 +53,15 @@ impl Dialect for MysqlDialect {
     /// Every cell comes with its type.
     fn selected(&self, sql: &str) -> String {
         format!("({sql})")
+    }
+
+    /// An ENUM may hold what its list does not have: the server shows that as an empty text, which may be a member.
+    fn image_column(&self, column: &Column, alias: &str) -> String {
+        let sql = format!("{alias}.{}", quoted(&column.name));
+        if column.declared.to_ascii_lowercase().starts_with("enum(") {
+            return format!("(CASE WHEN {sql} + 0 = 0 THEN '(not in the list)' ELSE {sql} END)");
+        }
+        self.selected(&sql)
     }
 
     fn earliest(&self, time: &TimeSql) -> Option<String> {
@@ -78,6 +98,14 @@ impl Dialect for MysqlDialect {
 
     fn is_same(&self, one: &str, other: &str) -> String {
         format!("{} <=> {}", bytes(one), bytes(other))
+    }
+
+    fn row_comparison(&self) -> RowComparison {
+        RowComparison::InClient
+    }
+
+    fn without_backends(&self) -> Option<Refusal> {
+        Some(Refusal::NoBackends)
     }
 
     fn version(&self, _: &str) -> Option<String> {
@@ -140,6 +168,12 @@ impl Dialect for MysqlDialect {
 
     fn is_at(&self, table: &Table, at: &RowAt, alias: &str, params: &mut NamedParams) -> Option<String> {
         let RowAt::Key(key) = at else { return None };
+        // By anything but its own key a row could be another, or several.
+        if table.key.is_empty()
+            || key.by_name().keys().ne(table.key.sorted().map(|(_, name)| name).collect::<Vec<_>>().iter())
+        {
+            return None;
+        }
         let parts = key.iter().enumerate().map(|(at, (name, value))| {
             let declared = table.column(name).map(|column| column.declared.as_str()).unwrap_or_default();
             equals(&format!("{alias}.{}", quoted(name)), declared, value, &format!("at{at}"), params)

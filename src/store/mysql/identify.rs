@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::mysql::link::Flavor;
 use crate::mysql::{Limits, Link, MyError, Purpose, Target};
-use crate::store::StoreError;
+use crate::store::{Options, StoreError};
 
 /// How long a server has to say which one it is.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -16,6 +16,20 @@ pub fn identify(target: &Target) -> Result<String, StoreError> {
     fingerprint(&mut link).map_err(|error| StoreError::Unreachable {
         source_name: target.label().to_owned(),
         why: error.to_string().into(),
+    })
+}
+
+/// An error, unless it is the database that was read, and it may be written.
+pub(super) fn expect(link: &mut Link, options: &Options, read: &str) -> Result<(), StoreError> {
+    let label = &options.name();
+    let found = fingerprint(link).map_err(|error| options.my_sentence(&error, "identifying the database"))?;
+    options.protected.admit(label, &found)?;
+    if found == read {
+        return Ok(());
+    }
+    Err(StoreError::Unreachable {
+        source_name: label.to_owned(),
+        why: "another database answers there now than the one that was read; look again".into(),
     })
 }
 

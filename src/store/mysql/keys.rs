@@ -3,9 +3,13 @@
 //! A single whole number stands for itself. Other keys are written as `k`, then part by part a letter for the type and
 //! the bytes in hexadecimal: no collation and no quoting has a say in that.
 
+use std::sync::Arc;
+
 use super::column_type::{TypeKind, kind};
 use crate::domain::value::Value;
-use crate::store::schema::{Column, Table, quoted};
+use crate::store::found::{KEY, RowRef};
+use crate::store::image::Image;
+use crate::store::schema::{Column, Names, Table, quoted};
 
 /// The place of the row called `alias`, as SQL; NULL where nothing tells the rows of a table apart.
 pub(super) fn place(table: &Table, alias: &str) -> String {
@@ -27,6 +31,29 @@ fn part(column: &Column, alias: &str) -> String {
         TypeKind::Whole => format!("'n', HEX(CAST({name} AS CHAR))"),
         _ => format!("'t', HEX(CONVERT(CAST({name} AS CHAR) USING utf8mb4))"),
     }
+}
+
+/// The place of a row that looks like this; nothing, if nothing tells the rows of its table apart.
+pub(super) fn place_of(key: &Arc<Names>, row: &Image) -> Option<RowRef> {
+    let key = row.part(key);
+    let values: Vec<&Value> = key.iter().map(|(_, value)| value).collect();
+    match &values[..] {
+        [] => None,
+        [Value::Int(number)] => Some(RowRef::Number(*number)),
+        several => {
+            let parts: Option<Vec<String>> = several.iter().map(|value| written(value)).collect();
+            Some(RowRef::Key(format!("{KEY}{}", parts?.join(",")).into()))
+        }
+    }
+}
+
+fn written(value: &Value) -> Option<String> {
+    let (letter, bytes) = match value {
+        Value::Bytes(bytes) | Value::BadText(bytes) => ('b', bytes.clone()),
+        Value::Int(number) => ('n', number.to_string().into_bytes()),
+        other => ('t', other.text()?.into_bytes()),
+    };
+    Some(bytes.iter().fold(letter.to_string(), |text, byte| text + &format!("{byte:02X}")))
 }
 
 /// The values in such a text.
@@ -57,5 +84,8 @@ mod tests {
         let read = values("kt6AC3A92C,n3432,bFF00").unwrap();
         assert_eq!(read, [Value::Text("jé,".into()), Value::Int(42), Value::Bytes(vec![255, 0])]);
         assert!(values("42").is_none() && values("kx00").is_none());
+        let names = Arc::new(Names::new(vec!["a".into(), "b".into(), "c".into()]));
+        let place = place_of(&names, &Image::new(&names, read.into_iter()));
+        assert_eq!(place, Some(RowRef::Key("kt6AC3A92C,n3432,bFF00".into())));
     }
 }

@@ -16,6 +16,7 @@ use super::zone;
 use crate::domain::board_id::BoardId;
 use crate::domain::snapshot::Snapshot;
 use crate::domain::time::{Moment, Span, ZoneName};
+use crate::mysql::link::Flavor;
 use crate::mysql::{Begin, Limits, Link, MyError, Purpose, Target};
 use crate::profile::format::Profile;
 use crate::store::attempts::AttemptOrder;
@@ -34,11 +35,11 @@ use crate::store::{Filter, Options, StoreError, clock};
 /// Owns the connection; lives in a thread of its own.
 #[derive(Debug)]
 pub struct Reader {
-    target: Target,
-    options: Options,
+    pub(super) target: Target,
+    pub(super) options: Options,
     link: Option<Link>,
     pub(super) watched: Vec<WatchedProfile>,
-    schema: Schema,
+    pub(super) schema: Schema,
     fitted: Instant,
     /// The boards that were ever fitted, and how long to wait before that is tried again.
     known: BTreeSet<BoardId>,
@@ -59,7 +60,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const FITTING: &str = "reading the tables";
 const FINDING: &str = "looking for claims";
 
-fn limits(options: &Options) -> Limits {
+pub(super) fn limits(options: &Options) -> Limits {
     let answer = options.poll_timeout + GRACE;
     Limits { statement: options.poll_timeout, lock: options.busy_timeout, answer }
 }
@@ -161,7 +162,7 @@ impl Reader {
         let _uninterrupted = uninterrupted();
         let mut link = self.connect()?;
         let options = self.options.clone();
-        let mut connection = OnLink { link: &mut link, options: &options };
+        let mut connection = OnLink { link: &mut link, options: &options, purpose: Purpose::Polls };
         let outcome = self.begin(doing, &mut connection).and_then(|now| look(self, &mut connection, now));
         if link.is_open() {
             // Ends the transaction whatever happened; there is nothing to commit.
@@ -200,6 +201,24 @@ impl Reader {
             watch.examine_zone(connection, now)?;
         }
         Ok(now)
+    }
+
+    /// A look through the connection for acts, inside its transaction.
+    pub(super) fn look_through<'a>(&'a self, link: &'a mut Link, now: Moment) -> Look<'a> {
+        let Reader { options, schema, .. } = self;
+        let connection = Box::new(OnLink { link, options, purpose: Purpose::Acts });
+        Look { connection, boards: self.boards(), schema, options, now }
+    }
+
+    /// Reads the tables and lays the profiles onto them now.
+    pub(super) fn read_tables_again(&mut self) -> Result<(), StoreError> {
+        self.fit_again();
+        self.reading(FITTING, |_, _, _| Ok(()))
+    }
+
+    /// Which of the two systems answers.
+    pub(super) fn flavor(&self) -> Flavor {
+        self.link.as_ref().map_or(Flavor::MySql, Link::flavor)
     }
 
     /// Lays the profiles onto the tables anew before the next look.
@@ -249,8 +268,8 @@ impl ReadEngine for Reader {
         look: &mut dyn FnMut(&mut Look<'_>) -> Result<(), Failed>,
     ) -> Result<(), StoreError> {
         self.reading(doing, |reader, connection, now| {
-            let OnLink { link, options } = connection;
-            let connection = Box::new(OnLink { link, options });
+            let OnLink { link, options, purpose } = connection;
+            let connection = Box::new(OnLink { link, options, purpose: *purpose });
             let (boards, schema) = (reader.boards(), &reader.schema);
             look(&mut Look { connection, boards, schema, options: &reader.options, now })
         })

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::domain::recovery::TableUnsafe;
 use crate::mysql::{Link, MyError};
 use crate::store::schema::{Column, Names, Schema, Table, TableTrust, quoted};
 
@@ -40,9 +41,10 @@ pub(super) fn read(link: &mut Link, database: &str) -> Result<Schema, MyError> {
         let text = |at: usize| row.text(at).unwrap_or_default();
         let (name, kind, engine) = (text(0), text(1), text(2));
         let columns = columns.remove(&name).unwrap_or_default();
-        // Rows without a key cannot be told apart, and what is not InnoDB cannot be taken back: never acted on.
-        let is_actable = kind == "BASE TABLE" && engine == TRANSACTIONAL;
-        let key = keys.remove(&name).filter(|_| is_actable).unwrap_or_default();
+        let key = keys.remove(&name).unwrap_or_default();
+        let unsafe_for_acts = unsafe_for_acts(&kind, &engine, &key);
+        // Rows that are never changed need no place to come back to.
+        let key = if unsafe_for_acts.is_none() { key } else { Vec::new() };
         let runs = (kind.contains("VIEW")).then(|| format!("{name} is a view"));
         tables.push(Table {
             sql: format!("{}.{}", quoted(database), quoted(&name)),
@@ -50,13 +52,23 @@ pub(super) fn read(link: &mut Link, database: &str) -> Result<Schema, MyError> {
             key: Arc::new(Names::new(key)),
             names: Names::written(&columns),
             columns,
-            standing: TableTrust { runs, owner_is_trusted: true, ..TableTrust::default() },
+            standing: TableTrust { runs, owner_is_trusted: true, unsafe_for_acts, ..TableTrust::default() },
             name,
         });
     }
     let entangled = link.query(ENTANGLED, Vec::new())?;
     let entangled: BTreeSet<String> = entangled.iter().filter_map(|row| row.text(0)).collect();
     Ok(Schema::new(tables, entangled))
+}
+
+/// Rows without a key cannot be told apart, and what is not InnoDB cannot be taken back: never acted on.
+fn unsafe_for_acts(kind: &str, engine: &str, key: &[String]) -> Option<TableUnsafe> {
+    match kind {
+        _ if kind.contains("VIEW") => Some(TableUnsafe::View),
+        _ if engine != TRANSACTIONAL => Some(TableUnsafe::NotTransactional { engine: engine.to_owned() }),
+        _ if key.is_empty() => Some(TableUnsafe::NoKey),
+        _ => None,
+    }
 }
 
 fn columns(link: &mut Link) -> Result<BTreeMap<String, Vec<Column>>, MyError> {

@@ -4,6 +4,7 @@ use super::backend;
 use super::column_type::names_zone;
 use super::named_params::{NamedParams, array};
 use super::schema::{literal, quoted};
+use crate::domain::recovery::Refusal;
 use crate::domain::time::{Moment, Reading, Span, TimeUnit};
 use crate::domain::value::Value;
 use crate::profile::format::Engine;
@@ -25,8 +26,8 @@ impl Dialect for PostgresDialect {
         Engine::Postgres
     }
 
-    fn has_backends(&self) -> bool {
-        true
+    fn without_backends(&self) -> Option<Refusal> {
+        None
     }
 
     fn backend_sql(&self, from: &str, backend: &str, is_it: &str) -> Option<BackendSql> {

@@ -261,6 +261,7 @@ fn standing(row: &Row, code: &[Row]) -> TableTrust {
     };
     let by_code = || code.iter().find(|code| code.get(0) == row.get(0)).and_then(|code| code.get(1));
     TableTrust {
+        unsafe_for_acts: None,
         runs: by_kind.or_else(|| by_code().map(|why| format!("of {name}, {why}"))),
         ambiguous: row.get(8).map(|other| {
             format!(

@@ -117,6 +117,9 @@ impl Actor {
         if self.driver.board(&seen.place.board).is_none() {
             return moved(Moved::TablesChanged);
         }
+        if let Some(Err(refusal)) = self.driver.table(&seen.table).map(|table| table.expect_safe_for_acts()) {
+            return Ok(Acted::nothing(Outcome::Refused(refusal)));
+        }
         let mut look = self.driver.look(turn.now);
         lock(&mut look, seen)?;
         let Some(fresh) = registered(&mut look, &seen.place.board, Which::Seen(seen))? else {

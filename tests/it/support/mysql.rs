@@ -48,6 +48,51 @@ impl MyDatabase {
         }
     }
 
+    /// Every row of every table, each cell by its bytes.
+    pub fn dump(&self) -> Vec<String> {
+        let tables = self.rows(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()
+             AND table_type = 'BASE TABLE' ORDER BY table_name",
+        );
+        let mut all = Vec::new();
+        for table in tables.into_iter().map(|mut row| row.remove(0).expect("a name")) {
+            let columns = self.rows(&format!(
+                "SELECT column_name, data_type FROM information_schema.columns
+                 WHERE table_schema = DATABASE() AND table_name = '{table}' ORDER BY ordinal_position"
+            ));
+            let cell = |column: &Vec<Option<String>>| {
+                let (name, kind) = (column[0].as_deref().expect("a name"), column[1].as_deref());
+                let bytes = match kind.expect("a type") {
+                    "float" => format!("CAST(CAST(\"{name}\" AS DOUBLE) AS CHAR)"),
+                    "enum" | "set" | "bit" => format!("CAST(\"{name}\" + 0 AS CHAR)"),
+                    kind if kind.contains("char")
+                        || kind.contains("text")
+                        || kind.contains("blob")
+                        || kind.contains("binary") =>
+                    {
+                        format!("HEX(\"{name}\")")
+                    }
+                    _ => format!("CAST(\"{name}\" AS CHAR)"),
+                };
+                format!("COALESCE({bytes}, 'NULL')")
+            };
+            let cells: Vec<String> = columns.iter().map(cell).collect();
+            let rows = self
+                .rows(&format!("SELECT CONCAT_WS(',', {}) FROM \"{table}\" ORDER BY 1", cells.join(", ")));
+            all.extend(
+                rows.into_iter().map(|row| format!("{table}: {}", row[0].clone().unwrap_or_default())),
+            );
+        }
+        all
+    }
+
+    /// Every cell as text.
+    #[track_caller]
+    pub fn rows(&self, sql: &str) -> Vec<Vec<Option<String>>> {
+        let rows = self.link.borrow_mut().query(sql, Vec::new()).expect(sql);
+        rows.iter().map(|row| (0..row.len()).map(|at| row.text(at)).collect()).collect()
+    }
+
     /// The one text that a query answers.
     #[track_caller]
     pub fn text(&self, sql: &str) -> String {
@@ -156,9 +201,17 @@ fn address(server: &str, database: &str) -> String {
     }
 }
 
-fn open(url: &str) -> Link {
+pub fn open(url: &str) -> Link {
     let patience = Duration::from_secs(60);
     let limits = Limits { statement: patience, lock: patience, answer: patience };
     let target = Target::parse(url, None).expect("an address");
-    Link::open(&target, Purpose::Acts, limits).expect("the server of this run")
+    let mut link = Link::open(&target, Purpose::Acts, limits).expect("the server of this run");
+    // A test may be at work elsewhere for longer than an act.
+    link.run("SET SESSION wait_timeout = 28800").expect("patience");
+    link
+}
+
+/// A figure that `./tests/run --soak` may ask for otherwise.
+pub fn number(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
