@@ -89,9 +89,9 @@ impl SharedPool {
             return worker::start(self, schedule);
         }
         if schedule.watched_until.is_some() {
-            self.due.notify_one()
+            self.due.notify_one();
         } else {
-            self.free.notify_one()
+            self.free.notify_one();
         }
         Ok(())
     }
