@@ -4,7 +4,7 @@ use claimtop::recording::Recording;
 use std::path::Path;
 
 use super::program::{AT_NOW, database, frames, recorded};
-use crate::dashboard::pty::{Start, until};
+use crate::dashboard::pty::{ESC, Start, until};
 
 /// The lines of the panes: without the mode, the notice and the keys, which differ, and the scrubber, which is new.
 fn panes(screen: &str) -> Vec<String> {
@@ -112,7 +112,8 @@ fn a_replay_shows_what_other_thresholds_would_have_done() {
         {
             assert!(screens.contains(part), "{part} in\n{screens}");
         }
-        pty.press("?", "backtest");
+        pty.press("?", "What other thresholds would have done");
+        pty.press(ESC, "wrongly taken");
         pty.quit();
     }
 }

@@ -1,13 +1,14 @@
 //! Sources on a server: recorded, replayed and tested as files are, with the queries of the dashboard and no other.
 
 use claimtop::recording::Recording;
+use claimtop::reference::System;
 use std::collections::BTreeSet;
 
 use super::program::{AT_NOW, database, frames, recorded, recorder, terminate};
 use crate::dashboard::pty::{Start, until};
 use crate::support::engine::{Engine, on};
 use crate::support::server::Server;
-use crate::support::{COORDINATION, command, json, lines, stderr, stdout};
+use crate::support::{COORDINATION, Database, command, json, lines, stderr, stdout};
 
 #[test]
 fn a_server_is_recorded_replayed_and_tested() {
@@ -25,10 +26,34 @@ fn a_server_is_recorded_replayed_and_tested() {
         pty.wait("REPLAY");
         pty.wait("lost");
         pty.quit();
-        let arguments = ["sweep", "--backtest", "--json", "--orphan-after", "1m..20m"];
+    });
+}
+
+#[test]
+fn thresholds_are_tested_on_a_recorded_server() {
+    on(Engine::Postgres, || {
+        let database = Database::of(System::ExecutorJobs);
+        let ago = chrono::Utc::now() - chrono::TimeDelta::minutes(35);
+        database.run(
+            "INSERT INTO executor_jobs (id, dedupe_key, type, status, locked_at, locked_by, attempts)
+             VALUES (?1, 'silent', 'run_tsa', 'running', ?2, 'worker-1', 1)",
+            (uuid::Uuid::now_v7().to_string(), ago.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()),
+        );
+        let path = database.beside("jobs.rec");
+        let out = path.to_str().expect("UTF-8");
+        let ran = database.claimtop(&["record", "--every", "100ms", "--for", "1s", "--out", out]);
+        assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+        let arguments = ["sweep", "--backtest", "--json", "--ttl", "1m..60m"];
         let tested = command(&arguments).arg(&path).output().expect("it runs");
         assert_eq!(tested.status.code(), Some(0), "{}", stderr(&tested));
-        assert!(!lines(&tested).is_empty(), "{}", stdout(&tested));
+        let taken = |minutes: i64| {
+            let all = lines(&tested);
+            let of = |line: &&serde_json::Value| {
+                line["kind"] == "run_tsa" && line["threshold_ms"] == minutes * 60_000
+            };
+            all.iter().find(of).map(|line| line["taken"].clone()).unwrap_or_else(|| panic!("{all:#?}"))
+        };
+        assert_eq!((taken(30), taken(40)), (1.into(), 0.into()), "{}", stdout(&tested));
     });
 }
 
