@@ -26,8 +26,15 @@ fn every_pane_of_a_replay_shows_what_the_live_one_showed() {
     live.press(&format!(":record {}\r", path.display()), "REC");
     until("frames", || (frames(&path) >= 2).then_some(()));
     let shown = |pty: &mut crate::dashboard::pty::Pty| -> Vec<Vec<String>> {
-        [("2", "fine"), ("4", "session-1"), ("1", "Timeline")]
-            .map(|(key, text)| panes(&pty.press(key, text)))
+        // What only this pane has, and a row of it: the row alone may still be that of the pane before.
+        [("2", "HOLDER", "fine"), ("4", "SESSION", "session-1"), ("1", "Timeline", "lost")]
+            .map(|(key, heading, row)| {
+                pty.press(key, heading);
+                panes(&pty.wait_for(row, |screen| {
+                    let shown = screen.contents();
+                    shown.contains(heading) && shown.contains(row)
+                }))
+            })
             .to_vec()
     };
     let live_panes = shown(&mut live);
