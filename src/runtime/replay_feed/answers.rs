@@ -119,12 +119,21 @@ impl ReplayFeed {
         }
     }
 
-    /// The holders of the claims that were recorded.
+    /// The holders of the claims that were recorded, as far as the live list has them: those in a registry, and,
+    /// where there is none, those whose claims name their process.
     fn holders(&self, source: usize) -> Vec<Holder> {
         let mut all: Vec<Holder> = Vec::new();
         for (snapshot, board, claims) in self.poll(source).into_iter().flat_map(RecordedPoll::boards) {
             for judged in claims {
                 let Some(name) = &judged.claim.holder else { continue };
+                let is_listed = match &judged.claim.registry {
+                    Registry::Listed(_) => true,
+                    Registry::None => judged.claim.worker.pid != Value::Null,
+                    Registry::Unregistered | Registry::Missing => false,
+                };
+                if !is_listed {
+                    continue;
+                }
                 let id = Value::Text(name.clone());
                 match all.iter_mut().find(|known| known.profile == snapshot.profile && known.id == id) {
                     Some(known) => known.add(&judged.claim),
@@ -224,8 +233,7 @@ fn holder(snapshot: &Snapshot, board: &BoardSnapshot, claim: &Claim, id: Value) 
             None => claim.sign_of_life().map_or(Reading::Absent, Reading::At),
         },
         started_at: session.map_or(Reading::Absent, |session| session.started_at.clone()),
-        is_stale: claim.registry == Registry::Missing
-            || gone.is_some_and(|at| at < board.nature.rules.session_now(snapshot.now)),
+        is_stale: gone.is_some_and(|at| at < board.nature.rules.session_now(snapshot.now)),
         worker: claim.worker.clone(),
         claims: 1,
         now: snapshot.now,
