@@ -130,3 +130,8 @@ pub fn html(title: &str, blocks: &[Block]) -> String {
 fn joined(parts: &[Text]) -> String {
     parts.iter().map(Text::html).collect::<Vec<_>>().join(" ")
 }
+
+/// "1 claim", "2 claims".
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

@@ -4,7 +4,7 @@
 mod affected_claims;
 mod sets_plot;
 
-use super::document::{self, Block, Text};
+use super::document::{self, Block, Text, counted};
 use super::incident::Incident;
 use crate::domain::backtest::TestedSeries;
 use crate::domain::snapshot::Counts;
@@ -123,11 +123,11 @@ impl RecordedIncident {
                     usual => format!(" ({usual} were before)"),
                 };
                 format!(
-                    "{began} At its worst, at {} UTC, {} claims were stale or orphaned{usual}. {} claims of {} holders were affected. {}",
+                    "{began} At its worst, at {} UTC, {} claims were stale or orphaned{usual}. Affected: {}, held by {}. {}",
                     second(course.peak),
                     course.most,
-                    claims.count(),
-                    claims.holders(),
+                    counted(claims.count() as u64, "claim"),
+                    counted(claims.holders() as u64, "holder"),
                     match course.ended {
                         Some(ended) => format!("It was over at {} UTC.", second(ended)),
                         None => "It was not over when the recording ended.".into(),

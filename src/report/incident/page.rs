@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::affected_holders::AffectedGroup;
 use super::timeline_entry::TimelineEntry;
 use super::{Incident, MAX_ENTRIES};
-use crate::report::document::{Block, Text};
+use crate::report::document::{Block, Text, counted};
 use crate::report::markdown::{code, heading, row, text};
 
 /// How many hosts or holders are named.
@@ -220,10 +220,6 @@ fn on(entry: &TimelineEntry) -> Text {
 
 fn acts(count: u64) -> String {
     counted(count, "act")
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// "2026-11-18 03:17:35", or from one to another.
