@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::output::{complain, print};
 use super::setup::Setup;
-use crate::domain::backtest::{Measure, Series, TestedSeries, ThresholdRange};
+use crate::domain::backtest::{Measure, NOTHING_TO_TEST, Series, TestedSeries, ThresholdRange};
 use crate::domain::time::Span;
 use crate::exit::Exit;
 use crate::recording::{Recording, RecordingError};
@@ -66,9 +66,7 @@ pub(super) fn run(setup: &Setup, files: &[String], arguments: &BacktestArgs) -> 
     for (at, file) in files.iter().enumerate() {
         match one(Path::new(file), arguments) {
             Ok(tested) if tested.is_empty() => {
-                exit = exit.and(complain(&format!(
-                    "{file}: the recording has no claims that these thresholds decide about"
-                )));
+                exit = exit.and(complain(&format!("{file}: {NOTHING_TO_TEST}")));
             }
             Ok(tested) => {
                 let gap = if at == 0 || setup.json { "" } else { "\n" };

@@ -26,3 +26,6 @@ pub use series::{Measure, Series, Subject, Take};
 pub use silence::{Outcome, Silence, SilenceEnd};
 pub use tested::{Judgement, Tested};
 pub use tested_series::{TestedSeries, percent};
+
+/// Why a recording may have nothing to test.
+pub const NOTHING_TO_TEST: &str = "no threshold to test: silences shorter than a minute are not recorded, and thresholds below that cannot be tested";

@@ -143,6 +143,8 @@ fn explain(reason: Reason, claim: &Claim, verdict: &Verdict, rules: &Rules, now:
             Some(kind) => format!("no time to live is known for {}", visible(kind)),
             None => "nothing says how long it may take".into(),
         },
+        // Judged at the poll, and said a moment later.
+        Reason::DeadlineNear if left < Span::ZERO => "its time has just run out".into(),
         Reason::DeadlineNear => format!("{left} left"),
     }
 }

@@ -1,7 +1,6 @@
 //! The worst claims of a board, read at one poll and judged at another.
 
 use std::ops::Deref;
-use std::slice;
 use std::sync::{Arc, OnceLock};
 
 use super::snapshot::{Judged, Nature};
@@ -52,14 +51,5 @@ impl From<Vec<Judged>> for WorstClaims {
 impl FromIterator<Judged> for WorstClaims {
     fn from_iter<I: IntoIterator<Item = Judged>>(claims: I) -> WorstClaims {
         WorstClaims { read: claims.into_iter().collect(), ..WorstClaims::default() }
-    }
-}
-
-impl<'a> IntoIterator for &'a WorstClaims {
-    type Item = &'a Judged;
-    type IntoIter = slice::Iter<'a, Judged>;
-
-    fn into_iter(self) -> slice::Iter<'a, Judged> {
-        self.iter()
     }
 }

@@ -27,7 +27,7 @@ use super::view::View;
 use crate::app::item::Item;
 use crate::app::message::ClickTarget;
 use crate::app::model::{Model, Pane};
-use crate::domain::backtest::{Advice, BarPlot, Measure, Tested, TestedSeries, percent};
+use crate::domain::backtest::{Advice, BarPlot, Measure, NOTHING_TO_TEST, Tested, TestedSeries, percent};
 use crate::domain::time::Span;
 use crate::domain::verdict::Set;
 use crate::domain::visible::{safe, visible};
@@ -54,7 +54,7 @@ pub(super) fn draw(model: &Model, view: &mut View, theme: &Theme, area: Rect, bu
     let Some(selected) = model.selected_backtest() else {
         let said = match model.replay.as_ref().and_then(|replay| replay.backtest.as_ref()) {
             Some(Err(why)) => safe(why),
-            Some(Ok(_)) => "the recording has no claims that a threshold decides about".into(),
+            Some(Ok(_)) => NOTHING_TO_TEST.into(),
             None => "testing thresholds ...".into(),
         };
         Line::styled(format!("  {}", text::clip(&said, usize::from(area.width))), theme.dim)

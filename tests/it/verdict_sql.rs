@@ -60,7 +60,7 @@ pub fn compare(reader: &mut Reader, when: &str) {
         }
         assert_eq!(board.reasons, tally.reasons, "reasons of {place}");
         assert_eq!(board.counts, tally.counts, "counts of {place}");
-        for judged in &board.worst {
+        for judged in board.worst.iter() {
             assert!(
                 judged.verdict.headline().as_str() != "healthy",
                 "a healthy row among the worst of {place}"

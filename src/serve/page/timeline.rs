@@ -25,7 +25,7 @@ pub(super) fn svg(sources: &[&SourceState], clock: Moment) -> String {
     let (mut causes, mut now) = (Vec::new(), None);
     for look in sources.iter().filter_map(|source| source.look.as_ref()) {
         for snapshot in &look.snapshots {
-            let rows = || snapshot.boards.iter().flat_map(|board| &board.worst);
+            let rows = || snapshot.boards.iter().flat_map(|board| board.worst.iter());
             timeline.signs.extend(rows().filter_map(|judged| LastSign::of(judged, snapshot.now)));
             // A claim in both sets is orphaned first of all.
             let in_both =

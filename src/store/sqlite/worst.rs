@@ -82,7 +82,7 @@ impl Watch {
             judged.seen.is_some_and(|seen| seen.session.is_some() == with_session)
         };
         let judged = self.worst.claims.at(&self.board.nature, now);
-        let known = self.worst.rows.iter().copied().zip(&judged);
+        let known = self.worst.rows.iter().copied().zip(judged.iter());
         let known = known.filter(|(rowid, judged)| wanted.contains(*rowid) && has_its_token(judged));
         known.map(|(rowid, judged)| (rowid, judged.clone())).collect()
     }

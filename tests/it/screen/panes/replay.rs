@@ -117,7 +117,7 @@ fn a_backtest_that_cannot_be_made_is_said() {
     stage.tell(Msg::Backtested(Err("incident.rec is damaged".into())));
     assert!(stage.text().contains("incident.rec is damaged"));
     stage.tell(Msg::Backtested(Ok(Vec::new())));
-    assert!(stage.text().contains("no claims that a threshold decides about"));
+    assert!(stage.text().contains("no threshold to test"));
 }
 
 #[test]
