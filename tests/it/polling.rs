@@ -4,6 +4,7 @@ mod backlog;
 mod census;
 mod file_changes;
 mod registrations;
+mod totals;
 
 use crate::support::engine::{Engine, engine, is_fast, on_both};
 use crate::support::{COORDINATION, Database, MINUTE, NOW, SECOND};
