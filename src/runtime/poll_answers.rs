@@ -17,6 +17,8 @@ use crate::store::clock;
 const UNTAKEN: usize = 10_000;
 /// Answers that arrive within this time are shown together: of many sources, one has always been polled just now.
 const FRAME: Duration = Duration::from_millis(100);
+/// The answers of so few sources are shown at once: whoever acts sees the row as it is now.
+const FEW_SOURCES: usize = 16;
 /// How often to look for sources that do not answer.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -72,14 +74,17 @@ impl PollAnswers {
         let answers = Arc::clone(self);
         tokio::spawn(async move {
             let mut look = tokio::time::interval(LOOK);
+            let has_few = answers.lock().len() <= FEW_SOURCES;
             let mut frame = tokio::time::interval(FRAME);
             frame.set_missed_tick_behavior(MissedTickBehavior::Delay);
             look.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 let news = tokio::select! {
                     () = answers.arrived.notified() => {
-                        // Over at once, unless the last answers came a moment ago.
-                        frame.tick().await;
+                        if !has_few {
+                            // Over at once, unless the last answers came a moment ago.
+                            frame.tick().await;
+                        }
                         vec![Msg::Polled(answers.take())]
                     }
                     _ = look.tick() => answers.silences(),
